@@ -157,7 +157,7 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
         }
     }
     invocation.mode = one_mode(&modes).map_err(|message| Stop::Usage { message, usage: usage.clone() })?;
-    combined(&mut invocation).map_err(|message| Stop::Usage { message: message.to_owned(), usage })?;
+    combined(&mut invocation).map_err(|message| Stop::Usage { message, usage })?;
     Ok(invocation)
 }
 
@@ -181,8 +181,13 @@ fn has_view(given: &Invocation) -> Result<bool, &'static str> {
         (of_path, follows, "--into, --calls and --differ go with --path"),
         (
             any,
-            views.iter().filter(|view| **view).count() == 1,
-            "--annotate, --coverage and --path exclude each other",
+            views.iter().filter(|view| **view).count() == 1 && given.disassembled.is_empty(),
+            "--annotate, --coverage, --path and --disas exclude each other",
+        ),
+        (
+            follows,
+            given.operands.is_empty(),
+            "--path takes one function; --into names those that are followed inside of it",
         ),
         (given.exact && given.latency, false, "--exact or --latency: more probes would be more of the time"),
         (
@@ -201,22 +206,27 @@ fn has_view(given: &Invocation) -> Result<bool, &'static str> {
 }
 
 /// Checks options that go only with others.
-fn combined(invocation: &mut Invocation) -> Result<(), &'static str> {
+fn combined(invocation: &mut Invocation) -> Result<(), String> {
+    form::in_one_stream(&invocation.forms)?;
     let lists = invocation.mode == Mode::List || has_view(invocation)? || !invocation.disassembled.is_empty();
     // Instead of tracing, the form is that of the listing.
     let json = |output: &Output| output.form == Form::Json && output.target.is_none();
     if lists && !invocation.forms.iter().all(json) {
-        return Err("-O with -l or --disas takes only json, which goes to standard output");
+        return Err("-O with -l or --disas takes only json, which goes to standard output".to_owned());
     }
     invocation.objects |= lists && !invocation.forms.is_empty();
     if invocation.objects && !lists {
-        return Err(
-            "--json goes with -l, --disas, --annotate, --coverage or --path; --message-format=json is for messages",
-        );
+        let of = "-l, --disas, --annotate, --coverage or --path";
+        return Err(format!("--json goes with {of}; --message-format=json is for messages"));
     }
     let carries = !invocation.exported.is_empty() || !invocation.imported.is_empty();
     if carries && invocation.mode != Mode::Index {
-        return Err("--export and --import go with --index");
+        return Err("--export and --import go with --index".to_owned());
+    }
+    // Their programs have no arguments: what is given besides is further functions.
+    let functions = [&mut invocation.annotated, &mut invocation.covered, &mut invocation.disassembled];
+    if let Some(functions) = functions.into_iter().find(|functions| !functions.is_empty()) {
+        functions.append(&mut invocation.operands);
     }
     Ok(())
 }
@@ -246,7 +256,7 @@ pub fn command() -> Command {
         .arg(
             Arg::new("operands")
                 .value_name("ARGUMENT")
-                .help("Arguments of the program: $1, $2 …")
+                .help("Arguments of the program: $1, $2 …; with --annotate, --coverage or --disas: further functions")
                 .help_heading("Programs")
                 .num_args(0..)
                 .action(ArgAction::Append),
@@ -439,6 +449,22 @@ mod tests {
         let read = read(&["-dn", "kinst::f:entry { printf(\"a=b\"); }"]).unwrap();
         assert!(read.desugared);
         assert_eq!(read.programs, [program(Origin::Name, "kinst::f:entry { printf(\"a=b\"); }")]);
+    }
+
+    fn complaint(arguments: &[&str]) -> String {
+        match read(arguments) {
+            Err(Stop::Usage { message, .. }) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn further_functions_are_operands() {
+        assert_eq!(read(&["--annotate", "f", "g", "h"]).unwrap().annotated, ["f", "g", "h"]);
+        assert_eq!(read(&["--disas", "f", "g"]).unwrap().disassembled, ["f", "g"]);
+        assert_eq!(read(&["--coverage", "fs/", "mm/"]).unwrap().covered, ["fs/", "mm/"]);
+        assert!(complaint(&["--path", "f", "g"]).contains("--path takes one function"));
+        assert!(complaint(&["--annotate", "f", "--disas", "g"]).contains("exclude each other"));
     }
 
     #[test]

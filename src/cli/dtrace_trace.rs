@@ -383,7 +383,7 @@ fn consume(
         Err(error) => return run.fail(&format!("DIF program content is invalid: {error}"), None),
     };
     let (sink, exports, requests) = outputs(run, program, &plan.enabled, export)?;
-    if let Some(text) = form::unsuited(&run.invocation.forms, program) {
+    for text in form::unsuited(&run.invocation.forms, program) {
         run.report.warning(&text);
     }
     let kernel = run.kernel()?;

@@ -10,6 +10,8 @@ use crate::dif::{Conversion, Display};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Int(i128),
+    /// An address that has no name.
+    Pointer(u64),
     Float(f64),
     /// A string up to its NUL; it need not be UTF-8.
     Text(Vec<u8>),
@@ -74,7 +76,8 @@ pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Nami
     let bytes = argument.bytes;
     let word = || printf::integer(bytes, false, 0) as u64;
     match conversion.letter {
-        'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'p' => Value::Int(printf::whole(conversion, bytes)),
+        'p' => Value::Pointer(printf::whole(conversion, bytes) as u64),
+        'd' | 'i' | 'u' | 'o' | 'x' | 'X' => Value::Int(printf::whole(conversion, bytes)),
         'c' | 's' if conversion.size == 4 => Value::Text(printf::wide(bytes)),
         'c' | 'C' => Value::Text(vec![word() as u8]),
         'a' => Value::Address(argument.place(naming)),
@@ -92,6 +95,7 @@ pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Nami
 pub fn of_shape(bytes: &[u8], shape: &Shape) -> Value {
     match shape {
         Shape::Number { bytes: size } => Value::Int(shape::number(bytes, *size).into()),
+        Shape::Pointer { bytes: size } => Value::Pointer(shape::number(bytes, *size)),
         Shape::Enum { bytes: size, values } => {
             let raw = shape::number(bytes, *size);
             enumerator(shape::signed(raw, size.saturating_mul(8)), raw, values)

@@ -3,8 +3,12 @@
 /// How print() shows a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// 1, 2, 4 or 8 bytes: an integer or a pointer, in hexadecimal.
+    /// 1, 2, 4 or 8 bytes: an integer, in hexadecimal.
     Number {
+        bytes: u32,
+    },
+    /// An address, in hexadecimal.
+    Pointer {
         bytes: u32,
     },
     Enum {
@@ -51,7 +55,9 @@ pub fn field(value: &[u8], offset: u64, len: u64) -> &[u8] {
 /// Whether the bytes that there are have a value of this shape: all of a number, or the beginning of what has parts.
 pub fn is_in(value: &[u8], shape: &Shape) -> bool {
     match shape {
-        Shape::Number { bytes } | Shape::Enum { bytes, .. } => value.len() >= (*bytes).min(8) as usize,
+        Shape::Number { bytes } | Shape::Pointer { bytes } | Shape::Enum { bytes, .. } => {
+            value.len() >= (*bytes).min(8) as usize
+        }
         Shape::Record(parts) => parts.is_empty() || !value.is_empty(),
         Shape::Array { len: most, .. } | Shape::Text { bytes: most } | Shape::Bytes { bytes: most } => {
             *most == 0 || !value.is_empty()

@@ -63,6 +63,19 @@ pub fn hostname() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// This process's command line, as a shell reads it.
+pub fn command_line() -> String {
+    let word = |word: std::ffi::OsString| {
+        let word = word.to_string_lossy().into_owned();
+        let plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    };
+    std::env::args_os().map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// The bytes of memory that the kernel could give without swapping.
 pub fn free_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

@@ -33,7 +33,14 @@ impl Export for Flame {
     fn finish(&mut self, tables: &dyn Tables, _status: u8, out: &mut Vec<u8>) -> Option<String> {
         let series = profile::series(&tables.profiles());
         let seconds = os::monotonic().saturating_sub(self.begun) as f64 / 1e9;
-        out.extend(page(&graph(&series, rfc3339(os::time_of_day()), seconds)).bytes());
+        let about = About {
+            ended: rfc3339(os::time_of_day()),
+            seconds,
+            host: os::hostname(),
+            kernel: os::release(),
+            command: os::command_line(),
+        };
+        out.extend(page(&graph(&series, about)).bytes());
         profile::remark("flame", &series, false)
     }
 }
@@ -44,11 +51,22 @@ fn page(graph: &Graph) -> String {
     PAGE.replacen(DATA, &data, 1)
 }
 
+/// What a page says of its trace.
 #[derive(Serialize)]
-struct Graph {
+struct About {
     /// When tracing ended.
     ended: String,
     seconds: f64,
+    host: String,
+    /// Its release.
+    kernel: String,
+    command: String,
+}
+
+#[derive(Serialize)]
+struct Graph {
+    #[serde(flatten)]
+    about: About,
     frames: Vec<Drawn>,
     series: Vec<Tree>,
 }
@@ -83,10 +101,10 @@ struct Node {
     more: bool,
 }
 
-fn graph(series: &[Series], ended: String, seconds: f64) -> Graph {
+fn graph(series: &[Series], about: About) -> Graph {
     let mut frames = Frames::default();
     let series = series.iter().map(|one| tree(one, &mut frames)).collect();
-    Graph { ended, seconds, frames: frames.all, series }
+    Graph { about, frames: frames.all, series }
 }
 
 fn tree(series: &Series, frames: &mut Frames) -> Tree {
@@ -200,7 +218,14 @@ mod tests {
     use crate::snapshot;
 
     fn graph_of(tables: Fixed) -> Graph {
-        graph(&profile::series(&tables.profiles()), "2026-11-25T04:00:00Z".into(), 1.5)
+        let about = About {
+            ended: "2026-11-25T04:00:00Z".into(),
+            seconds: 1.5,
+            host: "box".into(),
+            kernel: "6.1.0".into(),
+            command: "dtrace -n '</script>'".into(),
+        };
+        graph(&profile::series(&tables.profiles()), about)
     }
 
     #[test]

@@ -12,8 +12,8 @@ use super::perfetto::Perfetto;
 use super::pprof::Pprof;
 use super::prom::Prom;
 use super::{Export, Exports, destination, profile};
-use crate::dif::Program;
 use crate::dif::enabled::Enabled;
+use crate::dif::{Program, StatementKind};
 use crate::options::{Options, key};
 use crate::os;
 
@@ -50,6 +50,10 @@ pub const FORMS: &[(&str, Form, bool)] = &[
     ("otlp", Form::Otlp, true),
 ];
 
+pub fn name(form: Form) -> &'static str {
+    FORMS.iter().find(|(_, known, _)| *known == form).map_or("", |(name, ..)| name)
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -84,6 +88,21 @@ pub fn parse(argument: &str) -> Result<Output, String> {
     }
 }
 
+/// Refuses two forms in one stream, which are of no use to a reader of either.
+pub fn in_one_stream(forms: &[Output]) -> Result<(), String> {
+    let mut together = forms.iter().filter(|output| output.target.is_none()).map(|output| output.form);
+    let Some((first, second)) =
+        together.next().and_then(|first| Some((first, together.find(|other| *other != first)?)))
+    else {
+        return Ok(());
+    };
+    let file = if second == Form::Text { first } else { second };
+    let [first, second, file] = [first, second, file].map(name);
+    Err(format!(
+        "-O {first} and -O {second} would be mixed in one stream: give one a file, as -O {file}=FILE"
+    ))
+}
+
 /// Opens the outputs. Text is left out if there are others, unless it is one of them.
 pub fn open(
     outputs: &[Output],
@@ -98,7 +117,7 @@ pub fn open(
             (Form::Text, _) => continue,
             (Form::Json, _) => Box::new(Json::new()),
             (Form::Folded, _) => Box::new(Folded),
-            (Form::Pprof, _) => Box::new(Pprof::default()),
+            (Form::Pprof, _) => Box::new(Pprof::new(program, enabled)),
             (Form::Flame, _) => Box::new(Flame::default()),
             (Form::Perfetto, _) => Box::new(Perfetto::new(enabled)),
             (Form::Prom, target) => {
@@ -149,13 +168,37 @@ pub fn draws_threads(outputs: &[Output]) -> bool {
 }
 
 /// Returns what to say, before it traces, of a program that the forms are not for.
-pub fn unsuited(outputs: &[Output], program: &Program) -> Option<String> {
+pub fn unsuited(outputs: &[Output], program: &Program) -> Vec<String> {
     let names = FORMS.iter().filter(|(_, form, _)| {
         let profile = matches!(form, Form::Folded | Form::Pprof | Form::Flame);
         profile && outputs.iter().any(|output| output.form == *form)
     });
     let names: Vec<&str> = names.map(|(name, ..)| *name).collect();
-    (!names.is_empty()).then(|| profile::left_out(&format!("-O {}", names.join(", -O ")), program))?
+    let profiles =
+        (!names.is_empty()).then(|| profile::left_out(&format!("-O {}", names.join(", -O ")), program));
+    let metrics = outputs.iter().find(|output| matches!(output.form, Form::Prom | Form::Otlp));
+    let metrics = metrics.and_then(|output| for_the_eye(name(output.form), program));
+    profiles.flatten().into_iter().chain(metrics).collect()
+}
+
+/// What to say of statements that change what is printed, and not what is measured.
+fn for_the_eye(what: &str, program: &Program) -> Option<String> {
+    let statements = || program.clauses.iter().flat_map(|clause| &clause.statements).map(|one| &one.kind);
+    let clears = statements().any(|kind| matches!(kind, StatementKind::Clear(_)));
+    let truncates = statements().any(|kind| matches!(kind, StatementKind::Trunc { .. }));
+    let divides = statements().any(|kind| matches!(kind, StatementKind::Normalize(_)));
+    let again = match (clears, truncates) {
+        (true, true) => Some("clear() and trunc()"),
+        (true, false) => Some("clear()"),
+        (false, true) => Some("trunc()"),
+        (false, false) => None,
+    };
+    let again = again.map(|by| {
+        format!("{by} makes series begin again from 0, and what came since the last reading is lost")
+    });
+    let divided = divides.then(|| "normalize() is without effect".to_owned());
+    let all: Vec<String> = again.into_iter().chain(divided).collect();
+    (!all.is_empty()).then(|| format!("-O {what}: {}", all.join("; ")))
 }
 
 #[cfg(test)]
@@ -174,7 +217,7 @@ mod tests {
             ("prom", "a file is expected"),
             ("prom=http://localhost", "only otlp is sent to a URL"),
             ("otlp", "a file is expected"),
-            ("otlp=https://localhost", "TLS is not spoken here"),
+            ("otlp=https://localhost", "nothing is sent with TLS"),
             ("otlp=grpc://localhost", "http:// is expected"),
             ("otlp=http://", "this is no URL"),
             ("otlp=http://:4318", "host is expected"),
@@ -185,5 +228,16 @@ mod tests {
         ] {
             assert!(parse(wrong).is_err_and(|error| error.contains(message)), "{wrong}");
         }
+    }
+
+    #[test]
+    fn two_forms_do_not_share_a_stream() {
+        let all = |arguments: &[&str]| arguments.iter().map(|one| parse(one).unwrap()).collect::<Vec<_>>();
+        assert_eq!(
+            in_one_stream(&all(&["json", "text"])).unwrap_err(),
+            "-O json and -O text would be mixed in one stream: give one a file, as -O json=FILE"
+        );
+        assert!(in_one_stream(&all(&["json", "folded"])).unwrap_err().contains("-O folded=FILE"));
+        assert!(in_one_stream(&all(&["text", "json=f", "folded=g", "text"])).is_ok());
     }
 }

@@ -113,6 +113,7 @@ pub fn has_stack(aggregation: &Aggregation) -> bool {
 pub fn text(value: &Value) -> String {
     match value {
         Value::Int(number) => number.to_string(),
+        Value::Pointer(address) => format!("{address:#x}"),
         Value::Float(number) => number.to_string(),
         Value::Text(text) => utf8(text),
         Value::Bytes(bytes) => array(bytes),

@@ -73,6 +73,8 @@ pub struct Metrics {
     drops: BTreeMap<String, u64>,
     began: i64,
     last_read: i64,
+    /// How many of the families that were last read are the program's: the first ones.
+    pub of_program: usize,
     messages: Vec<Message>,
     /// Whether the user knows of series that were left out, because of the bound, and because of negative buckets.
     said: (bool, bool),
@@ -115,7 +117,7 @@ impl Metrics {
         let (mut sources, mut messages) = (Vec::new(), Vec::new());
         for (id, aggregation) in (1u32..).zip(&program.aggregations) {
             if labels::has_stack(aggregation) {
-                let name = &aggregation.name;
+                let name = aggregation.written();
                 let text = format!(
                     "@{name} is left out of -O {what}: a stack cannot be a label; a function can: @{name}[func(caller)]"
                 );
@@ -134,6 +136,7 @@ impl Metrics {
             drops: DROPS.iter().map(|kind| ((*kind).to_owned(), 0)).collect(),
             began: now,
             last_read: now,
+            of_program: 0,
             messages,
             said: (false, false),
         })
@@ -184,6 +187,7 @@ impl Metrics {
         }
         families.retain(|family| !family.points.is_empty());
         families.iter_mut().for_each(|family| family.points.sort_by(|a, b| a.labels.cmp(&b.labels)));
+        self.of_program = families.len();
         families.extend(own(&tables.faults(), &self.drops, self.dropped, self.began));
         self.last_read = now;
         families

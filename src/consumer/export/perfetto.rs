@@ -370,6 +370,7 @@ fn shown(value: &Value) -> DebugAnnotation {
             (_, Ok(number)) => Shown::Uint(number),
             _ => Shown::Text(number.to_string()),
         }),
+        Value::Pointer(address) => of(Shown::Text(format!("{address:#x}"))),
         Value::Float(number) => of(Shown::Double(*number)),
         Value::Stack(frames) => stack(frames),
         Value::Array(elements) => DebugAnnotation {

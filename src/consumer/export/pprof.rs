@@ -5,7 +5,11 @@ use super::proto::{self, Message as _};
 use super::{Export, Tables};
 use crate::consumer::frame::Frame;
 use crate::consumer::value::Value;
+use crate::dif::enabled::Enabled;
+use crate::dif::object::Ecb;
+use crate::dif::{Clause, Program};
 use crate::os;
+use crate::probe::Place;
 use flate2::{Compression, write::GzEncoder};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -15,13 +19,38 @@ use std::io::Write as _;
 pub struct Pprof {
     /// When tracing began: nanoseconds since 1970, and of the clock that never goes back.
     begun: (i64, i64),
+    /// The nanoseconds between two samples, if a clock takes them all.
+    period: Option<u64>,
 }
 
 impl Default for Pprof {
     /// Tracing begins now.
     fn default() -> Pprof {
-        Pprof { begun: (os::time_of_day(), os::monotonic()) }
+        Pprof { begun: (os::time_of_day(), os::monotonic()), period: None }
     }
+}
+
+impl Pprof {
+    pub fn new(program: &Program, enabled: &Enabled) -> Pprof {
+        Pprof { period: period(program, enabled), ..Pprof::default() }
+    }
+}
+
+/// The interval of the clock by which all stacks are counted; `None` if other probes count some, or another clock.
+fn period(program: &Program, enabled: &Enabled) -> Option<u64> {
+    let counts = |clause: &Clause| {
+        let ids = clause.actions.iter().filter_map(|action| (action.agg as usize).checked_sub(1));
+        ids.filter_map(|id| program.aggregations.get(id)).any(profile::is_profile)
+    };
+    let counting = |ecb: &&Ecb| program.clauses.get(ecb.clause as usize).is_some_and(counts);
+    let mut intervals = enabled.ecbs.iter().filter(counting).map(|ecb| {
+        match enabled.probes.get(ecb.probe as usize).map(|probe| &probe.place) {
+            Some(Place::Profile { interval }) => Some(*interval),
+            _ => None,
+        }
+    });
+    let first = intervals.next()??;
+    intervals.all(|other| other == Some(first)).then_some(first)
 }
 
 impl Export for Pprof {
@@ -31,7 +60,7 @@ impl Export for Pprof {
         let profile = proto::profile::Profile {
             time_nanos: wall,
             duration_nanos: os::monotonic().saturating_sub(begun),
-            ..profile(&series)
+            ..profile(&series, self.period)
         };
         out.extend(gzipped(&profile.encode_to_vec()));
         profile::remark("pprof", &series, true)
@@ -46,15 +75,17 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Without times. The values of a stack in several aggregations are those of one sample.
-fn profile(series: &[Series]) -> proto::profile::Profile {
+fn profile(series: &[Series], period: Option<u64>) -> proto::profile::Profile {
     let mut build = Build::default();
     build.text("");
     let mut sample_type: Vec<proto::profile::ValueType> = Vec::new();
     for one in series {
         let r#type = build.text(&one.name);
         let unit = build.text(one.unit.text());
-        // A name twice, as of @wait and @wait_ns: readers choose by the name.
+        // A name twice, as of @wait and @wait_ns, or of @ and @samples: readers choose by the name.
         let r#type = match sample_type.iter().any(|known| known.r#type == r#type) {
+            true if one.aggregation.is_empty() => build.text("@"),
+            true if one.aggregation == one.name => build.text(&format!("@{}", one.aggregation)),
             true => build.text(&one.aggregation),
             false => r#type,
         };
@@ -63,6 +94,10 @@ fn profile(series: &[Series]) -> proto::profile::Profile {
     for (index, one) in series.iter().enumerate() {
         one.samples.iter().for_each(|sample| build.sample(sample, index, series.len()));
     }
+    let period_type = period.map(|_| proto::profile::ValueType {
+        r#type: build.text("cpu"),
+        unit: build.text(profile::Unit::Nanoseconds.text()),
+    });
     let default_sample_type = sample_type.first().map_or(0, |first| first.r#type);
     let Build { samples, mappings, locations, functions, strings, .. } = build;
     proto::profile::Profile {
@@ -73,6 +108,8 @@ fn profile(series: &[Series]) -> proto::profile::Profile {
         function: functions,
         string_table: strings.all,
         default_sample_type,
+        period_type,
+        period: period.and_then(|period| i64::try_from(period).ok()).unwrap_or(0),
         ..proto::profile::Profile::default()
     }
 }
@@ -233,7 +270,7 @@ mod tests {
 
     fn decoded(tables: Fixed) -> proto::profile::Profile {
         let mut out = Vec::new();
-        Pprof { begun: (1_700_000_000_000_000_000, 0) }.finish(&tables, 0, &mut out);
+        Pprof { begun: (1_700_000_000_000_000_000, 0), period: Some(1_003_009) }.finish(&tables, 0, &mut out);
         let mut bytes = Vec::new();
         flate2::read::GzDecoder::new(&out[..]).read_to_end(&mut bytes).unwrap();
         proto::profile::Profile::decode(&bytes[..]).unwrap()
@@ -247,6 +284,8 @@ mod tests {
             let default = if one.r#type == profile.default_sample_type { " (default)" } else { "" };
             writeln!(out, "type {}/{}{default}", text(one.r#type), text(one.unit)).unwrap();
         }
+        let period = profile.period_type.map(|one| format!("{}/{}", text(one.r#type), text(one.unit)));
+        writeln!(out, "period {:?} {}", period, profile.period).unwrap();
         for sample in &profile.sample {
             write!(out, "sample {:?} at {:?}", sample.value, sample.location_id).unwrap();
             for label in &sample.label {
@@ -339,6 +378,9 @@ mod tests {
     #[test]
     fn nothing_is_a_profile_without_samples() {
         let profile = decoded(Fixed(Vec::new()));
-        assert_eq!((profile.sample.len(), profile.string_table.len()), (0, 1));
+        assert_eq!(
+            (profile.sample.len(), &profile.string_table[..]),
+            (0, &["", "cpu", "nanoseconds"].map(str::to_owned)[..])
+        );
     }
 }

@@ -1,10 +1,11 @@
 //! consumer/export/profile.rs: aggregations with stacks as keys, as weighted stacks: what profiles are made of.
 
+use super::labels;
 use crate::consumer::clock::rfc3339;
 use crate::consumer::frame::Frame;
 use crate::consumer::table::{Aggregate, Entry, Table};
 use crate::consumer::value::Value;
-use crate::dif::{ActionKind, Aggregation, Display, Program};
+use crate::dif::{ActionKind, Aggregation, Program};
 
 /// An aggregation with a stack as a key, whose values add up.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,23 +92,27 @@ impl Kind {
 
 /// Whether the aggregation is one.
 pub fn is_profile(aggregation: &Aggregation) -> bool {
-    let stack = aggregation.keys.iter().any(|key| matches!(key, Display::Stack | Display::Ustack));
-    stack && !matches!(aggregation.function, ActionKind::Min | ActionKind::Max)
+    labels::has_stack(aggregation) && !matches!(aggregation.function, ActionKind::Min | ActionKind::Max)
 }
 
 /// Returns what to say, before it traces, of a program's aggregations that do not get into these forms.
 pub fn left_out(forms: &str, program: &Program) -> Option<String> {
     let (kept, others): (Vec<_>, Vec<_>) = program.aggregations.iter().partition(|a| is_profile(a));
-    let names: Vec<String> = others.iter().map(|aggregation| format!("@{}", aggregation.written())).collect();
+    let name = |aggregation: &&Aggregation| format!("@{}", aggregation.written());
+    let all =
+        |named: Vec<String>, why: &str| (!named.is_empty()).then(|| format!("{} ({why})", named.join(", ")));
+    let (adds_up, stackless): (Vec<_>, Vec<_>) = others.into_iter().partition(|one| labels::has_stack(one));
+    let parts = [
+        all(stackless.iter().map(name).collect(), "no stack as a key"),
+        all(adds_up.iter().map(name).collect(), "min() and max() do not add up"),
+    ];
+    let names: Vec<String> = parts.into_iter().flatten().collect();
     match (kept.is_empty(), names.is_empty()) {
         (true, _) => Some(format!(
             "{forms} will have nothing in it: no aggregation has a stack as a key and values that add up, as @[stack()] = count() does"
         )),
         (false, true) => None,
-        (false, false) => Some(format!(
-            "{forms} leaves out {}: only aggregations with a stack as a key, whose values add up, are profiles",
-            names.join(", ")
-        )),
+        (false, false) => Some(format!("{forms} leaves out {}", names.join(" and "))),
     }
 }
 
@@ -179,7 +184,7 @@ impl Label {
     /// The name as a frame: a number has the key's text before it.
     pub fn title(&self) -> String {
         match &self.value {
-            Value::Int(number) => format!("{} {number}", self.name),
+            Value::Int(_) | Value::Pointer(_) => format!("{} {}", self.name, text(&self.value)),
             other => text(other),
         }
     }
@@ -190,6 +195,7 @@ pub fn text(value: &Value) -> String {
     let all = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
     match value {
         Value::Int(number) => number.to_string(),
+        Value::Pointer(address) => format!("{address:#x}"),
         Value::Float(number) => number.to_string(),
         Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
         Value::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -342,6 +348,7 @@ pub mod sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dif::Display;
 
     fn aggregation(name: &str, function: ActionKind, keys: &[Display]) -> Aggregation {
         let (name, keys) = (name.to_owned(), keys.to_vec());
@@ -369,7 +376,10 @@ mod tests {
         assert!(said(Vec::new()).is_some_and(|text| text.contains("nothing")));
         assert!(said(vec![total(), most()]).is_some_and(|text| text.contains("nothing")));
         let some = said(vec![stacks(), total(), most()]).unwrap();
-        assert!(some.starts_with("-O flame leaves out @total, @most: "), "{some}");
+        assert_eq!(
+            some,
+            "-O flame leaves out @total (no stack as a key) and @most (min() and max() do not add up)"
+        );
     }
 
     #[test]

@@ -41,7 +41,9 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
         return out.str("...");
     }
     match shape {
-        Shape::Number { bytes } => out.put(format_args!("{:#x}", number(value, *bytes))),
+        Shape::Number { bytes } | Shape::Pointer { bytes } => {
+            out.put(format_args!("{:#x}", number(value, *bytes)))
+        }
         Shape::Enum { bytes, values } => {
             let raw = number(value, *bytes);
             named(out, signed(raw, bytes.saturating_mul(8)), raw, values);
@@ -104,7 +106,8 @@ fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), de
         out.raw(&bytes::escaped(bytes::until_nul(field(value, 0, len))));
         return out.str("\"");
     }
-    let flat = matches!(of, Shape::Number { .. } | Shape::Enum { .. } | Shape::Text { .. });
+    let flat =
+        matches!(of, Shape::Number { .. } | Shape::Pointer { .. } | Shape::Enum { .. } | Shape::Text { .. });
     out.str("[");
     for index in 0..len {
         let offset = index.saturating_mul(stride);

@@ -38,6 +38,7 @@ impl Checker<'_> {
             Type::Enum(tagged) => {
                 Shape::Enum { bytes: bytes as u32, values: self.types().enumerators(tagged) }
             }
+            _ if ty.is_pointer() => Shape::Pointer { bytes: bytes as u32 },
             _ if ty.is_scalar() => Shape::Number { bytes: bytes as u32 },
             _ => opaque,
         }

@@ -55,6 +55,7 @@ impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Int(number) => Int(*number).serialize(serializer),
+            Value::Pointer(address) => Address(*address).serialize(serializer),
             Value::Float(number) if number.is_finite() => serializer.serialize_f64(*number),
             Value::Float(number) => serializer.collect_str(number),
             Value::Text(text) => Text(text).serialize(serializer),
@@ -185,6 +186,8 @@ mod tests {
             Value::Int(-(1 << 53)),
             Value::Int((1 << 53) + 1),
             Value::Int(-(1 << 63)),
+            Value::Pointer(0xffff_8881_0000_0000),
+            Value::Pointer(0),
             Value::Float(1.5),
             Value::Float(f64::NAN),
             Value::Float(f64::NEG_INFINITY),

@@ -48,7 +48,7 @@ impl Address {
         let local = "a collector on this machine can send on with TLS: otlp=http://localhost:4318";
         match url.split_once("://") {
             Some(("http", _)) => {}
-            Some(("https", _)) => return Err(format!("TLS is not spoken here: {local}")),
+            Some(("https", _)) => return Err(format!("nothing is sent with TLS from here: {local}")),
             _ => return Err("a URL with http:// is expected".to_owned()),
         }
         let uri: Uri = url.parse().map_err(|error| format!("this is no URL: {error}"))?;
@@ -112,7 +112,8 @@ struct State {
 enum Trouble {
     Away,
     Busy,
-    Refusal,
+    /// At this path.
+    Refusal(&'static str),
     Rubbish,
     Partial,
 }
@@ -203,6 +204,10 @@ impl Collector {
         let mut left = std::mem::take(&mut state.under_way);
         std::mem::take(&mut state.queue).iter().for_each(|item| left.add(item));
         let address = &self.shared.address.0;
+        if !state.lost.is_none() {
+            let text = format!("{address} has refused {}: lost", state.lost);
+            state.messages.push(text);
+        }
         if !left.is_none() {
             let seconds = self.times.end.as_secs();
             let text = format!("{address} has not taken {left} within {seconds} s of the end: lost");
@@ -235,6 +240,22 @@ impl Shared {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
+    /// Says that the collector takes requests again, if it was said that it does not.
+    fn is_back(&self, path: &'static str) {
+        let mut state = self.lock();
+        let known = state.said.len();
+        let over = [Trouble::Refusal(path), Trouble::Away, Trouble::Busy];
+        state.said.retain(|trouble| !over.contains(trouble));
+        if state.said.len() < known {
+            let mut gone = state.lost;
+            gone.records += state.dropped.records;
+            gone.points += state.dropped.points;
+            let lost = if gone.is_none() { String::new() } else { format!("; {gone} lost so far") };
+            let text = format!("{} takes requests again{lost}", self.address.0);
+            state.messages.push(text);
+        }
+    }
+
     /// Says it, unless it was said before.
     fn say(&self, trouble: Trouble, text: impl FnOnce(&str) -> String) {
         let mut state = self.lock();
@@ -242,6 +263,13 @@ impl Shared {
             state.said.push(trouble);
             state.messages.push(text(&self.address.0));
         }
+    }
+}
+
+fn path(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Logs => "logs",
+        Signal::Metrics { .. } => "metrics",
     }
 }
 
@@ -290,6 +318,9 @@ impl Sender {
                     outcome => break outcome,
                 }
             };
+            if let Outcome::Taken { .. } = outcome {
+                self.shared.is_back(path(signal));
+            }
             let mut state = self.shared.lock();
             state.bytes -= items.iter().map(|item| item.json.len()).sum::<usize>();
             let sent = std::mem::take(&mut state.under_way);
@@ -350,10 +381,7 @@ impl Sender {
     }
 
     fn send(&self, signal: Signal, body: &[u8]) -> Outcome {
-        let path = match signal {
-            Signal::Logs => "logs",
-            Signal::Metrics { .. } => "metrics",
-        };
+        let path = path(signal);
         let url = format!("{}/v1/{path}", self.shared.address.0);
         let mut answer = match self.agent.post(&url).content_type("application/json").send(body) {
             Ok(answer) => answer,
@@ -378,7 +406,7 @@ impl Sender {
             }
             _ => {
                 let said = if text.is_empty() { String::new() } else { format!(": {}", excerpt(&text)) };
-                self.shared.say(Trouble::Refusal, |address| {
+                self.shared.say(Trouble::Refusal(path), |address| {
                     format!("{address}/v1/{path} answers {status}{said}: what it refuses is lost")
                 });
                 Outcome::Refused

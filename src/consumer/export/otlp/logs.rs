@@ -160,6 +160,7 @@ fn stack(frames: &[crate::consumer::frame::Frame]) -> AnyValue {
 fn any(value: &Value) -> AnyValue {
     match value {
         Value::Int(number) => whole(*number),
+        Value::Pointer(address) => AnyValue::String(format!("{address:#x}")),
         Value::Float(number) if number.is_finite() => AnyValue::Double(*number),
         Value::Float(number) => AnyValue::String(number.to_string()),
         Value::Text(text) => string(text),

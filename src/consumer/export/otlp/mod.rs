@@ -51,8 +51,11 @@ impl Otlp {
     fn read(&mut self, tables: &dyn Tables) {
         let now = os::time_of_day();
         self.readings += 1;
-        for family in self.metrics.read(tables, now) {
-            let count = family.points.len() as u64;
+        let families = self.metrics.read(tables, now);
+        let of_program = self.metrics.of_program;
+        for (number, family) in families.into_iter().enumerate() {
+            // Points about the tracer itself are not what a user counts.
+            let count = if number < of_program { family.points.len() as u64 } else { 0 };
             let json = json(&points::metric(family, now));
             self.push(Item { signal: Signal::Metrics { reading: self.readings }, json, count });
         }

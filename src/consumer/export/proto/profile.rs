@@ -25,6 +25,11 @@ pub struct Profile {
     pub time_nanos: i64,
     #[prost(int64, tag = "10")]
     pub duration_nanos: i64,
+    /// The clock by which samples were taken, if it is one, and the time between two of them in its unit.
+    #[prost(message, optional, tag = "11")]
+    pub period_type: Option<ValueType>,
+    #[prost(int64, tag = "12")]
+    pub period: i64,
     /// The name of the sample type that is shown first.
     #[prost(int64, tag = "14")]
     pub default_sample_type: i64,

@@ -122,8 +122,9 @@ fn logs(requests: &Receiver<(String, Json)>) -> Vec<usize> {
 fn message(collector: &Collector) -> String {
     let begin = Instant::now();
     loop {
-        if let Some(message) = collector.messages().pop() {
-            return message;
+        let mut messages = collector.messages();
+        if !messages.is_empty() {
+            return messages.remove(0);
         }
         assert!(begin.elapsed() < Duration::from_secs(60), "no message");
         std::thread::sleep(Duration::from_millis(5));
@@ -173,7 +174,9 @@ fn a_collector_that_is_away_is_waited_for() {
     let listener = TcpListener::bind(url.trim_start_matches("http://")).unwrap();
     let requests = serve(listener, vec![FINE]);
     collector.finish();
-    assert!(collector.messages().is_empty() && !collector.has_lost());
+    let said = collector.messages();
+    assert!(said.len() == 1 && said[0].ends_with("takes requests again"), "{said:?}");
+    assert!(!collector.has_lost());
     assert_eq!(logs(&requests), (0..600).collect::<Vec<_>>());
 }
 
@@ -187,10 +190,11 @@ fn a_busy_collector_is_asked_again() {
         let requests = serve(listener, vec![busy.clone(), busy, FINE]);
         let mut collector = start(&url, 1 << 20, TIMES);
         collector.push(log(7));
-        let said = message(&collector);
-        assert!(said.contains(&format!("answers {}", &status[..3])), "{said}");
         collector.finish();
-        assert!(collector.messages().is_empty() && !collector.has_lost());
+        let said = collector.messages();
+        assert!(said[0].contains(&format!("answers {}", &status[..3])), "{said:?}");
+        assert!(said[1].ends_with("takes requests again") && said.len() == 2, "{said:?}");
+        assert!(!collector.has_lost());
         assert_eq!(logs(&requests), [7]);
     }
 }
@@ -280,11 +284,15 @@ fn what_is_refused_is_lost() {
     let requests = serve(listener, vec![refusal, FINE]);
     let mut collector = start(&url, 1 << 20, TIMES);
     collector.push(log(1));
+    // The next request is not sent before this one is refused.
     let said = message(&collector);
     assert!(said.contains("/v1/logs answers 400: {\"message\":\"no\"}: what it refuses is lost"), "{said}");
     collector.push(log(2));
     collector.finish();
     assert!(collector.has_lost());
+    let said = collector.messages();
+    assert!(said[0].ends_with("takes requests again; 1 log record lost so far"), "{said:?}");
+    assert!(said[1].ends_with("has refused 1 log record: lost") && said.len() == 2, "{said:?}");
     assert_eq!(logs(&requests), [2], "the next request is taken");
 }
 
@@ -298,8 +306,9 @@ fn a_part_may_be_rejected() {
         let mut collector = start(&url, 1 << 20, TIMES);
         collector.push(log(1));
         collector.finish();
-        let said = collector.messages().pop().unwrap();
-        assert!(said.contains("has rejected 2 of what it got: 'too old'"), "{said}");
+        let said = collector.messages();
+        assert!(said[0].contains("has rejected 2 of what it got: 'too old'"), "{said:?}");
+        assert!(said[1].ends_with("has refused 2 log records: lost"), "{said:?}");
         assert_eq!(collector.shared.lock().lost, Amount { records: 2, points: 0 });
     }
 }
