@@ -364,8 +364,14 @@ mod tests {
 
     /// Two clauses of nothing, each at probes of its own: how many places each probe has, by clause.
     fn image(probes: [&[usize]; 2]) -> Image {
-        let clause =
-            Clause { probes: vec![], predicate: None, actions: vec![], statements: vec![], record: false };
+        let clause = Clause {
+            probes: vec![],
+            predicate: None,
+            actions: vec![],
+            statements: vec![],
+            record: false,
+            part: false,
+        };
         let program = Program { clauses: vec![clause.clone(), clause], ..Program::default() };
         let (mut enabled, mut found) = (Enabled::default(), Found::default());
         for (clause, places) in

@@ -25,7 +25,7 @@ use crate::os::signals::Requests;
 use crate::pipeline::Compiled;
 use crate::probe::{Description, Fields, Place, Probe};
 use crate::source::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 
@@ -281,9 +281,12 @@ fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused])
 /// -v also the dependencies.
 fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
     for (program, file) in run.files.iter().enumerate() {
-        let clauses = compiled.descriptions.iter().enumerate();
-        let of_file = clauses.filter(|(_, spans)| spans.first().is_some_and(|span| span.file == *file));
-        let matched: usize = of_file.map(|(clause, _)| plan.matched(clause, refused)).sum();
+        // The clauses that an `if` was made into have the descriptions of the one that was written.
+        let written = plan.matched(refused).filter_map(|(clause, index, probe)| {
+            let span = *compiled.descriptions.get(clause)?.get(index)?;
+            (span.file == *file && span.start < span.end).then_some((span.start, probe))
+        });
+        let matched = written.collect::<HashSet<_>>().len();
         let plural = if matched == 1 { "" } else { "s" };
         let (what, name) = run.program_name(program);
         run.report.notice(&format!("{what} '{name}' matched {matched} probe{plural}"));

@@ -17,6 +17,7 @@ impl Generator<'_> {
             statements: Vec::new(),
             // The default action records only that the probe fired.
             record: clause.body.is_empty(),
+            part: clause.part,
         };
         for stmt in &clause.body {
             let start = generated.actions.len();

@@ -26,7 +26,7 @@ impl<'p> Consumer<'p> {
         let last = || values().last().map_or(0, |(_, bytes)| printf::integer(bytes, true, 0) as i64);
         let meaning = |_| self.places.of_record(epid, self.symbols);
         let naming = text::naming(self.symbols, &self.options, &meaning);
-        let formatted = |format: &Format| self.formatted(format, values(), epid).as_bytes().to_vec();
+        let formatted = |format: &Format| self.formatted(format, values(), epid);
         Some(match &statement.kind {
             Kind::Silent | Kind::Thread => return None,
             Kind::Trace(display @ Display::Bytes) => {

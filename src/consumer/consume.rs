@@ -8,6 +8,7 @@ use super::frame::Source;
 use super::message::{Faults, Message};
 use super::output::bytes::until_nul;
 use super::output::flow::Flow;
+use super::output::visible;
 use super::places::Places;
 use super::printf;
 use super::sink::Sink;
@@ -19,13 +20,13 @@ use super::text;
 use super::unwind;
 use crate::dif::enabled::Enabled;
 use crate::dif::record::{Layouts, Record};
-use crate::dif::{Aggregation, Display, Program, Statement, StatementKind};
+use crate::dif::{Aggregation, Clause, Display, Program, Statement, StatementKind};
 use crate::options::key;
 use crate::options::{From, Options};
 use crate::os::limits;
 use crate::os::output::Ready;
 use crate::uapi::{self, Fault, Plain};
-use std::io;
+use std::io::{self, IsTerminal as _};
 
 /// The state of a trace being read, and where it goes.
 pub struct Consumer<'p> {
@@ -120,7 +121,7 @@ impl<'p> Consumer<'p> {
         let stacks = self.layouts.copies(index);
         let unwound = (!stacks.is_empty()).then(|| unwind::payload(record.payload, stacks, self.symbols));
         let record = &Record { payload: unwound.as_deref().unwrap_or(record.payload), ..*record };
-        let text = self.exports.text;
+        let text = self.exports.text && !self.has_no_row(clause);
         let mut acted = (!self.exports.is_empty()).then(Vec::new);
         if text {
             self.row(record);
@@ -156,15 +157,24 @@ impl<'p> Consumer<'p> {
         }
     }
 
+    /// Whether nothing is shown of a record: a part of a clause with `if` that does not show anything.
+    fn has_no_row(&self, clause: &Clause) -> bool {
+        clause.part && !self.options.flag(key::FLOWINDENT) && !clause.statements.iter().any(text::shows)
+    }
+
     /// Prints the aggregations that no printa() has shown; reports how often the same faults came.
     pub fn finish(&mut self, notice: &mut dyn FnMut(&str)) {
         self.messages.extend(self.faults.again(self.enabled));
+        let status = self.exit.unwrap_or(0) as u8;
+        if let Some(given) = self.exit.filter(|given| !(-128..=255).contains(&(*given as i32))) {
+            let text = format!("exit({}): a status has eight bits, which are {status}", given as i32);
+            self.messages.push(Message::problem(text));
+        }
         self.export_messages();
         if self.exports.text {
             let ids = self.aggregations.unprinted();
             ids.iter().for_each(|id| self.print_aggregation(&[*id], true));
         }
-        let status = self.exit.unwrap_or(0) as u8;
         let notices = self.exporting(|exports, tables, sink| exports.finish(tables, status, sink));
         notices.iter().for_each(|text| notice(text));
     }
@@ -223,7 +233,14 @@ impl<'p> Consumer<'p> {
             match self.sink.patience.wait(&io::stderr()) {
                 Ready::Signal => return Ok(Flushed::Interrupted),
                 Ready::TimedOut => return Ok(Flushed::Slow),
-                Ready::Writable => say(&self.messages.remove(0).text),
+                Ready::Writable => {
+                    let text = self.messages.remove(0).text;
+                    let shown = visible(text.as_bytes());
+                    match io::stderr().is_terminal() {
+                        true => say(&String::from_utf8_lossy(&shown)),
+                        false => say(&text),
+                    }
+                }
             }
             self.exported = self.exported.saturating_sub(1);
         }
@@ -264,11 +281,11 @@ impl<'p> Consumer<'p> {
         match &statement.kind {
             Kind::System(format) => {
                 let command = self.formatted(format, values(), epid);
-                self.system(&String::from_utf8_lossy(command.as_bytes()));
+                self.system(&String::from_utf8_lossy(&command));
             }
             Kind::Freopen(format) => {
                 let path = self.formatted(format, values(), epid);
-                self.freopen(&String::from_utf8_lossy(path.as_bytes()));
+                self.freopen(&String::from_utf8_lossy(&path));
             }
             Kind::Printa { aggregations, .. } => self.aggregations.mark_printed(aggregations),
             Kind::Exit => self.exit = Some(last() as u32),

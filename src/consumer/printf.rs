@@ -66,7 +66,7 @@ pub fn render<'a>(
 ) {
     for piece in &format.pieces {
         match piece {
-            FormatPiece::Text(text) => out.str(text),
+            FormatPiece::Text(text) => out.own(text),
             FormatPiece::Conversion(conversion) if conversion.letter == '%' => out.str("%"),
             FormatPiece::Conversion(conversion) => {
                 let mut conversion = conversion.clone();

@@ -52,17 +52,19 @@ impl Consumer<'_> {
             Kind::Print { shape, type_name } => self.print(first(), shape, type_name),
             Kind::PrintAll(lines) => {
                 self.sink.pending.text.str(" ");
-                let mut text = Text::new();
+                let mut text = self.sink.pending.text.alike();
                 shape::all(&mut text, lines, values().map(|(_, bytes)| self.shown(bytes)));
-                self.sink.pending.text.raw(text.as_bytes());
+                self.sink.pending.text.append(&text);
             }
             Kind::Printf(format) => {
-                let text = self.formatted(format, values(), epid);
-                self.sink.pending.text.raw(text.as_bytes());
+                let mut text = self.sink.pending.text.alike();
+                self.format(&mut text, format, values(), epid);
+                self.sink.pending.text.append(&text);
             }
             Kind::Printa { format: Some(format), aggregations } => {
-                let text = self.printed_rows(format, aggregations);
-                self.sink.pending.text.raw(&text);
+                let mut text = self.sink.pending.text.alike();
+                self.print_rows(&mut text, format, aggregations);
+                self.sink.pending.text.append(&text);
             }
             Kind::Printa { format: None, aggregations } => {
                 self.sink.pending.text.str("\n");
@@ -125,17 +127,28 @@ impl Consumer<'_> {
         shape::value(out, value, shape);
     }
 
+    /// Returns a formatted text as it is for programs and files, with all of its bytes.
     pub(super) fn formatted<'a>(
         &self,
         format: &Format,
         values: impl Iterator<Item = (&'a Action, &'a [u8])>,
         epid: u32,
-    ) -> Text {
+    ) -> Vec<u8> {
         let mut text = Text::new();
+        self.format(&mut text, format, values, epid);
+        text.as_bytes().to_vec()
+    }
+
+    fn format<'a>(
+        &self,
+        text: &mut Text,
+        format: &Format,
+        values: impl Iterator<Item = (&'a Action, &'a [u8])>,
+        epid: u32,
+    ) {
         let first = |_| self.places.of_record(epid, self.symbols);
         let naming = naming(self.symbols, &self.options, &first);
-        printf::render(&mut text, format, values.map(argument), &mut Context { naming, value: None });
-        text
+        printf::render(text, format, values.map(argument), &mut Context { naming, value: None });
     }
 
     /// Prints the rows of `ids`, joined by key, with the displays of the first one. `apart`: a file may end after each
@@ -171,15 +184,19 @@ impl Consumer<'_> {
         }
     }
 
-    /// Formats the rows of `ids`, joined by key.
+    /// Returns the formatted rows of `ids`, joined by key, with all of their bytes.
     pub(super) fn printed_rows(&self, format: &Format, ids: &[u32]) -> Vec<u8> {
+        let mut text = Text::new();
+        self.print_rows(&mut text, format, ids);
+        text.as_bytes().to_vec()
+    }
+
+    fn print_rows(&self, text: &mut Text, format: &Format, ids: &[u32]) {
         let meaning = |address| self.places.of_key(address, self.symbols);
         let naming = naming(self.symbols, &self.options, &meaning);
-        let mut out = Text::new();
         for row in self.aggregations.rows(ids, self.order()) {
-            print_row(&mut out, format, &row, self.keys(ids), naming, self.graphs());
+            print_row(text, format, &row, self.keys(ids), naming, self.graphs());
         }
-        out.as_bytes().to_vec()
     }
 
     /// How distributions are drawn.

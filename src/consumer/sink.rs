@@ -17,13 +17,23 @@ pub struct Sink {
 
 impl Sink {
     pub fn stdout() -> Sink {
-        Sink { main: Stream::stdout().ok(), ..Sink::default() }
+        let mut sink = Sink { main: Stream::stdout().ok(), ..Sink::default() };
+        sink.look();
+        sink
     }
 
     pub fn file(path: &str, limits: Limits) -> io::Result<Sink> {
         let mut main = Stream::append(path)?;
         main.limit(limits);
-        Ok(Sink { main: Some(main), ..Sink::default() })
+        let mut sink = Sink { main: Some(main), ..Sink::default() };
+        sink.look();
+        Ok(sink)
+    }
+
+    /// Looks whether text is for a terminal now.
+    fn look(&mut self) {
+        let stream = self.reopened.as_ref().or(self.main.as_ref());
+        self.pending.text.is_for_terminal(stream.is_some_and(Stream::is_terminal));
     }
 
     /// Writes the text. If there is none, nothing is written, and a closed pipe is not an error.
@@ -55,6 +65,7 @@ impl Sink {
             "" => None,
             _ => Some(Stream::create(path)?),
         };
+        self.look();
         Ok(())
     }
 

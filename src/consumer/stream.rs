@@ -5,7 +5,7 @@ use super::output::Text;
 use crate::os::output::{self, Pace, Ready};
 use crate::os::{self};
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Seek};
+use std::io::{self, ErrorKind, IsTerminal as _, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -122,6 +122,10 @@ impl Stream {
 
     pub fn limit(&mut self, limits: Limits) {
         self.limits = limits;
+    }
+
+    pub fn is_terminal(&self) -> bool {
+        self.file.is_terminal()
     }
 
     /// Writes what waits. A file that takes nothing loses it, and says so; with readers, an error is the caller's.

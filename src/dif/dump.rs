@@ -199,6 +199,7 @@ mod tests {
                     Statement { actions: 1..3, kind: StatementKind::Silent },
                 ],
                 record: true,
+                part: false,
             }],
             ..Program::default()
         };

@@ -222,8 +222,14 @@ mod tests {
         difos.push(difo(Type::string(0)));
         difos.push(difo(Type::by_ref(CtfKind::Struct, 12)));
         difos.push(difo(Type::VOID));
-        let clause =
-            Clause { probes: Vec::new(), predicate: None, actions, statements: Vec::new(), record: true };
+        let clause = Clause {
+            probes: Vec::new(),
+            predicate: None,
+            actions,
+            statements: Vec::new(),
+            record: true,
+            part: false,
+        };
         Program { difos, clauses: vec![clause], ..Program::default() }
     }
 

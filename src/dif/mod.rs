@@ -226,6 +226,8 @@ pub struct Clause {
     pub statements: Vec<Statement>,
     /// Whether a record is written even if no action records anything (no actions, or printf without arguments).
     pub record: bool,
+    /// Whether it is one of several that a clause with `if` was made into: it has a row only for what it shows.
+    pub part: bool,
 }
 
 /// One step of a clause, as the kernel sees it (struct kinst_action).

@@ -112,10 +112,14 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns the number of enablings of the clause, without refused places.
-    pub fn matched(&self, clause: usize, refused: &[Refused]) -> usize {
-        let ecbs = self.enabled.ecbs.iter();
-        ecbs.filter(|ecb| ecb.clause as usize == clause && !is_refused(ecb.probe, refused)).count()
+    /// Returns the probes of each description, without refused places: the clause, the number of the description in it,
+    /// and the probe.
+    pub fn matched<'a>(&'a self, refused: &'a [Refused]) -> impl Iterator<Item = (usize, usize, u32)> + 'a {
+        self.descriptions.iter().flat_map(move |matched| {
+            let ecbs = self.enabled.ecbs.get(matched.ecbs.clone()).unwrap_or_default().iter();
+            let probes = ecbs.map(|ecb| ecb.probe).filter(|probe| !is_refused(*probe, refused));
+            probes.map(|probe| (matched.clause, matched.index, probe))
+        })
     }
 
     /// Returns the descriptions whose places are all refused.
@@ -293,6 +297,7 @@ mod tests {
             actions: Vec::new(),
             statements: Vec::new(),
             record: true,
+            part: false,
         };
         Program { clauses: clauses.iter().map(clause).collect(), ..Program::default() }
     }
@@ -311,7 +316,8 @@ mod tests {
         let results = [7, 0, 0].map(|reason| uapi::Result { reason, ..uapi::Result::default() });
         let refused = refused(&plan.enabled.probes, &results);
         assert_eq!(refused[0].text, "kinst::f:4 cannot be traced: jump label (the kernel rewrites it)");
-        assert_eq!((plan.matched(0, &refused), plan.matched(1, &refused)), (1, 2));
+        let matched: Vec<_> = plan.matched(&refused).collect();
+        assert_eq!(matched, [(0, 1, 1), (1, 0, 2), (1, 0, 1)]);
         let lost: Vec<_> = plan.lost(&refused).map(|lost| (lost.clause, lost.index)).collect();
         assert_eq!(lost, [(0, 0)]);
     }

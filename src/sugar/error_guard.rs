@@ -24,7 +24,9 @@ pub fn on_error(session: &mut Session, origin: Span) -> Option<Clause> {
         return None;
     }
     let fields = Fields { provider: "dtrace".to_owned(), name: "ERROR".to_owned(), ..Fields::default() };
-    let probes = vec![ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span: origin }];
+    // The program has no text for this description.
+    let nowhere = Span { end: origin.start, ..origin };
+    let probes = vec![ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span: nowhere }];
     Some(set_flag(probes, 1, origin))
 }
 
@@ -35,5 +37,5 @@ pub fn reset(probes: Vec<ProbeDesc>, origin: Span) -> Clause {
 
 fn set_flag(probes: Vec<ProbeDesc>, value: u64, origin: Span) -> Clause {
     let set = synth::assign(synth::error_flag(origin), synth::integer(value, origin), origin);
-    Clause { probes, predicate: None, body: Some(vec![set]), span: origin }
+    Clause { probes, predicate: None, body: Some(vec![set]), part: true, span: origin }
 }

@@ -33,8 +33,10 @@ fn clauses(clause: ast::Clause, session: &mut Session) -> Vec<Clause> {
     let ast::Clause { probes, predicate, body, span } = clause;
     let body = body.map(|body| session.constants.block(body));
     let body = match body.map(only_expressions) {
-        None => return vec![Clause { probes, predicate, body: None, span }],
-        Some(Ok(body)) => return vec![Clause { probes, predicate, body: Some(body), span }],
+        None => return vec![Clause { probes, predicate, body: None, part: false, span }],
+        Some(Ok(body)) => {
+            return vec![Clause { probes, predicate, body: Some(body), part: false, span }];
+        }
         Some(Err(body)) => body,
     };
     let origin = probes.first().map_or(span, |first| first.span);
@@ -123,7 +125,8 @@ impl Split {
     }
 
     fn push(&mut self, predicate: Option<Expr>, body: Vec<Expr>, span: Span) {
-        self.clauses.push(Clause { probes: self.probes.clone(), predicate, body: Some(body), span });
+        let probes = self.probes.clone();
+        self.clauses.push(Clause { probes, predicate, body: Some(body), part: true, span });
     }
 }
 

@@ -237,7 +237,8 @@ mod tests {
             let fields = Fields { provider, module, function: function.to_owned(), name: name.to_owned() };
             ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }
         });
-        let clause = plain::Clause { probes: probes.collect(), predicate: None, body: None, span };
+        let clause =
+            plain::Clause { probes: probes.collect(), predicate: None, body: None, part: false, span };
         let program = expand(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;
         let [plain::Item::Clause(clause)] = &program.items[..] else { panic!("one clause") };
         Ok(clause.probes.iter().map(|probe| probe.kind.to_string()).collect())

@@ -26,6 +26,8 @@ pub struct Clause<P = ProbeDesc> {
     pub predicate: Option<Expr>,
     /// `None` if there are no braces at all, as the command line allows.
     pub body: Option<Vec<Expr>>,
+    /// Whether it is one of several that a clause with `if` was made into.
+    pub part: bool,
     pub span: Span,
 }
 
@@ -40,8 +42,8 @@ impl<P> Program<P> {
     /// Returns the same program with other descriptions in its clauses.
     pub fn with_probes<Q>(self, mut each: impl FnMut(Vec<P>) -> Vec<Q>) -> Program<Q> {
         let items = self.items.into_iter().map(|item| match item {
-            Item::Clause(Clause { probes, predicate, body, span }) => {
-                Item::Clause(Clause { probes: each(probes), predicate, body, span })
+            Item::Clause(Clause { probes, predicate, body, part, span }) => {
+                Item::Clause(Clause { probes: each(probes), predicate, body, part, span })
             }
             Item::Pragma(pragma) => Item::Pragma(pragma),
             Item::Declaration(declaration) => Item::Declaration(declaration),

@@ -334,7 +334,8 @@ impl<'a> Checker<'a> {
         }
         self.check_stability(clause)?;
         let stability = self.env.stability.then(|| self.stability_of(clause));
-        Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, stability, span: clause.span })
+        let (probes, part, span) = (clause.probes.clone(), clause.part, clause.span);
+        Ok(typed::Clause { probes, predicate, body, stability, part, span })
     }
 
     /// Checks each statement, keeping the errors of its action; any other error is the clause's.

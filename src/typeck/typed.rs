@@ -111,6 +111,8 @@ pub struct Clause {
     pub body: Vec<Stmt>,
     /// `Some` if it was requested.
     pub stability: Option<Stability>,
+    /// Whether it is one of several that a clause with `if` was made into.
+    pub part: bool,
     pub span: Span,
 }
 

@@ -49,6 +49,7 @@ fn program() -> Program {
         ],
         statements: Vec::new(),
         record: false,
+        part: false,
     };
     Program {
         difos: vec![asm.finish(number()).unwrap(), text.finish(Type::string(0)).unwrap()],

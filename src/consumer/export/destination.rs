@@ -37,7 +37,7 @@ impl Destination {
     pub fn append(path: &str) -> Result<Destination, Error> {
         let opened = Stream::append(path);
         let stream = opened.map_err(|source| Error::Open { path: path.to_owned(), source })?;
-        Ok(Destination::Append { path: path.to_owned(), stream, pending: Pending::default(), whole: false })
+        Ok(Destination::stream(path, stream, false))
     }
 
     /// A file that is emptied now, or a pipe, /dev/stdout and the like: what an earlier run has left in it is not mistaken
@@ -45,7 +45,13 @@ impl Destination {
     pub fn create(path: &str) -> Result<Destination, Error> {
         let created = Stream::create(path);
         let stream = created.map_err(|source| Error::Open { path: path.to_owned(), source })?;
-        Ok(Destination::Append { path: path.to_owned(), stream, pending: Pending::default(), whole: true })
+        Ok(Destination::stream(path, stream, true))
+    }
+
+    fn stream(path: &str, stream: Stream, whole: bool) -> Destination {
+        let mut pending = Pending::default();
+        pending.text.is_for_terminal(stream.is_terminal());
+        Destination::Append { path: path.to_owned(), stream, pending, whole }
     }
 
     /// The folder must be writable from the start: to find that out at the end of a trace is too late.

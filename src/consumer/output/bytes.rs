@@ -8,14 +8,14 @@ pub struct Style {
     pub quiet: bool,
     /// The option rawbytes: always a hex dump.
     pub raw: bool,
-    /// The option encoding=utf8: letters beyond ASCII count as printable.
+    /// The option encoding=utf8: letters beyond ASCII count as printable in arrays of bytes, as they do in strings.
     pub utf8: bool,
 }
 
 /// Prints a string, up to its first NUL.
 pub fn string(out: &mut Text, value: &[u8], width: usize, style: Style) {
     let text = until_nul(value);
-    if style.raw || !printable(text, style.utf8) {
+    if style.raw || !printable(text, true) {
         return dump(out, value);
     }
     field(out, text, width, style.quiet);
@@ -131,6 +131,20 @@ mod tests {
             shown(b"abc\0d", Style::default()),
             "\n             0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f  0123456789abcdef\n         0: 61 62 63 00 64                                   abc.d\n"
         );
+    }
+
+    #[test]
+    fn a_string_may_have_letters_of_any_script() {
+        let shown = |value: &[u8]| {
+            let mut out = Text::new();
+            string(&mut out, value, 0, Style { quiet: true, ..Style::default() });
+            String::from_utf8(out.as_bytes().to_vec()).unwrap()
+        };
+        assert_eq!(shown("\u{65e5}\u{672c}\0".as_bytes()), "\u{65e5}\u{672c}");
+        // Bytes of no text, and a control character in two bytes.
+        for value in [&b"a\xff\0"[..], b"\xc2\x9b1m\0", b"\x1b[2J\0"] {
+            assert!(shown(value).starts_with("\n             0  1  2"), "{value:?}");
+        }
     }
 
     #[test]

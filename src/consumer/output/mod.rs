@@ -6,10 +6,14 @@ pub mod quantize;
 pub mod shape;
 pub mod stack;
 
+use std::borrow::Cow;
+
 /// Text to be written. It holds bytes, as what a program traces need not be UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     bytes: Vec<u8>,
+    /// It is for a terminal, which obeys control characters: they are [`visible`], but for those of [`Text::own`].
+    terminal: bool,
 }
 
 impl Text {
@@ -17,26 +21,54 @@ impl Text {
         Text::default()
     }
 
+    /// No text yet, for where this one goes.
+    pub fn alike(&self) -> Text {
+        Text { bytes: Vec::new(), terminal: self.terminal }
+    }
+
+    /// From now on the text is for a terminal, or not.
+    pub fn is_for_terminal(&mut self, terminal: bool) {
+        self.terminal = terminal;
+    }
+
     pub fn put(&mut self, arguments: std::fmt::Arguments<'_>) {
+        if self.terminal {
+            return self.raw(arguments.to_string().as_bytes());
+        }
         // Writing to a Vec cannot fail.
         let _ = std::io::Write::write_fmt(&mut self.bytes, arguments);
     }
 
     pub fn str(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
+        self.raw(text.as_bytes());
     }
 
     pub fn raw(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(&self.shown(bytes));
+    }
+
+    /// Adds text that the author of the D program has written, who may clear the screen.
+    pub fn own(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Adds a text that was made for where this one goes, by [`Text::alike`].
+    pub fn append(&mut self, text: &Text) {
+        self.bytes.extend_from_slice(&text.bytes);
+    }
+
+    fn shown<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.terminal { visible(bytes) } else { Cow::Borrowed(bytes) }
     }
 
     /// Adds `bytes` in a field of at least `width` columns, counting a byte as a column.
     pub fn padded(&mut self, bytes: &[u8], width: usize, left: bool) {
+        let bytes = self.shown(bytes);
         let pad = width.saturating_sub(bytes.len());
         if !left {
             self.pad(pad);
         }
-        self.raw(bytes);
+        self.bytes.extend_from_slice(&bytes);
         if left {
             self.pad(pad);
         }
@@ -61,5 +93,60 @@ impl Text {
 
     pub fn clear(&mut self) {
         self.bytes.clear();
+    }
+}
+
+/// Escapes as in a D string what a terminal would obey: control characters, those beyond ASCII too, and bytes that are no
+/// UTF-8. Line breaks and tabs stay.
+pub fn visible(text: &[u8]) -> Cow<'_, [u8]> {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if str::from_utf8(text).is_ok_and(|text| text.chars().all(harmless)) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = Vec::with_capacity(text.len() + 16);
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let mut utf8 = [0; 4];
+            let c_bytes = c.encode_utf8(&mut utf8).as_bytes();
+            match harmless(c) {
+                true => shown.extend_from_slice(c_bytes),
+                false => shown.extend(bytes::escaped(c_bytes)),
+            }
+        }
+        shown.extend(bytes::escaped(chunk.invalid()));
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVIL: &[u8] = b"a\x1b[2J\r\x07\n\t\xc2\x9b1m\x9b\x7f\xe6\x97\xa5";
+
+    #[test]
+    fn a_terminal_gets_no_control_characters_of_others() {
+        let mut text = Text::new();
+        text.is_for_terminal(true);
+        text.own("\x1b[H");
+        text.raw(EVIL);
+        let shown = "a\\033[2J\\r\\a\n\t\\302\\2331m\\233\\177\u{65e5}";
+        assert_eq!(String::from_utf8_lossy(text.as_bytes()), format!("\x1b[H{shown}"));
+        let mut other = text.alike();
+        other.own("\x1b[H");
+        other.put(format_args!("{}", String::from_utf8_lossy(b"\x1b")));
+        other.padded(b"\x1b", 6, true);
+        assert_eq!(other.as_bytes(), b"\x1b[H\\033\\033  ");
+        text.clear();
+        text.append(&other);
+        assert_eq!(text, other);
+    }
+
+    #[test]
+    fn files_and_pipes_get_every_byte() {
+        let mut text = Text::new();
+        text.raw(EVIL);
+        text.padded(b"\x1b", 3, false);
+        assert_eq!(text.as_bytes(), [EVIL, b"  \x1b"].concat());
     }
 }
