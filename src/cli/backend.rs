@@ -172,6 +172,11 @@ fn report_lowered(run: &Run, given: &dif::Options, settings: &dif::Options) {
 }
 
 /// Returns the name for messages about the whole enabling.
-pub fn subject(run: &Run) -> &str {
-    run.program_name(0).1
+pub fn subject(run: &Run) -> String {
+    let given = &run.invocation;
+    let views = [("annotate", &given.annotated), ("coverage", &given.covered), ("path", &given.followed)];
+    match views.iter().find(|(_, functions)| !functions.is_empty()) {
+        Some((option, functions)) => format!("--{option} {}", functions.join(" ")),
+        None => run.program_name(0).1.to_owned(),
+    }
 }

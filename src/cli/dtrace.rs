@@ -75,7 +75,12 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
     }
     run.read_programs()?;
     if run.files.is_empty() && run.invocation.mode != Mode::List {
-        return run.fail("no probes specified", Some("give a program: -n 'probe { actions }' or -s FILE"));
+        let program = run.invocation.operands.iter().find(|operand| operand.contains(['{', ':']));
+        let help = match program {
+            Some(program) => format!("a program on the command line comes after -n: -n '{program}'"),
+            None => "give a program: -n 'probe { actions }' or -s FILE".to_owned(),
+        };
+        return run.fail("no probes specified", Some(&help));
     }
     match run.invocation.mode {
         Mode::Trace => dtrace_trace::trace(run),

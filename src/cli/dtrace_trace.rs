@@ -141,14 +141,19 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
     }
 }
 
-/// Returns the likely name for a misspelt one, such as BEGIN for `begin`.
-fn misspelt(description: &Description) -> Option<&'static str> {
+/// Returns the likely name for a misspelt one, such as BEGIN for `begin` and profile-97 for `prfile-97`.
+fn misspelt(description: &Description) -> Option<String> {
     let Description::Fields(fields) = description else { return None };
     let Fields { module, function, name, .. } = &**fields;
     let known = ["BEGIN", "END", "ERROR"];
     let upper = name.to_ascii_uppercase();
-    let found = known.into_iter().find(|known| *known == upper).or_else(|| suggest::nearest(name, known));
-    found.filter(|_| module.is_empty() && function.is_empty())
+    let own = known.into_iter().find(|known| *known == upper).or_else(|| suggest::nearest(name, known));
+    let timer = || {
+        let (clock, rate) =
+            name.split_once('-').filter(|(_, rate)| rate.starts_with(|c: char| c.is_ascii_digit()))?;
+        Some(format!("{}-{rate}", suggest::nearest(clock, ["profile", "tick"])?))
+    };
+    own.map(str::to_owned).or_else(timer).filter(|_| module.is_empty() && function.is_empty())
 }
 
 fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {

@@ -182,6 +182,9 @@ impl Run {
         for (name, why) in self.options.without_effect() {
             self.report.notice(&format!("option {name} has no effect here: {why}"));
         }
+        for text in self.options.raised() {
+            self.report.notice(&format!("option {text}"));
+        }
         if self.options.flag(key::VERBOSE) {
             eprint(&dif::disasm::program(&compiled.program));
             if self.options.text(key::BACKEND) == Some("bpf") {

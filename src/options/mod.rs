@@ -6,6 +6,7 @@ mod parse;
 mod table;
 
 use crate::diag::suggest::nearest;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use help::{describe, described, markdown, value_of};
@@ -24,6 +25,8 @@ pub struct Options {
     unsupported: Option<(String, &'static str)>,
     /// The options that were set and have no effect, each once.
     without: Vec<&'static str>,
+    /// The last setting of each option that has another value than was given: a size or time below the least one.
+    raised: BTreeMap<&'static str, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +80,12 @@ impl Default for Options {
             "" => Value::Unset,
             text => parse(spec.kind, Some(text)).unwrap_or(Value::Unset),
         };
-        Options { values: TABLE.iter().map(value).collect(), unsupported: None, without: Vec::new() }
+        Options {
+            values: TABLE.iter().map(value).collect(),
+            unsupported: None,
+            without: Vec::new(),
+            raised: BTreeMap::new(),
+        }
     }
 }
 
@@ -110,6 +118,10 @@ impl Options {
         if matches!(spec.when, When::Without(_)) && on && !self.without.contains(&spec.name) {
             self.without.push(spec.name);
         }
+        match raised(spec, value, &parsed) {
+            Some(text) => self.raised.insert(spec.name, text),
+            None => self.raised.remove(spec.name),
+        };
         match (&mut self.values[index], parsed) {
             (Value::List(list), Value::List(more)) => list.extend(more),
             (slot, parsed) => *slot = parsed,
@@ -129,6 +141,11 @@ impl Options {
             if let When::Without(why) = spec.when { Some((*name, why)) } else { None }
         };
         self.without.iter().filter_map(reason)
+    }
+
+    /// Returns what to say of the settings that are not as they were given.
+    pub fn raised(&self) -> impl Iterator<Item = &str> {
+        self.raised.values().map(String::as_str)
     }
 
     pub fn flag(&self, key: Key<Flag>) -> bool {
@@ -171,6 +188,19 @@ impl Options {
     }
 }
 
+/// Returns what to say if a size was given that is below the least one, or a rate that is out of range.
+fn raised(spec: &Spec, given: Option<&str>, parsed: &Value) -> Option<String> {
+    let (Value::Number(used), given) = (parsed, given?) else { return None };
+    let now = match spec.kind {
+        Kind::Size { .. } if parse::parse_size(given)? < *used => format!("raised to {used}, the least"),
+        Kind::Rate { .. } if parse::parse_rate(given)? != *used => {
+            format!("out of range: {used} ns are the nearest that there is")
+        }
+        _ => return None,
+    };
+    Some(format!("{}={given} is {now}", spec.name))
+}
+
 /// Returns why a value is refused: for some options only one value can be honoured.
 fn refused_value(name: &str, value: &Value) -> Option<&'static str> {
     let Value::Text(text) = value else { return None };
@@ -193,6 +223,24 @@ mod tests {
         for spec in TABLE.iter().filter(|spec| !spec.default.is_empty()) {
             assert!(parse(spec.kind, Some(spec.default)).is_ok(), "{}", spec.name);
         }
+    }
+
+    #[test]
+    fn what_is_not_as_it_was_given_is_said() {
+        let mut options = Options::default();
+        options.set("strsize", Some("1"), From::Program).unwrap();
+        options.set("aggrate", Some("1ns"), From::Program).unwrap();
+        options.set("bufsize", Some("1m"), From::Program).unwrap();
+        let said: Vec<&str> = options.raised().collect();
+        assert_eq!(
+            said,
+            [
+                "aggrate=1ns is out of range: 1000000 ns are the nearest that there is",
+                "strsize=1 is raised to 8, the least"
+            ]
+        );
+        options.set("strsize", Some("16"), From::Program).unwrap();
+        assert_eq!(options.raised().count(), 1);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn page(all: &[(&Counted, Executions)], cost: Option<Option<Cost>>, sources:
             }
         }
     }
-    page::fill(PAGE, &json!({ "functions": functions }))
+    page::fill(PAGE, &json!({ "functions": functions, "missing": sources.missing() }))
 }
 
 fn function(

@@ -52,6 +52,22 @@ impl Sources {
         self.text(file).map(|text| text.path.as_path())
     }
 
+    /// What to say if files that were asked for are not there, and how to have them.
+    pub fn missing(&self) -> Option<String> {
+        let names = self.files.iter().filter(|(_, text)| text.is_none()).map(|(name, _)| name.as_str());
+        let mut names: Vec<&str> = names.collect();
+        names.sort_unstable();
+        let first = names.first()?;
+        let more = match names.len() - 1 {
+            0 => "is".to_owned(),
+            1 => "and another file are".to_owned(),
+            more => format!("and {more} more files are"),
+        };
+        Some(format!(
+            "{first} {more} not there, so that lines have no text: unpack the source of this kernel (Debian: the package linux-source), and name its folder by -x sourcepath=FOLDER"
+        ))
+    }
+
     fn text(&mut self, file: &str) -> Option<&Text> {
         if !self.files.contains_key(file) {
             let found = find(&self.folders, file);
@@ -98,6 +114,8 @@ mod tests {
         {
             assert_eq!(sources.line(file, line), None, "{file}:{line}");
         }
+        let missing = sources.missing().unwrap();
+        assert!(missing.contains("and 2 more files are not there") && missing.contains("-x sourcepath="));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

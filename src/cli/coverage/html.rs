@@ -14,7 +14,7 @@ pub fn page(tally: &Tally, against: Option<&Tally>, sources: &mut Sources) -> St
         .iter()
         .map(|(name, file)| of_file(name, file, against.map(|other| other.files.get(name)), sources))
         .collect();
-    page::fill(PAGE, &json!({ "files": files, "compared": against.is_some() }))
+    page::fill(PAGE, &json!({ "files": files, "compared": against.is_some(), "missing": sources.missing() }))
 }
 
 fn of_file(name: &str, file: &File, other: Option<Option<&File>>, sources: &mut Sources) -> Value {

@@ -11,9 +11,13 @@ pub enum EnableError {
     Unable { probe: String, why: String },
     #[error("without the module, this cannot be traced: {0}")]
     Layout(String),
-    #[error("without the module, probes at instructions need tracefs, which is not mounted")]
+    #[error(
+        "without the module, probes in the kernel's code, as of kinst, fbt and io:::done, need tracefs, which is not mounted"
+    )]
     Tracefs,
-    #[error("without the module, probes at instructions need kprobe events, which the kernel does not have")]
+    #[error(
+        "without the module, probes in the kernel's code, as of kinst, fbt and io:::done, need kprobe events, which the kernel does not have"
+    )]
     KprobeEvents,
     #[error("the kernel cannot run programs of BPF: it has no system call for them")]
     NoBpf,

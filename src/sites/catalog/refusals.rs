@@ -18,7 +18,7 @@ pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     let error = Diagnostic::error(tags::PDESC_ZERO, title);
     let field = if is_glob(module) { "" } else { module };
     let help = format!(
-        "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, kinst:{field}:*:entry for those of all functions (-x maxprobes); --disas FUNCTION shows the instructions"
+        "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, kinst:{field}:vfs_*:entry for those of several functions (-x maxprobes); --disas FUNCTION shows the instructions"
     );
     let error = match modules[..] {
         [one] => {
