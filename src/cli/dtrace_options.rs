@@ -316,7 +316,7 @@ const GROUPS: &[(&str, &[Row])] = &[
             long(
                 "sysroot",
                 "DIR",
-                "Take vmlinux, modules and debug files from under DIR",
+                "Take vmlinux, modules and debug files from under DIR; to trace, those of the running kernel",
                 Does::Set("sysroot"),
             ),
             long("vmlinux", "FILE", "Take the kernel's debug information from FILE", Does::Set("vmlinux")),

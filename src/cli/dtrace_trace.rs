@@ -48,6 +48,13 @@ pub struct Taker<'t> {
 type AtEnd<'t> = dyn Fn(&[Probe], &[Fired]) + 't;
 
 pub fn trace_into(run: &mut Run, taker: Option<Taker<'_>>) -> Result<u8, Failed> {
+    if let Err(failed) = run.require_running() {
+        // The program as the compiler sees it is shown all the same.
+        if run.invocation.desugared || run.options.flag(key::VERBOSE) {
+            run.compile(0)?;
+        }
+        return Err(failed);
+    }
     // Missing privileges are reported at once, before anything is read or started.
     let backend = match Backend::choose(run) {
         Ok(backend) => backend,
@@ -417,6 +424,7 @@ fn consume(
         stopping: &mut stopping,
     };
     run.signals.take_over();
+    consumer.begin();
     session.go().or_else(|error| run.fail_as(&format!("could not enable tracing: {error}"), None))?;
     begun()?;
     match run::run(&mut *session, &mut consumer, &mut watch) {

@@ -1,6 +1,7 @@
 //! cli/output.rs: standard output and standard error, and the texts of the system's errors.
 
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
 
 /// Returns the system's text, without Rust's "(os error 2)".
 pub fn reason(error: &std::io::Error) -> String {
@@ -16,4 +17,42 @@ pub fn print(text: &str) {
 
 pub fn eprint(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// A file that is written when a trace has ended. It is opened before, so that nothing is measured in vain, and keeps what
+/// it has until then.
+pub struct AtEnd {
+    path: String,
+    file: File,
+    /// Whether it was made here; it is removed if nothing is written to it.
+    is_new: bool,
+}
+
+impl AtEnd {
+    pub fn open(path: &str) -> io::Result<AtEnd> {
+        let is_new = std::fs::symlink_metadata(path).is_err();
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        Ok(AtEnd { path: path.to_owned(), file, is_new })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.path
+    }
+
+    pub fn write(&mut self, text: &str) -> io::Result<()> {
+        self.is_new = false;
+        // A pipe or device has no length.
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        self.file.write_all(text.as_bytes())
+    }
+}
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        if self.is_new {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }

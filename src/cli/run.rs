@@ -217,7 +217,7 @@ impl Run {
     pub fn with_given<T>(&self, target: u32, compile: impl FnOnce(pipeline::Given<'_>) -> T) -> T {
         let macros = self.macros(target);
         let index = |wanted| self.index(wanted);
-        let running = self.options.text(key::SYSROOT).is_none();
+        let running = self.is_running();
         let kernel = Knowledge::new(Installed::new(running, Box::new(|| self.open_catalog())));
         let libraries = &self.libraries;
         let stability = self.invocation.verbose && self.invocation.mode != Mode::List;
@@ -249,6 +249,7 @@ impl Run {
         }
         let sysroot = self.options.text(key::SYSROOT).map(Path::new);
         let kernel = match sysroot {
+            Some(path) if self.traces() => Kernel::running_below(path)?,
             Some(path) => Kernel::sysroot(path, None)?,
             None => Kernel::running()?,
         };
@@ -267,6 +268,24 @@ impl Run {
             .with_advice(!self.options.flag(key::ZDEFS));
         let kernel = Arc::new(kernel);
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
+    }
+
+    /// Whether this run traces, for which the files have to be those of the running kernel.
+    fn traces(&self) -> bool {
+        let Invocation { mode, dump, formatted, disassembled, .. } = &self.invocation;
+        *mode == Mode::Trace && !dump && formatted.is_empty() && disassembled.is_empty()
+    }
+
+    /// Whether the kernel of this run is the running one.
+    pub fn is_running(&self) -> bool {
+        let sysroot = self.options.text(key::SYSROOT);
+        sysroot.is_none() || self.traces() && self.open_kernel().is_ok_and(|kernel| kernel.is_running())
+    }
+
+    /// Refuses to trace with files that are not those of the running kernel.
+    pub fn require_running(&self) -> Result<(), Failed> {
+        let Some(sysroot) = self.options.text(key::SYSROOT).map(Path::new) else { return Ok(()) };
+        self.reported(self.open_kernel().and_then(|kernel| kernel.require_running(sysroot)))
     }
 
     /// Like [`Run::open_kernel`], but reports the error.
@@ -298,7 +317,7 @@ impl Run {
 
     /// Returns the module's view of memory, if the module is loaded and the kernel is the running one.
     pub fn live_text(&self) -> Option<Box<dyn LiveText>> {
-        if self.options.text(key::SYSROOT).is_some() {
+        if !self.is_running() {
             return None;
         }
         if self.options.text(key::BACKEND) == Some("bpf") || self.without_module.get().is_some() {

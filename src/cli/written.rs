@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
-use super::output::print;
+use super::output::{AtEnd, print, reason};
 use super::run::{Failed, Run};
 use crate::source::{Origin, Source};
 
@@ -40,6 +40,7 @@ pub fn require_backend(run: &Run) -> Result<(), Failed> {
     if run.invocation.dump || run.invocation.mode == Mode::Compile {
         return Ok(());
     }
+    run.require_running()?;
     match Backend::choose(run) {
         Ok(_) => Ok(()),
         Err(error) => run.fail_as(&error.to_string(), error.help().as_deref()),
@@ -60,4 +61,19 @@ pub fn take(run: &mut Run, option: &str, text: String) -> Result<Option<u8>, Fai
         return run.compile(0).map(|_| Some(0));
     }
     Ok(None)
+}
+
+/// Opens a file that is written when the trace has ended.
+pub fn open(run: &Run, path: Option<&String>) -> Result<Option<AtEnd>, Failed> {
+    let open = |path: &String| {
+        AtEnd::open(path)
+            .or_else(|error| run.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))
+    };
+    path.map(open).transpose()
+}
+
+/// Writes a file that was opened before the trace.
+pub fn put(run: &Run, file: &mut AtEnd, text: &str) -> Result<(), Failed> {
+    let name = file.name().to_owned();
+    file.write(text).or_else(|error| run.fail_as(&format!("failed to write {name}: {}", reason(&error)), None))
 }

@@ -23,7 +23,7 @@ use crate::dif::record::{Layouts, Record};
 use crate::dif::{Aggregation, Clause, Display, Program, Statement, StatementKind};
 use crate::options::key;
 use crate::options::{From, Options};
-use crate::os::limits;
+use crate::os::{self, limits};
 use crate::os::output::Ready;
 use crate::uapi::{self, Fault, Plain};
 use std::io::{self, IsTerminal as _};
@@ -45,6 +45,8 @@ pub struct Consumer<'p> {
     faults: Faults,
     /// The argument of exit(), after it was called.
     pub exit: Option<u32>,
+    /// When the trace has ended, by the records' clock.
+    ended: Option<i64>,
     pub(super) heading: bool,
     pub(super) flow: Flow,
     pub(super) places: Places<'p>,
@@ -74,6 +76,7 @@ impl<'p> Consumer<'p> {
             exported: 0,
             faults: Faults::default(),
             exit: None,
+            ended: None,
             heading: false,
             flow: Flow::default(),
             places: Places::new(enabled),
@@ -160,6 +163,16 @@ impl<'p> Consumer<'p> {
     /// Whether nothing is shown of a record: a part of a clause with `if` that does not show anything.
     fn has_no_row(&self, clause: &Clause) -> bool {
         clause.part && !self.options.flag(key::FLOWINDENT) && !clause.statements.iter().any(text::shows)
+    }
+
+    /// The trace begins.
+    pub fn begin(&mut self) {
+        self.exports.begin(os::time_of_day(), os::monotonic(), &mut self.sink);
+    }
+
+    /// The trace has ended at this time of the records' clock, if it has not before.
+    pub fn end(&mut self, time: i64) {
+        self.ended = Some(self.ended.map_or(time, |ended| ended.min(time)));
     }
 
     /// Prints the aggregations that no printa() has shown; reports how often the same faults came.
@@ -288,7 +301,10 @@ impl<'p> Consumer<'p> {
                 self.freopen(&String::from_utf8_lossy(&path));
             }
             Kind::Printa { aggregations, .. } => self.aggregations.mark_printed(aggregations),
-            Kind::Exit => self.exit = Some(last() as u32),
+            Kind::Exit => {
+                self.exit = Some(last() as u32);
+                self.end(record.timestamp as i64);
+            }
             Kind::Clear(id) => self.aggregations.clear(*id),
             Kind::Trunc { aggregation, count } => {
                 self.aggregations.truncate(*aggregation, if *count { last() } else { 0 });
@@ -367,6 +383,11 @@ impl<'p> Consumer<'p> {
 }
 
 impl Tables for Consumer<'_> {
+    fn ended(&self) -> (i64, i64) {
+        let monotonic = self.ended.unwrap_or_else(os::monotonic);
+        (self.clock.wall(monotonic as u64), monotonic)
+    }
+
     fn all(&self) -> Vec<Table<'_>> {
         let ids: Vec<u32> = (1..).take(self.program.aggregations.len()).collect();
         self.tables(&ids, false)

@@ -216,7 +216,7 @@ impl State {
                     consumer
                         .messages
                         .extend(damaged.iter().map(|damage| Message::problem(damage.to_string())));
-                    self.stop(kernel, watch)?;
+                    self.stop(kernel, consumer, watch)?;
                     (watch.say)(
                         "tracing has ended; output waits for its reader, and a second signal discards it",
                     );
@@ -226,10 +226,16 @@ impl State {
     }
 
     /// Ends tracing in the kernel, once.
-    fn stop(&mut self, kernel: &mut dyn Tracing, watch: &mut Watch<'_>) -> Result<(), Error> {
+    fn stop(
+        &mut self,
+        kernel: &mut dyn Tracing,
+        consumer: &mut Consumer<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Error> {
         if std::mem::replace(&mut self.stopped, true) {
             return Ok(());
         }
+        consumer.end(os::monotonic());
         let mut stopped = Ok(());
         (watch.stopping)(&mut || stopped = kernel.stop());
         Ok(stopped?)
@@ -350,7 +356,7 @@ impl State {
             // Make room for the records of END.
             self.print(kernel, consumer, watch)?;
         }
-        self.stop(kernel, watch)?;
+        self.stop(kernel, consumer, watch)?;
         self.print(kernel, consumer, watch)?;
         self.snapshot(kernel, consumer)?;
         self.status(kernel, consumer)?;

@@ -132,8 +132,9 @@ fn watch_modules(loaded: Weak<Mutex<Loaded>>) {
             std::thread::sleep(LOOK_AGAIN);
         }
     };
-    // Without the thread the list is read before records are printed.
-    drop(std::thread::Builder::new().name("modules".to_owned()).spawn(watch));
+    // It has no name of its own, but that of the command, by which a program leaves it out. Without the thread the list
+    // is read before records are printed.
+    drop(std::thread::Builder::new().spawn(watch));
 }
 
 /// The time, as records have it.
@@ -159,6 +160,7 @@ impl<'k> System<'k> {
     pub fn new(kernel: &'k Kernel, wanted: Wanted) -> System<'k> {
         let mut loaded = Arc::default();
         if wanted.kernel && kernel.is_running() {
+            kernel.warm_up();
             loaded = Arc::new(Mutex::new(kernel.loaded()));
             watch_modules(Arc::downgrade(&loaded));
         }

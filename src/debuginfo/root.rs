@@ -13,6 +13,8 @@ use crate::os;
 #[derive(Clone, Debug)]
 pub struct Root {
     prefix: Option<PathBuf>,
+    /// Whether it is the kernel that runs, wherever its files are.
+    running: bool,
     release: String,
     /// --vmlinux
     vmlinux: Option<PathBuf>,
@@ -89,7 +91,7 @@ impl ModuleFile {
 impl Root {
     pub fn running() -> Root {
         let release = os::release();
-        Root { prefix: None, release, vmlinux: None }
+        Root { prefix: None, running: true, release, vmlinux: None }
     }
 
     /// Takes the release that is named; otherwise the only one, or the newest (one with debug information first).
@@ -119,7 +121,19 @@ impl Root {
                     .ok_or_else(|| Error::NoRelease { root: prefix.to_owned() })?
             }
         };
-        Ok(Root { prefix: Some(prefix.to_owned()), release, vmlinux: None })
+        Ok(Root { prefix: Some(prefix.to_owned()), running: false, release, vmlinux: None })
+    }
+
+    /// Like [`Root::sysroot`], but takes the release that runs if it is there.
+    pub fn sysroot_of_running(prefix: &Path) -> Result<Root, Error> {
+        let release = os::release();
+        let is_there = Releases::below(prefix).all.contains(&release);
+        Root::sysroot(prefix, is_there.then_some(&*release))
+    }
+
+    /// The running kernel, whose files are under this root.
+    pub fn as_running(self) -> Root {
+        Root { running: true, ..self }
     }
 
     /// Uses a vmlinux that is somewhere else.
@@ -136,7 +150,7 @@ impl Root {
     }
 
     pub fn is_running(&self) -> bool {
-        self.prefix.is_none()
+        self.running
     }
 
     /// `path` is absolute, as in the installed system.

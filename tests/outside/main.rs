@@ -27,3 +27,4 @@ mod prometheus;
 mod real;
 mod regressions;
 mod required;
+mod traced;

@@ -17,7 +17,7 @@ use self::source::Sources;
 use self::sum::Shown;
 use self::text::{Form, Latency};
 use super::dtrace_trace::{self, Taker};
-use super::output::reason;
+use super::output::AtEnd;
 use super::pager::Pager;
 use super::report::in_color;
 use super::run::{Failed, Run};
@@ -44,6 +44,7 @@ pub fn annotate(run: &mut Run) -> Result<u8, Failed> {
     if let Some(status) = written::take(run, "--annotate", text)? {
         return Ok(status);
     }
+    let page = written::open(run, run.invocation.page.as_ref())?;
     if run.invocation.latency {
         // Each probe costs the same: no jump takes the place of its breakpoint.
         let set = run.options.set("nojump", None, From::CommandLine);
@@ -56,7 +57,7 @@ pub fn annotate(run: &mut Run) -> Result<u8, Failed> {
     let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None };
     let status = dtrace_trace::trace_into(run, Some(taker))?;
     let (answers, cost) = answers(run, &groups, &gathered);
-    write(run, &answers, cost, instructions)?;
+    write(run, &answers, cost, instructions, page)?;
     Ok(status)
 }
 
@@ -241,18 +242,16 @@ fn write(
     all: &[Answer<'_>],
     cost: Option<Option<Cost>>,
     instructions: bool,
+    page: Option<AtEnd>,
 ) -> Result<(), Failed> {
     let shown = sum::shown(all);
     if run.invocation.objects {
         return run.put(&objects(&shown));
     }
-    let running = run.options.text(key::SYSROOT).is_none();
-    let release = running.then(os::release);
+    let release = run.is_running().then(os::release);
     let mut sources = Sources::new(run.options.list(key::SOURCEPATH), release.as_deref());
-    if let Some(path) = &run.invocation.page {
-        let page = html::page(all, cost, &mut sources);
-        return std::fs::write(path, page)
-            .or_else(|error| run.fail_as(&format!("failed to write {path}: {}", reason(&error)), None));
+    if let Some(mut page) = page {
+        return written::put(run, &mut page, &html::page(all, cost, &mut sources));
     }
     let to_terminal = run.invocation.output.is_none() && std::io::stdout().is_terminal();
     let mut form = Form {

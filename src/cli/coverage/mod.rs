@@ -11,7 +11,7 @@ mod text;
 use self::tally::Tally;
 use super::annotate::source::Sources;
 use super::dtrace_trace::{self, Taker};
-use super::output::reason;
+use super::output::{AtEnd, reason};
 use super::pager::Pager;
 use super::report::in_color;
 use super::run::{Failed, Run};
@@ -40,6 +40,8 @@ pub fn coverage(run: &mut Run) -> Result<u8, Failed> {
     if let Some(status) = written::take(run, "--coverage", text)? {
         return Ok(status);
     }
+    let lcov = written::open(run, files.lcov.as_ref())?;
+    let page = written::open(run, run.invocation.page.as_ref())?;
     let verbose = std::mem::take(&mut run.invocation.verbose);
     let reached = RefCell::new(Reached::default());
     let begin = |armed: &mut dyn Iterator<Item = &Probe>| {
@@ -59,7 +61,7 @@ pub fn coverage(run: &mut Run) -> Result<u8, Failed> {
         tally.add(&scope, function, &function.covered(&known));
     }
     merged.iter().for_each(|one| tally.merge(one));
-    write(run, &tally, against.as_ref(), verbose)?;
+    write(run, &tally, against.as_ref(), verbose, (lcov, page))?;
     Ok(status)
 }
 
@@ -143,20 +145,21 @@ fn read(run: &Run, path: &str) -> Result<Tally, Failed> {
     })
 }
 
-fn write(run: &Run, tally: &Tally, against: Option<&Tally>, verbose: bool) -> Result<(), Failed> {
+fn write(
+    run: &Run,
+    tally: &Tally,
+    against: Option<&Tally>,
+    verbose: bool,
+    (lcov, page): (Option<AtEnd>, Option<AtEnd>),
+) -> Result<(), Failed> {
     let invocation = &run.invocation;
-    let running = run.options.text(key::SYSROOT).is_none();
-    let release = running.then(os::release);
+    let release = run.is_running().then(os::release);
     let mut sources = Sources::new(run.options.list(key::SOURCEPATH), release.as_deref());
-    let put = |path: &str, text: String| {
-        std::fs::write(path, text)
-            .or_else(|error| run.fail_as(&format!("failed to write {path}: {}", reason(&error)), None))
-    };
-    if let Some(path) = &invocation.files.lcov {
-        put(path, lcov::write(tally, &mut sources))?;
+    if let Some(mut file) = lcov {
+        written::put(run, &mut file, &lcov::write(tally, &mut sources))?;
     }
-    if let Some(path) = &invocation.page {
-        put(path, html::page(tally, against, &mut sources))?;
+    if let Some(mut page) = page {
+        written::put(run, &mut page, &html::page(tally, against, &mut sources))?;
     }
     if invocation.objects {
         return run.put(&object::objects(tally));

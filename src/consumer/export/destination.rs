@@ -28,7 +28,7 @@ pub enum Destination {
     /// A file that grows, or a pipe; `whole`: all of it is one piece, so that no other file follows it.
     Append { path: String, stream: Stream, pending: Pending, whole: bool },
     /// A file that each piece replaces as a whole: a reader sees the old one or the new one.
-    Replace { path: PathBuf },
+    Replace { path: PathBuf, failing: bool, notes: Vec<Message> },
     /// A destination that has failed, or of a form that sends by itself.
     Closed,
 }
@@ -54,12 +54,19 @@ impl Destination {
         Destination::Append { path: path.to_owned(), stream, pending, whole }
     }
 
-    /// The folder must be writable from the start: to find that out at the end of a trace is too late.
+    /// The folder must be writable from the start: to find that out at the end of a trace is too late. A link stays, and
+    /// the file that it leads to is replaced; a pipe or device gets each piece after the one before.
     pub fn replace(path: &str) -> Result<Destination, Error> {
-        let probe = tempfile_beside(Path::new(path));
-        let opened = create(&probe).and_then(|_| std::fs::remove_file(&probe));
-        opened.map_err(|source| Error::Open { path: path.to_owned(), source })?;
-        Ok(Destination::Replace { path: path.into() })
+        let failed = |source| Error::Open { path: path.to_owned(), source };
+        match std::fs::metadata(path) {
+            Ok(there) if there.is_dir() => return Err(failed(io::ErrorKind::IsADirectory.into())),
+            Ok(there) if !there.is_file() => return Destination::create(path),
+            _ => {}
+        }
+        let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let probe = tempfile_beside(&file);
+        create(&probe).and_then(|_| std::fs::remove_file(&probe)).map_err(failed)?;
+        Ok(Destination::Replace { path: file, failing: false, notes: Vec::new() })
     }
 
     /// Begins a new file when one that grows exceeds these limits.
@@ -69,29 +76,33 @@ impl Destination {
         }
     }
 
-    /// Writes one piece; a file that grows has it when it is flushed. A destination that fails is closed.
-    pub fn write(&mut self, piece: &[u8], sink: &mut Sink) -> Result<(), Error> {
-        let written = match self {
+    /// Writes one piece; a file that grows has it when it is flushed. A file that is replaced and cannot be written keeps what
+    /// it has, says so once, and gets the next piece.
+    pub fn write(&mut self, piece: &[u8], sink: &mut Sink) {
+        match self {
             Destination::Main => {
                 sink.pending.text.raw(piece);
                 sink.pending.end();
-                Ok(())
             }
             Destination::Append { pending, .. } => {
                 pending.text.raw(piece);
                 pending.end();
-                Ok(())
             }
-            Destination::Replace { path } => {
+            Destination::Replace { path, failing, notes } => {
                 let written = replace(path, piece);
-                written.map_err(|source| Error::Write { path: path.display().to_string(), source })
+                let failed = std::mem::replace(failing, written.is_err());
+                let path = path.display();
+                notes.extend(match written {
+                    Err(error) if !failed => Some(Message::problem(format!(
+                        "failed to write {path}: {}; it stays as it was until this ends",
+                        reason(&error)
+                    ))),
+                    Ok(()) if failed => Some(Message::problem(format!("{path} is written again"))),
+                    _ => None,
+                });
             }
-            Destination::Closed => Ok(()),
-        };
-        if written.is_err() {
-            *self = Destination::Closed;
+            Destination::Closed => {}
         }
-        written
     }
 
     /// Writes what a file that grows does not have yet.
@@ -121,12 +132,18 @@ impl Destination {
     pub fn take_notes(&mut self, ended: bool) -> Vec<Message> {
         match self {
             Destination::Append { stream, .. } => stream.take_notes(ended),
+            Destination::Replace { notes, .. } => std::mem::take(notes),
             _ => Vec::new(),
         }
     }
 
-    pub fn has_failed(&self) -> bool {
-        matches!(self, Destination::Append { stream, .. } if stream.failed)
+    /// Whether something was lost. A file that is replaced has everything again once it is written; `ended`: it is not any more.
+    pub fn has_failed(&self, ended: bool) -> bool {
+        match self {
+            Destination::Append { stream, .. } => stream.failed,
+            Destination::Replace { failing, .. } => ended && *failing,
+            _ => false,
+        }
     }
 
     /// Whether it can be opened again.
@@ -162,4 +179,49 @@ fn create(path: &Path) -> io::Result<File> {
 fn tempfile_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes(destination: &mut Destination) -> Vec<String> {
+        destination.take_notes(false).into_iter().map(|note| note.text).collect()
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_is_tried_again_after_a_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let (inner, path) = (folder.path().join("inner"), folder.path().join("inner/x.prom"));
+        std::fs::create_dir(&inner).unwrap();
+        let mut to = Destination::replace(path.to_str().unwrap()).unwrap();
+        let mut sink = Sink::default();
+        std::fs::remove_dir(&inner).unwrap();
+        to.write(b"one", &mut sink);
+        to.write(b"two", &mut sink);
+        let name = path.display();
+        let text = format!("failed to write {name}: No such file or directory; it stays as it was until this ends");
+        assert_eq!(notes(&mut to), [text]);
+        assert!(to.has_failed(true) && !to.has_failed(false));
+        std::fs::create_dir(&inner).unwrap();
+        to.write(b"three", &mut sink);
+        assert_eq!(notes(&mut to), [format!("{name} is written again")]);
+        assert_eq!(std::fs::read(&path).unwrap(), b"three");
+        assert!(!to.has_failed(true));
+    }
+
+    #[test]
+    fn only_a_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&file, "before").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut to = Destination::replace(link.to_str().unwrap()).unwrap();
+        to.write(b"after", &mut Sink::default());
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"after");
+        assert!(matches!(Destination::replace("/dev/full"), Ok(Destination::Append { .. })));
+        let error = Destination::replace(folder.path().to_str().unwrap()).unwrap_err().to_string();
+        assert!(error.ends_with("directory"), "{error}");
+    }
 }

@@ -23,19 +23,23 @@ pub struct Flame {
 }
 
 impl Default for Flame {
-    /// Tracing begins now.
+    /// The trace begins now, until it is known when.
     fn default() -> Flame {
         Flame { begun: os::monotonic() }
     }
 }
 
 impl Export for Flame {
+    fn begin(&mut self, _wall: i64, monotonic: i64, _out: &mut Vec<u8>) {
+        self.begun = monotonic;
+    }
+
     fn finish(&mut self, tables: &dyn Tables, _status: u8, out: &mut Vec<u8>) -> Option<String> {
         let series = profile::series(&tables.profiles());
-        let seconds = os::monotonic().saturating_sub(self.begun) as f64 / 1e9;
+        let (wall, ended) = tables.ended();
         let about = About {
-            ended: rfc3339(os::time_of_day()),
-            seconds,
+            ended: rfc3339(wall),
+            seconds: ended.saturating_sub(self.begun) as f64 / 1e9,
             host: os::hostname(),
             kernel: os::release(),
             command: os::command_line(),

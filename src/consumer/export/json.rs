@@ -27,10 +27,14 @@ impl Json {
         Json::default()
     }
 
-    fn line(&mut self, object: &Line<'_>, out: &mut Vec<u8>) {
+    fn begin_at(&mut self, time: impl Fn() -> String, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.begun, true) {
-            put(&Line::Begin { schema: VERSION, timestamp: now() }, out);
+            put(&Line::Begin { schema: VERSION, timestamp: time() }, out);
         }
+    }
+
+    fn line(&mut self, object: &Line<'_>, out: &mut Vec<u8>) {
+        self.begin_at(now, out);
         put(object, out);
     }
 
@@ -50,6 +54,10 @@ impl Json {
 }
 
 impl Export for Json {
+    fn begin(&mut self, wall: i64, _monotonic: i64, out: &mut Vec<u8>) {
+        self.begin_at(|| rfc3339(wall), out);
+    }
+
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         let record = Line::Record {
             timestamp: rfc3339(event.wall),
@@ -88,7 +96,7 @@ impl Export for Json {
 
     fn finish(&mut self, tables: &dyn Tables, status: u8, out: &mut Vec<u8>) -> Option<String> {
         self.tables(&tables.unprinted(), out);
-        self.line(&Line::End { timestamp: now(), status }, out);
+        self.line(&Line::End { timestamp: rfc3339(tables.ended().0), status }, out);
         None
     }
 }

@@ -19,10 +19,13 @@ use super::message::Message;
 use super::sink::Sink;
 use super::stream::{Flushed, Limits, Patience};
 use super::table::Table;
+use crate::os;
 use destination::Destination;
 
 /// Writes a trace in one form. What a call adds to `out` is written as one piece.
 pub trait Export {
+    /// The trace begins: the time of day, and that of the records' clock.
+    fn begin(&mut self, _wall: i64, _monotonic: i64, _out: &mut Vec<u8>) {}
     /// A clause has fired.
     fn event(&mut self, _event: &Event<'_>, _out: &mut Vec<u8>) {}
     /// Data was lost, or a clause has failed.
@@ -54,6 +57,10 @@ pub trait Tables {
     fn faults(&self) -> Vec<(&'static str, u64)>;
     /// Those that are profiles ([`profile::is_profile`]), empty ones too; with the source lines of their frames.
     fn profiles(&self) -> Vec<Table<'_>>;
+    /// When the trace has ended, or now: the time of day, and that of the records' clock.
+    fn ended(&self) -> (i64, i64) {
+        (os::time_of_day(), os::monotonic())
+    }
 }
 
 /// The forms of one run, each with its destination.
@@ -80,6 +87,10 @@ impl Exports {
 
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+
+    pub fn begin(&mut self, wall: i64, monotonic: i64, sink: &mut Sink) {
+        self.each(sink, |export, out| export.begin(wall, monotonic, out));
     }
 
     pub fn event(&mut self, event: &Event<'_>, sink: &mut Sink) {
@@ -127,7 +138,10 @@ impl Exports {
             match destination.flush(patience) {
                 Ok(Flushed::All) => {}
                 Ok(waiting) => return waiting,
-                Err(error) => report(Err(error), &mut self.messages, &mut self.failed),
+                Err(error) => {
+                    self.failed = true;
+                    self.messages.push(Message::problem(error.to_string()));
+                }
             }
         }
         Flushed::All
@@ -151,7 +165,7 @@ impl Exports {
     pub fn take_notes(&mut self, ended: bool) -> Vec<Message> {
         let of_files = self.all.iter_mut().flat_map(|(_, destination)| destination.take_notes(ended));
         let mut notes: Vec<Message> = of_files.collect();
-        self.failed |= self.all.iter().any(|(_, destination)| destination.has_failed());
+        self.failed |= self.all.iter().any(|(_, destination)| destination.has_failed(ended));
         notes.append(&mut self.messages);
         notes
     }
@@ -161,15 +175,8 @@ impl Exports {
             let mut out = Vec::new();
             what(&mut **export, &mut out);
             if !out.is_empty() {
-                report(destination.write(&out, sink), &mut self.messages, &mut self.failed);
+                destination.write(&out, sink);
             }
         }
-    }
-}
-
-fn report(written: Result<(), destination::Error>, messages: &mut Vec<Message>, failed: &mut bool) {
-    if let Err(error) = written {
-        *failed = true;
-        messages.push(Message::problem(error.to_string()));
     }
 }

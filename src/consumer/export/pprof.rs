@@ -24,7 +24,7 @@ pub struct Pprof {
 }
 
 impl Default for Pprof {
-    /// Tracing begins now.
+    /// The trace begins now, until it is known when.
     fn default() -> Pprof {
         Pprof { begun: (os::time_of_day(), os::monotonic()), period: None }
     }
@@ -54,12 +54,16 @@ fn period(program: &Program, enabled: &Enabled) -> Option<u64> {
 }
 
 impl Export for Pprof {
+    fn begin(&mut self, wall: i64, monotonic: i64, _out: &mut Vec<u8>) {
+        self.begun = (wall, monotonic);
+    }
+
     fn finish(&mut self, tables: &dyn Tables, _status: u8, out: &mut Vec<u8>) -> Option<String> {
         let series = profile::series(&tables.profiles());
         let (wall, begun) = self.begun;
         let profile = proto::profile::Profile {
             time_nanos: wall,
-            duration_nanos: os::monotonic().saturating_sub(begun),
+            duration_nanos: tables.ended().1.saturating_sub(begun),
             ..profile(&series, self.period)
         };
         out.extend(gzipped(&profile.encode_to_vec()));

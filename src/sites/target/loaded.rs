@@ -111,9 +111,9 @@ impl Loaded {
 
     /// Reads the symbols of the modules for which that is due. One that has gone meanwhile keeps what was read of it.
     fn read(&mut self, kallsyms: &str) {
-        let mut code = Symbols::of_kallsyms(kallsyms, false);
-        let due = || self.spans.iter().filter(|span| span.is_due).map(|span| span.name.clone());
-        let mut lines = lines_of(kallsyms, due());
+        let due = self.spans.iter().filter(|span| span.is_due).map(|span| span.name.clone());
+        let mut lines = lines_of(kallsyms, due);
+        let mut code = Symbols::of_kallsyms(&lines.values().map(String::as_str).collect::<String>(), false);
         for span in self.spans.iter_mut().filter(|span| span.is_due) {
             span.is_due = false;
             let lines = lines.remove(&span.name).unwrap_or_default();

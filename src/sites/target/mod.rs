@@ -118,6 +118,18 @@ impl Kernel {
         Ok(Kernel::new(root))
     }
 
+    /// The running kernel if its files are under `path`; else the kernel of those that are there.
+    pub fn running_below(path: &Path) -> Result<Kernel, Box<Diagnostic>> {
+        let root = Root::sysroot_of_running(path).map_err(|error| Box::new(error.diagnostic()))?;
+        let kernel = Kernel::new(root.clone());
+        if !kernel.is_build_that_runs() {
+            return Ok(kernel);
+        }
+        let kernel = Kernel::new(root.as_running());
+        kernel.modules();
+        Ok(kernel)
+    }
+
     fn new(root: Root) -> Kernel {
         Kernel {
             root,
@@ -444,9 +456,15 @@ impl Kernel {
         })
     }
 
-    /// The modules that were loaded when the symbols of the running kernel were read; none if they were not.
+    /// The modules that were loaded when the symbols of the running kernel were read.
     pub fn loaded(&self) -> Loaded {
-        self.all_symbols.get().map(Loaded::of).unwrap_or_default()
+        Loaded::of(self.all_symbols())
+    }
+
+    /// Reads what names addresses, so that the first name does not take long, and does not show in a profile of the system.
+    pub fn warm_up(&self) {
+        self.symbolize(self.address_of("_stext").unwrap_or_default());
+        self.all_symbols().variable(0);
     }
 
     fn all_symbols(&self) -> &AllSymbols {

@@ -159,7 +159,7 @@ impl Collector {
         let state = State { bound, ..State::default() };
         let shared = Arc::new(Shared { address, state: Mutex::new(state), changed: Condvar::new() });
         let sender = Sender { shared: Arc::clone(&shared), agent: agent(times), envelope, times };
-        std::thread::Builder::new().name("otlp".to_owned()).spawn(move || sender.run())?;
+        std::thread::Builder::new().spawn(move || sender.run())?;
         Ok(Collector { shared, times })
     }
 
