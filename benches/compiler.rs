@@ -38,7 +38,7 @@ fn source(text: String) -> (Sources, FileId) {
 
 fn macros() -> Macros {
     let variables = vec![("pid".to_owned(), 1)];
-    Macros { script: "script.d".to_owned(), arguments: vec!["5".to_owned()], variables }
+    Macros { script: "script.d".to_owned(), arguments: vec!["5".to_owned()], variables, targetless: false }
 }
 
 /// Measures lexing and parsing of the script's clauses, repeated.

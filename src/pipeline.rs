@@ -136,7 +136,9 @@ impl Stages {
         let mut types = HashSet::new();
         let libraries = parse_libraries(sources, given, &mut types)?;
         let libraries = named(sources, &libraries);
-        let trees = parse(sources, programs, given, options, &mut types).map_err(|stopped| {
+        let mut warnings = Vec::new();
+        let parsed = parse(sources, programs, given, options, (&mut types, &mut warnings));
+        let trees = parsed.map_err(|stopped| {
             let Interrupted { before, read, whole, errors } = *stopped;
             let env = environment(options, given, &libraries);
             earlier_error(before, read, whole, &env).map_or(errors, |earlier| vec![earlier])
@@ -170,7 +172,7 @@ impl Stages {
         let spans = |clause: &typeck::typed::Clause| clause.probes.iter().map(|probe| probe.span).collect();
         let descriptions = typed.clauses.iter().map(spans).collect();
         let stability = typed.clauses.into_iter().filter_map(|clause| clause.stability).collect();
-        let warnings = typed.warnings.into_iter().chain(seldom_made(&plain)).collect();
+        warnings.extend(typed.warnings.into_iter().chain(seldom_made(&plain)));
         Ok(Compiled { program, descriptions, stability, warnings, remarks: typed.remarks })
     }
 
@@ -239,7 +241,7 @@ fn parse(
     programs: &[FileId],
     given: Given<'_>,
     options: &mut Options,
-    types: &mut HashSet<String>,
+    (types, warnings): (&mut HashSet<String>, &mut Vec<Diagnostic>),
 ) -> Result<Vec<ast::Program>, Box<Interrupted>> {
     let mut trees = Vec::new();
     for file in programs {
@@ -255,7 +257,10 @@ fn parse(
         let is_type_name = |word: &str| is_type(word, types, given.kernel);
         let parse_options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
         let (mut read, mut whole, mut errors) = match parser::parse_until(sources, *file, &parse_options) {
-            Ok(parsed) => (parsed.program, true, Vec::new()),
+            Ok(parsed) => {
+                warnings.extend(parsed.target.filter(|_| given.macros.targetless).map(targetless));
+                (parsed.program, true, Vec::new())
+            }
             Err(stopped) => (stopped.read, stopped.at_end, vec![stopped.error.diagnostic()]),
         };
         if let Err((item, diagnostic)) = set_pragmas(&read, options) {
@@ -269,6 +274,21 @@ fn parse(
         trees.push(read);
     }
     Ok(trees)
+}
+
+/// `$target` where there is neither -c nor -p.
+fn targetless(span: Span) -> Diagnostic {
+    Diagnostic::warning(tags::MACRO_UNDEF, "nothing gives $target a value: it is 0")
+        .at(span, "process 0 is the idle task")
+        .help("name the process: -c COMMAND or -p PID")
+}
+
+/// The first error of a text that is an expression and nothing else.
+pub fn expression(sources: &Sources, file: FileId, given: Given<'_>) -> Result<(), Box<Diagnostic>> {
+    let is_type_name = |word: &str| is_type(word, &HashSet::new(), given.kernel);
+    let settings = Settings { defaultargs: true, argref: true, ..Settings::default() };
+    let options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
+    parser::parse_expression(sources, file, &options).map(drop).map_err(|error| Box::new(error.diagnostic()))
 }
 
 /// A text that could not be read to its end, or that has a pragma that is refused.

@@ -59,6 +59,8 @@ pub enum Origin {
     Id,
     /// A D library file.
     Library,
+    /// A D expression that is an option's value, `--when PREDICATE`.
+    Predicate,
 }
 
 impl Origin {

@@ -129,6 +129,7 @@ fn with(
         script: "fuzz.d".to_owned(),
         arguments: vec!["1".to_owned(), "two".to_owned()],
         variables: vec![("pid".to_owned(), 7), ("uid".to_owned(), 0)],
+        targetless: false,
     };
     options.set("argref", None, kinst::options::From::CommandLine).expect("it is a flag");
     let index = |_| Err(Box::new(Diagnostic::error(tags::UNKNOWN, "there is no index")));

@@ -12,6 +12,7 @@ pub fn parse(data: &[u8]) {
         script: "fuzz.d".to_owned(),
         arguments: vec!["1".to_owned(), "two".to_owned()],
         variables: vec![("pid".to_owned(), 7), ("uid".to_owned(), 0)],
+        targetless: false,
     };
     // The types that are known must not change between the readings.
     let is_type_name = |word: &str| word.ends_with("_t") || Intrinsic.named(word).is_some();

@@ -410,9 +410,8 @@ fn consume(
     };
     let symbols = System::new(&kernel, wanted);
     let mut consumer = Consumer::new(program, &plan.enabled, &layouts, &symbols, options, sink, exports);
-    let report = &run.report;
-    let mut say = |message: &str| report.warning(message);
-    let mut notice = |message: &str| report.notice(message);
+    let mut say = |message: &str| run.report.warning(message);
+    let mut notice = |message: &str| run.report.notice(message);
     let what = format!("disarming {} probes", plan.enabled.probes.len());
     let mut stopping = |stop: &mut dyn FnMut()| run.progress.during(&what, stop);
     let mut watch = Watch {

@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Severity, color};
 use crate::os;
-use crate::source::{FileId, Sources};
+use crate::source::{FileId, Sources, Span};
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd as _;
 
@@ -75,6 +75,29 @@ impl Report {
         let help: Vec<&str> = help.into_iter().collect();
         write(&format!("{}\n", serde_json::json!({ "severity": severity, "title": title, "help": help })));
     }
+}
+
+/// A part of a program that the user wrote, as the value of an option.
+pub struct Inserted {
+    /// Its place in the program.
+    pub place: Span,
+    /// The value.
+    pub file: FileId,
+}
+
+/// The same about the value of an option, if it is about that part of the program.
+pub fn placed(mut diagnostic: Diagnostic, inserted: &[Inserted]) -> Diagnostic {
+    for label in &mut diagnostic.labels {
+        let inside = |one: &&Inserted| {
+            let (place, span) = (one.place, label.span);
+            place.file == span.file && place.start <= span.start && span.end <= place.end
+        };
+        if let Some(Inserted { place, file }) = inserted.iter().find(inside) {
+            let Span { start, end, .. } = label.span;
+            label.span = Span { file: *file, start: start - place.start, end: end - place.start };
+        }
+    }
+    diagnostic
 }
 
 /// Whether output to `to` is coloured: it is a terminal, and NO_COLOR is unset.

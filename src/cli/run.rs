@@ -4,7 +4,7 @@ use super::cpp;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
 use super::output::{eprint, print, reason};
 use super::progress::{Indexing, Progress};
-use super::report::Report;
+use super::report::{Inserted, Report, placed};
 use crate::diag::Diagnostic;
 use crate::dif;
 use crate::driver::ioctl::Device;
@@ -40,6 +40,8 @@ pub struct Run {
     /// Parallel to [`Invocation::programs`].
     pub files: Vec<FileId>,
     pub libraries: Vec<LibraryFile>,
+    /// The parts of the program that are of the command line, where an option wrote the rest.
+    pub inserted: Vec<Inserted>,
     /// Opened on first use, like the fields that follow.
     kernel: OnceCell<Arc<Kernel>>,
     catalog: OnceCell<Arc<Catalog>>,
@@ -69,6 +71,7 @@ impl Run {
             sources: Sources::default(),
             files: Vec::new(),
             libraries: Vec::new(),
+            inserted: Vec::new(),
             kernel: OnceCell::new(),
             catalog: OnceCell::new(),
             device: OnceCell::new(),
@@ -168,7 +171,8 @@ impl Run {
             Ok(compiled) => compiled,
             Err(diagnostics) => {
                 let subject = self.files.first().copied();
-                diagnostics.iter().for_each(|d| self.report.diagnostic(&self.sources, d, subject));
+                let all = diagnostics.into_iter().map(|diagnostic| placed(diagnostic, &self.inserted));
+                all.for_each(|diagnostic| self.report.diagnostic(&self.sources, &diagnostic, subject));
                 return Err(Failed);
             }
         };
@@ -366,7 +370,9 @@ impl Run {
         if target != 0 && os::pid_namespace().is_some() {
             variables.retain(|(name, _)| name != "target");
         }
-        Macros { script, arguments: self.invocation.operands.clone(), variables }
+        let Invocation { commands, pids, operands, .. } = &self.invocation;
+        let targetless = self.traces() && commands.is_empty() && pids.is_empty();
+        Macros { script, arguments: operands.clone(), variables, targetless }
     }
 
     /// Returns the processes of -c and -p; the first is $target.

@@ -23,8 +23,8 @@ use crate::dif::record::{Layouts, Record};
 use crate::dif::{Aggregation, Clause, Display, Program, Statement, StatementKind};
 use crate::options::key;
 use crate::options::{From, Options};
-use crate::os::{self, limits};
 use crate::os::output::Ready;
+use crate::os::{self, limits};
 use crate::uapi::{self, Fault, Plain};
 use std::io::{self, IsTerminal as _};
 

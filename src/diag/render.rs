@@ -145,6 +145,9 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
                 }
             }
         }
+        Some(source) if is_error && source.origin == Origin::Predicate => {
+            line.push_str(&format!("invalid predicate of {}: {tag}", source.name));
+        }
         Some(source) if is_error => {
             let rest = style.program.len() + ": invalid probe specifier : ".len() + tag.len();
             let rest = rest + diagnostic.title.chars().count();
@@ -206,7 +209,7 @@ fn snippet(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> Opt
 fn short_name(sources: &Sources, file: FileId) -> String {
     let source = sources.get(file);
     match source.origin {
-        Origin::Script | Origin::Library => source.name.clone(),
+        Origin::Script | Origin::Library | Origin::Predicate => source.name.clone(),
         Origin::Provider => "-P".to_owned(),
         Origin::Module => "-m".to_owned(),
         Origin::Function => "-f".to_owned(),

@@ -42,8 +42,59 @@ impl Family {
         words.map(named).find(|family| *family != Family::Unknown).unwrap_or(Family::Unknown)
     }
 
-    /// The command that installs a part for the kernel of this release.
+    /// Whether a kernel of this release can be one of the distribution's packages, by the form of its name.
+    pub fn has_kernel(self, release: &str) -> bool {
+        let ends = |words: &[&str]| words.iter().any(|word| release.ends_with(word));
+        match self {
+            // 6.1.0-44-amd64, 6.12.118+deb13-cloud-amd64, 6.1.0-0.deb11.28-rt-arm64, 6.18.12+kali-amd64
+            Family::Debian => ends(&[
+                "-amd64",
+                "-arm64",
+                "-686",
+                "-686-pae",
+                "-armmp",
+                "-armmp-lpae",
+                "-powerpc64le",
+                "-riscv64",
+                "-s390x",
+                "-arm64-16k",
+                "-v7",
+                "-v8",
+                "-2712",
+            ]),
+            // 6.8.0-31-generic: the version, the number of the build, the flavour.
+            Family::Ubuntu => {
+                let mut parts = release.splitn(3, '-');
+                let version = parts.next().is_some_and(|version| version.split('.').count() == 3);
+                let build = parts.next().unwrap_or_default();
+                let flavour = parts.next().unwrap_or_default();
+                let is_word = |word: &str| word.starts_with(|c: char| c.is_ascii_lowercase());
+                version && !build.is_empty() && build.bytes().all(|c| c.is_ascii_digit()) && is_word(flavour)
+            }
+            Family::Fedora => [".fc", ".el", ".amzn", ".eln"].iter().any(|dist| release.contains(dist)),
+            Family::Arch => {
+                release.contains("-arch") || ends(&["-lts", "-zen", "-hardened", "-rt", "-MANJARO"])
+            }
+            Family::Suse => ends(&[
+                "-default",
+                "-preempt",
+                "-azure",
+                "-rt",
+                "-kvmsmall",
+                "-debug",
+                "-vanilla",
+                "-64kb",
+                "-longterm",
+            ]),
+            Family::Unknown => false,
+        }
+    }
+
+    /// The command that installs a part for the kernel of this release; `None` if no package has it.
     pub fn install(self, part: Part, release: &str) -> Option<String> {
+        if matches!(part, Part::Headers | Part::DebugInformation) && !self.has_kernel(release) {
+            return None;
+        }
         let packages = match self {
             Family::Debian | Family::Ubuntu => debian(part, release, self == Family::Ubuntu),
             Family::Fedora if part == Part::DebugInformation => {
@@ -181,6 +232,16 @@ mod tests {
             "zypper install -y kernel-default-devel=6.4.0-150600.21"
         );
         assert_eq!(Family::Arch.install(Part::Module, "6.9"), None);
+        // A kernel that one has built oneself, or that of a host, is in no package.
+        for family in [Family::Debian, Family::Ubuntu, Family::Fedora, Family::Arch, Family::Suse] {
+            for release in ["6.18.44-fc-v669", "6.9.0", "6.9.0-rc3+", "5.15.167.4-microsoft-standard-WSL2"] {
+                assert_eq!(family.install(Part::Headers, release), None, "{family:?} {release}");
+                assert_eq!(family.install(Part::DebugInformation, release), None, "{family:?} {release}");
+            }
+        }
+        assert!(Family::Debian.has_kernel("6.12.118+deb13-cloud-amd64"));
+        assert!(Family::Fedora.has_kernel("6.1.102-108.177.amzn2023.x86_64"));
+        assert!(Family::Arch.has_kernel("6.12.8-arch1-1") && !Family::Arch.has_kernel("6.12.8"));
         assert_eq!(Family::Unknown.install(Part::Headers, "6.9"), None);
     }
 }

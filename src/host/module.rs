@@ -173,9 +173,12 @@ fn missing(release: &str, family: Family) -> Explained {
             why += ", as DKMS had no headers to build it with";
             family.install(Part::Headers, release)
         }
-        (false, _) => family
-            .install(Part::Module, release)
-            .or_else(|| Some("make -C kmod modules modules_install && depmod".to_owned())),
+        // DKMS builds it with headers that are there, or come with a package.
+        (false, has_headers) => {
+            let is_buildable = has_headers || family.has_kernel(release);
+            let package = is_buildable.then(|| family.install(Part::Module, release)).flatten();
+            package.or_else(|| Some("make -C kmod modules modules_install && depmod".to_owned()))
+        }
     };
     Explained { why, mend, reboot: false }
 }

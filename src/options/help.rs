@@ -105,7 +105,10 @@ const GROUPS: &[Group] = &[
     (
         "The kernel's files",
         &[
-            ("sysroot", "take vmlinux, modules and debug files from under this folder; to trace, those of the running kernel (--sysroot)"),
+            (
+                "sysroot",
+                "take vmlinux, modules and debug files from under this folder; to trace, those of the running kernel (--sysroot)",
+            ),
             ("vmlinux", "take the kernel's debug information from this file (--vmlinux)"),
             ("sourcepath", "folders of the kernel's source, for --annotate"),
             ("nocache", "keep no index of inlined functions (--no-cache)"),

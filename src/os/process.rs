@@ -46,6 +46,8 @@ pub enum Error {
     Grab { pid: u32, errno: Errno },
     #[error("the command of -c is empty")]
     Empty,
+    #[error("the command of -c has a {quote} without its end: {command}")]
+    Quote { command: String, quote: char },
 }
 
 /// How a process ended.
@@ -65,10 +67,11 @@ impl Process {
         Ok(Process { pid, pidfd, started: None })
     }
 
-    /// Starts the command of -c: forks now, and executes when released. Words are split at blanks, as in dtrace.
+    /// Starts the command of -c: forks now, and executes when released. It is split to [`words`]; no shell is started.
     pub fn start(command: &str, start: &Start) -> Result<Process, Error> {
         let failed = |source: io::Error| Error::Start { command: command.to_owned(), source };
-        let mut words = command.split_ascii_whitespace();
+        let unended = |quote| Error::Quote { command: command.to_owned(), quote };
+        let mut words = words(command).map_err(unended)?.into_iter();
         let mut process = Command::new(words.next().ok_or(Error::Empty)?);
         process.args(words);
         process.envs(start.set.iter().map(|(name, value)| (name, value)));
@@ -126,6 +129,35 @@ impl Process {
         }
         super::is_readable(self.pidfd.as_fd()).then_some(Ended { pid: self.pid, how: None })
     }
+}
+
+/// Splits a command at blanks, as a shell does: what is between quotes is one word, `\` takes the next letter as it is, and
+/// between double quotes before `"` and `\` alone. Returns the quote that does not end, or the `\` at the end.
+fn words(command: &str) -> Result<Vec<String>, char> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = command.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            quote @ ('\'' | '"') => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next().ok_or(quote)? {
+                        end if end == quote => break,
+                        '\\' if quote == '"' && matches!(letters.peek(), Some('"' | '\\')) => {
+                            word.extend(letters.next());
+                        }
+                        other => word.push(other),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(letters.next().ok_or('\\')?),
+            blank if blank.is_ascii_whitespace() => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    Ok(words)
 }
 
 /// Terminates a command that still runs when tracing ends, as the reference implementation does; a grabbed
@@ -229,6 +261,22 @@ mod tests {
         process.release().unwrap();
         assert_eq!(wait(&mut process).how.as_deref(), Some("exited with status 1"));
         assert_eq!(signal_name(11), "SIGSEGV");
+    }
+
+    #[test]
+    fn words_of_a_command() {
+        for (command, expected) in [
+            ("sh -c \"ls; true\"", &["sh", "-c", "ls; true"][..]),
+            (" a\tb  'c d'e \\  ", &["a", "b", "c de", " "]),
+            (r#"x "" '' "a\"b\\c\d" '\"'"#, &["x", "", "", r#"a"b\c\d"#, r#"\""#]),
+            ("awk '{ print $1 }'", &["awk", "{ print $1 }"]),
+            (" ", &[]),
+        ] {
+            assert_eq!(words(command).unwrap(), expected, "{command}");
+        }
+        for (command, quote) in [("sh -c 'ls", '\''), ("a \"b'", '"'), ("a\\", '\\')] {
+            assert_eq!(words(command), Err(quote));
+        }
     }
 
     #[test]

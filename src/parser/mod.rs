@@ -48,6 +48,8 @@ pub struct Parsed {
     pub program: ast::Program,
     /// For each macro argument from `$0`: whether the text names it.
     pub arguments_used: Vec<bool>,
+    /// The first `$target` of the text.
+    pub target: Option<Span>,
 }
 
 /// The first error in a text, and what was read before it, which may have errors that only the checker finds.
@@ -128,7 +130,8 @@ fn read(
         items.extend(calls.unfinished(file).map(ast::Item::Clause));
         return Err(Box::new(Stopped { error, read: ast::Program { items }, at_end }));
     }
-    Ok(Parsed { program: ast::Program { items }, arguments_used: lexer.arguments_used })
+    let (arguments_used, target) = (lexer.arguments_used, lexer.target);
+    Ok(Parsed { program: ast::Program { items }, arguments_used, target })
 }
 
 fn read_items(

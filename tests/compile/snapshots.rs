@@ -163,7 +163,8 @@ impl Case {
         let text = parser::decode(std::fs::read(path).unwrap()).unwrap();
         let (directive, program) = split(&text);
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let mut macros = Macros { script: name.clone(), arguments: Vec::new(), variables: Vec::new() };
+        let mut macros =
+            Macros { script: name.clone(), arguments: Vec::new(), variables: Vec::new(), targetless: false };
         for (variable, value) in [("pid", 4321), ("uid", 1000), ("target", 0)] {
             macros.variables.push((variable.to_owned(), value));
         }

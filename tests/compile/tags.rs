@@ -130,7 +130,7 @@ fn first_tag(program: &str, row: &Row<'_>) -> &'static str {
     let file = sources.add(Source { name: name.clone(), origin: Origin::Script, text });
     let arguments = row.arguments.iter().map(|argument| (*argument).to_owned()).collect();
     let variables = kinst::vocabulary::MACRO_VARIABLES.map(|name| (name.to_owned(), 7)).to_vec();
-    let macros = Macros { script: name, arguments, variables };
+    let macros = Macros { script: name, arguments, variables, targetless: false };
     let mut options = Options::default();
     for option in &row.options {
         let (name, value) = option.split_once('=').map_or((*option, None), |(name, v)| (name, Some(v)));

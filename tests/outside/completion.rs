@@ -63,6 +63,21 @@ fn options_and_their_values() {
 }
 
 #[test]
+fn forms_and_their_files() {
+    assert_eq!(offered(&["-O", "p"]), ["pprof=", "perfetto=", "prom="]);
+    assert_eq!(offered(&["-O", "f"]), ["folded", "folded=", "flame="]);
+    assert_eq!(offered(&["-O", "js"]), ["json", "json="]);
+    assert_eq!(offered(&["-O", "ot"]), ["otlp=", "otlp=http://localhost:4318"]);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("page.html"), "").unwrap();
+    let path = folder.path().to_str().unwrap();
+    assert_eq!(offered(&["-O", &format!("flame={path}/pa")]), [format!("flame={path}/page.html")]);
+    assert_eq!(offered(&["--html", &format!("{path}/pa")]), [format!("{path}/page.html")]);
+    assert_eq!(in_bash("dtrace -O fla"), ["flame="]);
+    assert_eq!(in_bash(&format!("dtrace -O flame={path}/pa")), [format!("{path}/page.html")]);
+}
+
+#[test]
 fn providers_and_probes_without_one() {
     assert_eq!(offered(&["-n", "f"]), ["fbt:"]);
     assert_eq!(offered(&["-P", "sy"]), ["syscall", "sysinfo"]);

@@ -75,3 +75,21 @@ fn what_cannot_be_followed() {
         assert!(!good && program.is_empty() && said.contains(expected), "{arguments:?}: {said}");
     }
 }
+
+/// A message is about what the user wrote, not about the program around it.
+#[test]
+fn predicates_with_mistakes() {
+    for (option, predicate, title, place) in [
+        ("--when", "arg1 < ", "unexpected end of the program", "1 │ arg1 <\n"),
+        ("--when", "arg1) || (1", "`)` closes nothing", "1 │ arg1) || (1\n"),
+        ("--when", "foo > 1", "`foo` is not defined", "1 │ foo > 1\n"),
+        ("--differ", "/arg1 <  bar/", "`bar` is not defined", "1 │ arg1 <  bar\n"),
+    ] {
+        let Some((good, out, said)) = dtrace(&["--path", "vfs_read", option, predicate, "-e"]) else {
+            return;
+        };
+        let first = format!("dtrace: invalid predicate of {option}: {title}\n");
+        assert!(!good && out.is_empty() && said.starts_with(&first) && said.contains(place), "{said}");
+        assert!(!said.contains("self->"), "{said}");
+    }
+}

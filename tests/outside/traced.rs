@@ -60,13 +60,13 @@ fn refused(root: &str, arguments: &[&str], says: &str) {
 fn files_of_another_kernel_are_not_traced_with() {
     let dir = sysroot();
     let root = dir.path().to_str().expect("text");
-    for arguments in [&["-qn", PROGRAM][..], &["-n", "tick-1s"], &["--path", "inner", "--for", "1s"]] {
+    for arguments in [&["-qn", PROGRAM][..], &["-n", "tick-1s"], &["--path", "caller", "--for", "1s"]] {
         refused(root, arguments, &format!("= note: running: {}", release()));
     }
     // All else is done with them.
     for arguments in [
-        &["-e", "-n", "kinst::inner:entry"][..],
-        &["-e", "-d", "-S", "-n", "kinst::inner:entry"],
+        &["-e", "-n", "kinst::in_module:entry"][..],
+        &["-e", "-d", "-S", "-n", "kinst::in_module:entry"],
         &["-l", "-n", "fbt::caller:entry"],
         &["--disas", "caller"],
         &["--path", "caller", "-e"],
@@ -76,7 +76,7 @@ fn files_of_another_kernel_are_not_traced_with() {
         assert!(ran.status.success(), "{arguments:?}: {}", text(&ran.stderr));
     }
     // A program is shown before it is refused.
-    let ran = dtrace(&["--sysroot", root, "-d", "-n", "kinst::inner:entry"]);
+    let ran = dtrace(&["--sysroot", root, "-d", "-n", "kinst::in_module:entry"]);
     assert!(!ran.status.success() && text(&ran.stdout).contains("kinst::"), "{}", text(&ran.stderr));
 }
 
@@ -115,4 +115,55 @@ fn a_sysroot_with_the_running_release_and_others_is_traced_with() {
     }
     let ran = dtrace(&["--sysroot", dir.path().to_str().expect("text"), "-qn", PROGRAM]);
     assert_eq!((text(&ran.stdout).trim_end(), text(&ran.stderr).as_str()), ("1", ""));
+}
+
+#[test]
+fn a_target_that_nothing_gives_is_reported() {
+    if !can_trace() {
+        return;
+    }
+    let program = "BEGIN /pid == $target/ { trace(1); } BEGIN { exit(0); }";
+    let ran = dtrace(&["-qn", program]);
+    let stderr = text(&ran.stderr);
+    assert!(ran.status.success() && stderr.contains("nothing gives $target a value: it is 0"), "{stderr}");
+    assert!(stderr.contains("-c COMMAND or -p PID"), "{stderr}");
+    for arguments in [&["-qn", program, "-p", "1"][..], &["-qn", program, "-c", "true"], &["-en", program]] {
+        assert_eq!(text(&dtrace(arguments).stderr), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn words_of_a_command_are_quoted() {
+    if !can_trace() {
+        return;
+    }
+    let run = |command: &str| dtrace(&["-qn", "tick-100s", "-c", command]);
+    assert_eq!(text(&run("sh -c \"echo one; echo 'two  words'\"").stdout).trim_end(), "one\ntwo  words");
+    let ran = run("sh -c 'exit");
+    assert!(!ran.status.success() && text(&ran.stderr).contains("has a ' without its end"), "{ran:?}");
+}
+
+#[test]
+fn the_time_of_a_profile_is_that_of_the_trace() {
+    if !can_trace() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let (page, lines) = (dir.path().join("page.html"), dir.path().join("lines.json"));
+    let forms = [format!("flame={}", page.display()), format!("json={}", lines.display())];
+    let program = "BEGIN { from = timestamp; } profile-97 { @[stack()] = count(); } tick-300ms { trace(timestamp - from); exit(0); }";
+    let ran = dtrace(&["-q", "-O", &forms[0], "-O", &forms[1], "-n", program]);
+    assert!(ran.status.success(), "{ran:?}");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let seconds =
+        page.split_once("\"seconds\":").and_then(|(_, rest)| rest.split_once(',')).expect("seconds").0;
+    let seconds: f64 = seconds.parse().expect("a number");
+    let lines = std::fs::read_to_string(lines).expect("lines");
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let record = lines.iter().find(|line| line["type"] == "record").expect("a record");
+    let measured = record["actions"][0]["value"].as_f64().expect("nanoseconds") / 1e9;
+    assert!(seconds >= measured && seconds < measured + 0.1, "{seconds}, and {measured} of the program");
+    let time = |line: &serde_json::Value| line["timestamp"].as_str().expect("a time").to_owned();
+    assert_eq!(time(record)[..23], time(&lines[lines.len() - 1])[..23], "it ends with exit()");
 }

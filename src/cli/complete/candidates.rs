@@ -1,7 +1,9 @@
 //! cli/complete/candidates.rs: candidates that need no kernel: options of -x, processes, words.
 
+use crate::consumer::export::form::{FORMS, Form};
 use crate::options::{self, Kind};
 use clap_complete::CompletionCandidate;
+use clap_complete::engine::{PathCompleter, ValueCompleter as _};
 use std::ffi::OsStr;
 
 /// The options of -x, with `=` where one takes a value, and the values where they are words.
@@ -20,6 +22,22 @@ pub fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
     all.push(("help".to_owned(), "list the options"));
     all.retain(|(text, _)| text.starts_with(current));
     all.into_iter().map(|(text, does)| CompletionCandidate::new(text).help(Some(does.into()))).collect()
+}
+
+/// The forms of -O, with `=` where one may go to a file; after that, files.
+pub fn forms(current: &OsStr) -> Vec<CompletionCandidate> {
+    if let Some((form, file)) = current.to_str().and_then(|current| current.split_once('=')) {
+        let files = PathCompleter::file().complete(OsStr::new(file));
+        return files.into_iter().map(|file| file.add_prefix(format!("{form}="))).collect();
+    }
+    let mut all: Vec<String> = Vec::new();
+    for (name, form, needs_target) in FORMS {
+        all.extend((!needs_target).then(|| (*name).to_owned()));
+        all.extend((*form != Form::Text).then(|| format!("{name}=")));
+        all.extend((*form == Form::Otlp).then(|| format!("{name}=http://localhost:4318")));
+    }
+    let current = current.to_str().unwrap_or_default();
+    all.into_iter().filter(|text| text.starts_with(current)).map(CompletionCandidate::new).collect()
 }
 
 /// The values of --message-format.

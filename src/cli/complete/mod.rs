@@ -27,22 +27,33 @@ pub fn registration(shell: &str, name: &str) -> Option<String> {
 type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 /// The options whose values have candidates.
-const COMPLETERS: [(&str, Completer); 8] = [
+const COMPLETERS: [(&str, Completer); 13] = [
     ("name", probes::descriptions),
     ("provider", probes::providers),
     ("module", probes::modules),
     ("function", probes::functions),
     ("disas", probes::disassembled),
+    ("annotate", probes::disassembled),
+    ("coverage", probes::disassembled),
+    ("path", probes::disassembled),
+    ("into", probes::disassembled),
+    ("format", candidates::forms),
     ("option", candidates::settings),
     ("message-format", candidates::formats),
     ("pid", candidates::processes),
 ];
 
 /// Those whose values are paths.
-const HINTS: [(&str, ValueHint); 7] = [
+const HINTS: [(&str, ValueHint); 13] = [
     ("script", ValueHint::FilePath),
     ("output", ValueHint::FilePath),
     ("fmt", ValueHint::FilePath),
+    ("html", ValueHint::FilePath),
+    ("lcov", ValueHint::FilePath),
+    ("merge", ValueHint::FilePath),
+    ("against", ValueHint::FilePath),
+    ("export", ValueHint::FilePath),
+    ("import", ValueHint::AnyPath),
     ("vmlinux", ValueHint::FilePath),
     ("sysroot", ValueHint::DirPath),
     ("libdir", ValueHint::DirPath),

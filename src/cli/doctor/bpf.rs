@@ -3,6 +3,11 @@
 use super::{Finding, Machine};
 use crate::driver::bpf::{self, EnableError};
 
+/// Whether dtrace traces without the module where that is missing.
+pub fn stands_in(machine: &Machine) -> bool {
+    machine.root && bpf::check().is_ok()
+}
+
 /// Whether programs of BPF can do the module's work.
 pub fn usable(machine: &Machine) -> Option<Finding> {
     if !machine.root {

@@ -14,7 +14,6 @@ const INDEX: u64 = 64 << 20;
 pub fn vmlinux(machine: &Machine) -> Option<Finding> {
     let wanted = BuildId::of_running_kernel();
     let searched = debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref());
-    let install = machine.family.install(Part::DebugInformation, &machine.release);
     if let Some(image) = searched.found {
         let path = image.path().display();
         return Some(match wanted {
@@ -35,7 +34,7 @@ pub fn vmlinux(machine: &Machine) -> Option<Finding> {
         Some(other) => format!("{other}: {without}"),
         None => format!("none of vmlinux: {without}"),
     };
-    Some(Finding::warning(found).mend_if(install))
+    Some(Finding::warning(found).install(Part::DebugInformation, machine))
 }
 
 /// Whether an index was made here, or brought, which is enough for inlined functions.
@@ -61,7 +60,7 @@ pub fn modules(machine: &Machine) -> Option<Finding> {
     if all == 0 || has > 0 || indexed > 0 {
         return Some(Finding::good(found));
     }
-    Some(Finding::warning(found).mend_if(machine.family.install(Part::DebugInformation, &machine.release)))
+    Some(Finding::warning(found).install(Part::DebugInformation, machine))
 }
 
 pub fn debuginfod(machine: &Machine) -> Option<Finding> {

@@ -47,7 +47,9 @@ pub fn lockdown(machine: &Machine) -> Option<Finding> {
     };
     Some(match level(&text) {
         Some("none") => Finding::good("none"),
-        Some("integrity") => lift(Finding::warning("integrity: programs with -w are refused")),
+        Some("integrity") => lift(Finding::warning(
+            "integrity: the module refuses programs with -w; without it, by BPF, they run, but for copyout()",
+        )),
         Some(level) => lift(Finding::fault(format!("{level}: the kernel's memory may not be read"))),
         None => Finding::warning(format!("not known: {LOCKDOWN} has '{text}'")),
     })
@@ -69,7 +71,7 @@ pub fn signatures(machine: &Machine) -> Option<Finding> {
         let found = format!("asked for by {by}, and {} is not signed", file.path.display());
         let version = env!("CARGO_PKG_VERSION");
         let sign = format!("dkms install --force {}/{version} -k {}", module::NAME, machine.release);
-        return Some(Finding::fault(found).mend(sign));
+        return Some(Finding::without_module(found, machine).mend(sign));
     }
     Some(enrolled(machine, by))
 }
@@ -92,7 +94,7 @@ fn enrolled(machine: &Machine, by: &str) -> Finding {
     if said.contains("is already enrolled") {
         return Finding::good(format!("asked for by {by}; the key of DKMS is enrolled"));
     }
-    Finding::fault(format!("asked for by {by}, and the key of DKMS is not enrolled"))
+    Finding::without_module(format!("asked for by {by}, and the key of DKMS is not enrolled"), machine)
         .mend(format!("mokutil --import {KEY}"))
         .then("reboot, and choose Enroll MOK")
 }

@@ -10,7 +10,7 @@ mod tracers;
 
 use super::output::print;
 use super::report::{FAILURE, Report, USAGE};
-use crate::host::distribution::Family;
+use crate::host::distribution::{Family, Part};
 use crate::os;
 
 /// The word that is the command's first argument.
@@ -61,6 +61,27 @@ impl Finding {
 
     fn mend_if(self, command: Option<String>) -> Finding {
         Finding { mend: command, ..self }
+    }
+
+    /// Something of the module is missing, without which the kernel's BPF traces if it can.
+    fn without_module(found: impl Into<String>, machine: &Machine) -> Finding {
+        Finding::new(if bpf::stands_in(machine) { State::Warning } else { State::Fault }, found)
+    }
+
+    /// The command that installs a part of the kernel, or what to do if no package has it.
+    fn install(self, part: Part, machine: &Machine) -> Finding {
+        match machine.family.install(part, &machine.release) {
+            Some(command) => self.mend(command),
+            None if machine.family.has_kernel(&machine.release) => self,
+            None => {
+                let what = match part {
+                    Part::Headers => "its headers are where it was built, for /lib/modules/RELEASE/build",
+                    _ => "its vmlinux is where it was built: --vmlinux FILE",
+                };
+                let what = what.replace("RELEASE", &machine.release);
+                self.then(format!("the kernel is not of this distribution's packages; {what}"))
+            }
+        }
     }
 
     fn then(self, what: impl Into<String>) -> Finding {

@@ -1,6 +1,6 @@
 //! cli/doctor/module.rs: the kernel module: its file, what it is built with, whether it is loaded or can be.
 
-use super::{Finding, Machine};
+use super::{Finding, Machine, bpf};
 use crate::driver::Error;
 use crate::driver::ioctl::Device;
 use crate::host::distribution::Part;
@@ -14,8 +14,11 @@ pub fn file(machine: &Machine) -> Option<Finding> {
     let Some(file) = module::file(release) else {
         let Explained { why, mend, .. } = explain(Refusal::Missing);
         // A module that is loaded already serves until the next boot.
-        let state = if module::is_loaded() { Finding::warning(why) } else { Finding::fault(why) };
-        return Some(state.mend_if(mend));
+        let finding = match module::is_loaded() {
+            true => Finding::warning(why),
+            false => Finding::without_module(why, machine),
+        };
+        return Some(finding.mend_if(mend));
     };
     let path = file.path.display();
     if file.release.as_deref().is_some_and(|built| built != release) {
@@ -44,7 +47,7 @@ pub fn headers(machine: &Machine) -> Option<Finding> {
         Some(_) => format!("none in {dir}; the module is built already, another version of it could not be"),
         None => format!("none in {dir}; the module cannot be built"),
     };
-    Some(Finding::warning(found).mend_if(machine.family.install(Part::Headers, &machine.release)))
+    Some(Finding::warning(found).install(Part::Headers, machine))
 }
 
 /// Opens the device, as a run that traces does; a module that is not loaded is, for the time of the check.
@@ -70,12 +73,14 @@ pub fn module(machine: &Machine) -> Option<Finding> {
         Error::Forbidden => {
             Finding::fault("loaded, and it refuses to be opened; rights and lockdown say why")
         }
-        Error::NoNode => match make_node() {
-            Some(command) => Finding::fault(error.to_string()).mend(command),
-            None => Finding::fault(error.to_string()).mend("modprobe -r kinst"),
-        },
+        Error::NoNode => {
+            let mend = make_node().unwrap_or_else(|| "modprobe -r kinst".to_owned());
+            Finding::without_module(error.to_string(), machine).mend(mend)
+        }
         Error::Unloadable(Explained { why, mend, reboot }) => {
-            let finding = Finding::fault(format!("it cannot be loaded: {why}")).mend_if(mend.clone());
+            let without = if bpf::stands_in(machine) { "; the kernel's BPF traces in its place" } else { "" };
+            let found = format!("it cannot be loaded: {why}{without}");
+            let finding = Finding::without_module(found, machine).mend_if(mend.clone());
             if *reboot { finding.then("reboot") } else { finding }
         }
         Error::Abi { ours, theirs } if theirs > ours => {

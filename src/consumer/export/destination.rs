@@ -200,7 +200,8 @@ mod tests {
         to.write(b"one", &mut sink);
         to.write(b"two", &mut sink);
         let name = path.display();
-        let text = format!("failed to write {name}: No such file or directory; it stays as it was until this ends");
+        let text =
+            format!("failed to write {name}: No such file or directory; it stays as it was until this ends");
         assert_eq!(notes(&mut to), [text]);
         assert!(to.has_failed(true) && !to.has_failed(false));
         std::fs::create_dir(&inner).unwrap();

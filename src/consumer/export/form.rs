@@ -83,6 +83,13 @@ pub fn parse(argument: &str) -> Result<Output, String> {
             },
             _ => Err(format!("-O {argument}: only otlp is sent to a URL")),
         },
+        Some(host) if *form == Form::Otlp && is_address(host) => Err(format!(
+            "-O {argument}: a collector's URL begins with http://: -O otlp=http://{host}; a file of this name is otlp=./{host}"
+        )),
+        None if *form == Form::Otlp => Err(
+            "-O otlp: a file or the URL of a collector is expected: -O otlp=FILE, -O otlp=http://HOST:4318"
+                .to_owned(),
+        ),
         None if *needs_target => Err(format!("-O {name}: a file is expected: -O {name}=FILE")),
         _ => Ok(Output { form: *form, target: target.map(str::to_owned) }),
     }
@@ -151,6 +158,13 @@ fn is_url(target: &str) -> bool {
     target.contains("://")
 }
 
+/// Whether it is a host with a port, as a URL without its scheme has it: `localhost:4318`, `[::1]:4318/v1`.
+fn is_address(target: &str) -> bool {
+    let authority = target.split('/').next().unwrap_or_default();
+    let port = authority.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    port.is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 fn receiver(target: &str, options: &Options) -> Result<Receiver, Error> {
     if !is_url(target) {
         return Ok(Receiver::Lines);
@@ -210,13 +224,19 @@ mod tests {
         assert_eq!(parse("json"), Ok(Output { form: Form::Json, target: None }));
         assert_eq!(parse("json=a=b"), Ok(Output { form: Form::Json, target: Some("a=b".into()) }));
         assert!(parse("otlp=http://localhost:4318").is_ok() && parse("otlp=file").is_ok());
+        assert!(parse("otlp=./localhost:4318").is_ok() && parse("otlp=/var/log/a:b").is_ok());
         for (wrong, message) in [
             ("yaml", "there is no form"),
             ("json=", "a file's name"),
             ("text=x", "-o"),
             ("prom", "a file is expected"),
             ("prom=http://localhost", "only otlp is sent to a URL"),
-            ("otlp", "a file is expected"),
+            ("otlp", "a file or the URL of a collector is expected: -O otlp=FILE, -O otlp=http://HOST:4318"),
+            (
+                "otlp=localhost:4318",
+                "begins with http://: -O otlp=http://localhost:4318; a file of this name is otlp=./localhost:4318",
+            ),
+            ("otlp=[::1]:4318/v1/metrics", "begins with http://"),
             ("otlp=https://localhost", "nothing is sent with TLS"),
             ("otlp=grpc://localhost", "http:// is expected"),
             ("otlp=http://", "this is no URL"),

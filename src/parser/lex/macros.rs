@@ -14,6 +14,8 @@ pub struct Macros {
     pub arguments: Vec<String>,
     /// Values of [`VARIABLES`]; if none is given, `target` is 0.
     pub variables: Vec<(String, i64)>,
+    /// Whether a trace begins in which no process gives `$target` a value.
+    pub targetless: bool,
 }
 
 impl Macros {

@@ -83,6 +83,8 @@ pub struct Lexer<'a> {
     pub pragmas: Vec<Pragma>,
     /// For each macro argument from `$0`: whether the text names it.
     pub arguments_used: Vec<bool>,
+    /// The first `$target`.
+    pub target: Option<Span>,
     /// The span of the last token.
     pub previous: Span,
     /// The span of the token before the last: the one before a token that the grammar refuses.
@@ -119,6 +121,7 @@ impl<'a> Lexer<'a> {
             tape: None,
             pragmas: Vec::new(),
             arguments_used: vec![false; options.macros.arguments.len() + 1],
+            target: None,
             previous: Span::new(file, 0, 0),
             before: Span::new(file, 0, 0),
             division: None,

@@ -12,7 +12,7 @@ const FIELDS: [(&str, usize); 4] = [("provider", 63), ("module", 63), ("function
 /// Returns the number of fields that a specifier of this origin may have; the last of them is its rightmost one.
 fn field_count(origin: Origin) -> usize {
     match origin {
-        Origin::Script | Origin::Library | Origin::Name | Origin::Id => 4,
+        Origin::Script | Origin::Library | Origin::Predicate | Origin::Name | Origin::Id => 4,
         Origin::Function => 3,
         Origin::Module => 2,
         Origin::Provider => 1,

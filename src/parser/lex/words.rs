@@ -90,6 +90,9 @@ impl<'a> Lexer<'a> {
     pub(in crate::parser) fn macro_variable(&mut self, span: Span) -> Result<Token, ParseError> {
         let text = self.slice(span);
         let name = text.trim_start_matches('$');
+        if name == "target" {
+            self.target.get_or_insert(span);
+        }
         let Some(value) = self.options.macros.variable(name) else {
             return Err(ParseError::Macro { problem: MacroError::UndefinedVariable(name.to_owned()), span });
         };

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use super::{Kernel, ModuleId, Tell};
-use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, Searched, Stamp, bootable, debuginfod};
-use crate::diag::Diagnostic;
-use crate::os;
+use crate::debuginfo::{self, BuildId, Image, Searched, Stamp, bootable, debuginfod};
+use crate::host::distribution::Family;
 
 impl Kernel {
     /// The image with the debug information of a module.
@@ -72,39 +71,6 @@ impl Kernel {
         if self.is_running() { None } else { self.binary(module)?.build_id().cloned() }
     }
 
-    /// Whether the files of a sysroot are those of the kernel that runs: one of them has its build id, or where build ids
-    /// are not known, the release is the same.
-    pub(super) fn is_build_that_runs(&self) -> bool {
-        let ids = self.ids_of_files();
-        match BuildId::of_running_kernel() {
-            Some(running) if !ids.is_empty() => ids.contains(&running),
-            _ => self.release() == os::release(),
-        }
-    }
-
-    /// The build ids of the files of the kernel proper.
-    fn ids_of_files(&self) -> Vec<BuildId> {
-        let files = [self.debug(ModuleId::PROPER), self.binary(ModuleId::PROPER)];
-        files.into_iter().flatten().filter_map(|image| image.build_id().cloned()).collect()
-    }
-
-    /// Refuses to trace with the files of another kernel than the one that runs: its types and addresses are others.
-    pub fn require_running(&self, sysroot: &Path) -> Result<(), Box<Diagnostic>> {
-        if self.is_running() {
-            return Ok(());
-        }
-        let (root, release) = (sysroot.display(), os::release());
-        let of = |id: &BuildId| format!(", build id {id}");
-        let there = self.ids_of_files().first().map(of).unwrap_or_default();
-        let here = BuildId::of_running_kernel().as_ref().map(of).unwrap_or_default();
-        Err(Box::new(
-            Diagnostic::error(D_DEBUGINFO, format!("the files under {root} are not those of the running kernel"))
-                .note(format!("under {root}: {}{there}", self.release()))
-                .note(format!("running: {release}{here}"))
-                .help("with -e, a program is compiled for the other kernel, and -l lists its probes; without --sysroot, the running kernel's own files are used"),
-        ))
-    }
-
     /// The build id that a file must have; `None` in a sysroot.
     pub fn build_id(&self, module: ModuleId) -> Option<BuildId> {
         match module {
@@ -155,6 +121,9 @@ impl Kernel {
         let release = self.release();
         let text = std::fs::read_to_string(self.root.path("/etc/os-release")).unwrap_or_default();
         let id = text.lines().find_map(|line| line.strip_prefix("ID=")).unwrap_or("").trim_matches('"');
+        if !Family::of(&text).has_kernel(release) && Family::of(&text) != Family::Unknown {
+            return "the kernel is not of this distribution's packages: take the vmlinux from where it was built (--vmlinux FILE)".to_owned();
+        }
         match id {
             "ubuntu" => format!("install it: apt install linux-image-{release}-dbgsym"),
             "fedora" | "rhel" | "centos" => {

@@ -7,6 +7,7 @@ pub(super) mod info;
 pub(super) mod loaded;
 mod modules;
 pub(super) mod naming;
+mod own;
 pub(super) mod program;
 pub(super) mod refusals;
 mod running;
@@ -116,18 +117,6 @@ impl Kernel {
     pub fn sysroot(path: &Path, release: Option<&str>) -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::sysroot(path, release).map_err(|error| Box::new(error.diagnostic()))?;
         Ok(Kernel::new(root))
-    }
-
-    /// The running kernel if its files are under `path`; else the kernel of those that are there.
-    pub fn running_below(path: &Path) -> Result<Kernel, Box<Diagnostic>> {
-        let root = Root::sysroot_of_running(path).map_err(|error| Box::new(error.diagnostic()))?;
-        let kernel = Kernel::new(root.clone());
-        if !kernel.is_build_that_runs() {
-            return Ok(kernel);
-        }
-        let kernel = Kernel::new(root.as_running());
-        kernel.modules();
-        Ok(kernel)
     }
 
     fn new(root: Root) -> Kernel {
@@ -459,12 +448,6 @@ impl Kernel {
     /// The modules that were loaded when the symbols of the running kernel were read.
     pub fn loaded(&self) -> Loaded {
         Loaded::of(self.all_symbols())
-    }
-
-    /// Reads what names addresses, so that the first name does not take long, and does not show in a profile of the system.
-    pub fn warm_up(&self) {
-        self.symbolize(self.address_of("_stext").unwrap_or_default());
-        self.all_symbols().variable(0);
     }
 
     fn all_symbols(&self) -> &AllSymbols {

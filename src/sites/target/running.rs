@@ -3,6 +3,12 @@
 use super::{Kernel, ModuleId};
 
 impl Kernel {
+    /// Reads what names addresses, so that the first name does not take long, and does not show in a profile of the system.
+    pub fn warm_up(&self) {
+        self.symbolize(self.address_of("_stext").unwrap_or_default());
+        self.all_symbols().variable(0);
+    }
+
     /// The function that an address of the running kernel is in: its name, where it begins, and its size. The address of a
     /// variable is in none.
     pub(in crate::sites) fn function_around(&self, address: u64) -> Option<(String, u64, u64)> {
