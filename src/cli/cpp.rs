@@ -50,6 +50,8 @@ fn arguments(options: &Options) -> Vec<String> {
         "-D__SUNW_D_64",
         "-U__sun",
         "-U__GNUC__",
+        // For a compiler that is neither, glibc removes the attributes: a packed struct would have another layout.
+        "-D__clang__",
         // These words occur in D programs: `linux` in a path or a provider's name must not become 1.
         "-Ulinux",
         "-Uunix",

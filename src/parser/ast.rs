@@ -103,6 +103,8 @@ pub struct Declaration {
     pub specs: Vec<Spanned<TypeSpec>>,
     pub declarators: Vec<Declarator>,
     pub span: Span,
+    /// Whether the text comes from a file that the preprocessor included.
+    pub in_header: bool,
 }
 
 /// `inline T name = value;`, `inline T name[T a, T b] = value;`
@@ -352,6 +354,8 @@ pub struct RecordDefinition {
     pub kind: TagKind,
     pub name: Option<Spanned<String>>,
     pub members: Vec<MemberDeclaration>,
+    /// Whether no member is aligned. A header says so; D has no word for it.
+    pub packed: bool,
 }
 
 /// `int a, *b, c : 3;`

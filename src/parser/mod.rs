@@ -20,7 +20,7 @@ use crate::source::{FileId, Sources, Span};
 
 pub use error::{ControlError, LiteralError, MacroError, ParseError, ProbeError, SyntaxError};
 pub use lex::Settings;
-pub use lex::literal::quote;
+pub use lex::literal::{first_value, quote};
 pub use lex::macros::Macros;
 pub use print::{dump, pretty};
 
@@ -157,8 +157,9 @@ fn read_items(
             }
             ItemStart::Declaration => {
                 let result = declarations.parse(file, calls, Tokens::new(lexer));
-                let item = complete(result, lexer)?;
-                if let ast::Item::Declaration(declaration) = &item {
+                let mut item = complete(result, lexer)?;
+                if let ast::Item::Declaration(declaration) = &mut item {
+                    declaration.in_header = lexer.in_header();
                     lexer.define_types(declaration.type_names());
                 }
                 Some(item)

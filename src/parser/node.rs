@@ -121,7 +121,16 @@ pub fn declaration(
 ) -> Result<Item, ParseError> {
     let (storage, specs) = sort_words(words)?;
     let declarators = declarators.unwrap_or_default();
-    Ok(Item::Declaration(Declaration { storage, specs, declarators, span }))
+    Ok(Item::Declaration(Declaration { storage, specs, declarators, span, in_header: false }))
+}
+
+pub fn record(
+    kind: TagKind,
+    name: Option<Spanned<String>>,
+    members: Vec<MemberDeclaration>,
+    packed: bool,
+) -> RecordDefinition {
+    RecordDefinition { kind, name, members, packed }
 }
 
 pub fn inline(

@@ -540,7 +540,8 @@ fn the_layout_of_the_snapshots_programs_is_canonical() {
     for area in ["parse", "programs", "sugar", "typed", "dif", "check", "fmt"] {
         for path in snapshot::files(&snapshot::folder().join(area), "d") {
             let text = std::fs::read_to_string(&path).unwrap();
-            if read(&text, Origin::Script).is_ok() {
+            // What the preprocessor has written is not for --fmt.
+            if !text.starts_with("# 1 ") && read(&text, Origin::Script).is_ok() {
                 layout_is_canonical(&text);
                 programs += 1;
             }

@@ -182,6 +182,8 @@ struct Checker<'a> {
     /// The names of the libraries that were loaded; a program that is not a library may not depend on one.
     loaded: Vec<String>,
     in_library: bool,
+    /// Whether the declaration being checked comes from a file that the preprocessor included.
+    in_header: bool,
     /// The parameters of the inlines and translators that are being expanded; only the last frame is visible.
     frames: Vec<inline::Frame>,
     expansions: u32,
@@ -218,6 +220,7 @@ impl<'a> Checker<'a> {
             provider_attributes: HashMap::new(),
             loaded: Vec::new(),
             in_library: false,
+            in_header: false,
             frames: Vec::new(),
             expansions: 0,
             misplaced: None,

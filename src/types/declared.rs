@@ -14,6 +14,8 @@ pub struct Declared {
     definitions: Vec<Definition>,
     /// The definitions whose braces are open.
     begun: Vec<TypeId>,
+    /// Structs whose members are not aligned, nor are they themselves.
+    packed: HashSet<TypeId>,
 }
 
 #[derive(Clone, Debug)]
@@ -56,6 +58,10 @@ impl Declared {
     /// Makes the tag the program's own from here on, though its members are still unknown.
     pub fn begin(&mut self, tagged: &Tagged) {
         self.begun.push(tagged.id);
+    }
+
+    pub fn pack(&mut self, tagged: &Tagged) {
+        self.packed.insert(tagged.id);
     }
 
     pub fn is_begun(&self, tagged: &Tagged) -> bool {
@@ -128,6 +134,10 @@ impl TypeSource for Declared {
         }
     }
 
+    fn is_packed(&self, record: &Tagged) -> bool {
+        self.packed.contains(&record.id)
+    }
+
     fn names(&self) -> Vec<&str> {
         self.typedefs.keys().map(String::as_str).collect()
     }
@@ -155,21 +165,31 @@ pub struct Placement<'a> {
     next: u64,
     end: u64,
     align: u64,
+    /// Whether no member is aligned.
+    packed: bool,
 }
 
 impl<'a> Placement<'a> {
-    pub fn new(kind: TagKind, layout: Layout, types: &'a dyn TypeSource) -> Placement<'a> {
+    pub fn new(kind: TagKind, layout: Layout, packed: bool, types: &'a dyn TypeSource) -> Placement<'a> {
         let union = kind == TagKind::Union;
-        Placement { types, layout, union, members: Vec::new(), next: 0, end: 0, align: 1 }
+        Placement { types, layout, union, members: Vec::new(), next: 0, end: 0, align: 1, packed }
     }
 
     pub fn member(&mut self, name: &str, ty: Type) -> Result<(), Unplaced> {
-        let bits = self.bits(&ty)?;
-        let align = align(self.types, &ty);
+        // An array at the end of a struct of C may have no length.
+        let bits = if matches!(ty.resolved(), Type::Array { len: 0, .. }) { 0 } else { self.bits(&ty)? };
+        let align = if self.packed { 1 } else { align(self.types, &ty) };
         self.align = self.align.max(align);
         let offset = if self.union { 0 } else { self.next.next_multiple_of(align * 8) };
         self.place(offset, bits)?;
-        self.members.push(Member { name: name.to_string(), ty, bit_offset: offset, bits: None });
+        match ty.resolved() {
+            Type::Record(inner) if name.is_empty() => {
+                let inner = self.types.members(inner).into_iter();
+                self.members
+                    .extend(inner.map(|member| Member { bit_offset: offset + member.bit_offset, ..member }));
+            }
+            _ => self.members.push(Member { name: name.to_string(), ty, bit_offset: offset, bits: None }),
+        }
         Ok(())
     }
 
@@ -227,7 +247,7 @@ fn align(types: &dyn TypeSource, ty: &Type) -> u64 {
                 1
             }
             Type::Record(tagged) => {
-                if seen.insert(tagged.id) {
+                if !types.is_packed(tagged) && seen.insert(tagged.id) {
                     left.extend(types.members(tagged).into_iter().map(|member| member.ty));
                 }
                 1
@@ -245,7 +265,7 @@ mod tests {
     use crate::types::intrinsic::{CHAR, INT, Intrinsic, LONG, UINT};
 
     fn offsets(kind: TagKind, list: &[(&str, Type, Option<u32>)]) -> (Vec<u64>, u64) {
-        let mut placement = Placement::new(kind, Layout { strsize: 256 }, &Intrinsic);
+        let mut placement = Placement::new(kind, Layout { strsize: 256 }, false, &Intrinsic);
         for (name, ty, bits) in list {
             match bits {
                 Some(bits) => placement.bit_field(name, ty.clone(), *bits),

@@ -105,6 +105,11 @@ pub trait TypeSource {
     /// Names and values of an enum of this source.
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)>;
 
+    /// Whether a struct of this source has its members one after the other, without alignment.
+    fn is_packed(&self, _: &Tagged) -> bool {
+        false
+    }
+
     /// All names that `named` finds and that a misspelt name may have meant.
     fn names(&self) -> Vec<&str>;
 }

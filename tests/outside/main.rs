@@ -19,6 +19,7 @@ mod debuginfod;
 mod documents;
 mod examples;
 mod fleet;
+mod headers;
 mod hostile;
 mod index;
 mod interrupt;

@@ -79,43 +79,55 @@ pub fn character(quoted: &str, span: Span) -> Result<i64, ParseError> {
 
 /// Returns the bytes that a literal stands for. Unknown escapes keep their backslash.
 pub fn unescape(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        at += 1;
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        let Some(&escape) = bytes.get(at) else {
-            out.push(b'\\');
-            break;
-        };
-        match escape {
-            b'0'..=b'7' => {
-                let digits = bytes[at..].iter().take(3).take_while(|b| matches!(b, b'0'..=b'7')).count();
-                out.push(number(&bytes[at..at + digits], 8));
-                at += digits;
-                continue;
-            }
-            b'x' => {
-                let digits = bytes[at + 1..].iter().take_while(|b| b.is_ascii_hexdigit()).count();
-                if digits > 0 {
-                    out.push(number(&bytes[at + 1..at + 1 + digits], 16));
-                    at += 1 + digits;
-                    continue;
-                }
-                out.extend([b'\\', b'x']);
-            }
-            _ => match simple_escape(escape) {
-                Some(value) => out.push(value),
-                None => out.extend([b'\\', escape]),
-            },
-        }
-        at += 1;
+    let mut rest = text.as_bytes();
+    let mut out = Vec::with_capacity(rest.len());
+    while !rest.is_empty() {
+        let (length, value) = first_value(rest);
+        out.extend_from_slice(value.as_slice());
+        rest = &rest[length..];
     }
     out
+}
+
+/// Reads the first byte or escape of a constant; returns its length as written, and its value.
+pub fn first_value(text: &[u8]) -> (usize, Value) {
+    let (byte, escape) = match text {
+        [b'\\', escape, ..] => (b'\\', *escape),
+        [byte, ..] => return (1, Value::Byte([*byte])),
+        [] => return (0, Value::Kept([0; 2])),
+    };
+    match escape {
+        b'0'..=b'7' => {
+            let digits = text[1..].iter().take(3).take_while(|b| matches!(b, b'0'..=b'7')).count();
+            (1 + digits, Value::Byte([number(&text[1..1 + digits], 8)]))
+        }
+        b'x' => {
+            let digits = text[2..].iter().take_while(|b| b.is_ascii_hexdigit()).count();
+            match digits {
+                0 => (2, Value::Kept([byte, escape])),
+                _ => (2 + digits, Value::Byte([number(&text[2..2 + digits], 16)])),
+            }
+        }
+        _ => match simple_escape(escape) {
+            Some(value) => (2, Value::Byte([value])),
+            None => (2, Value::Kept([byte, escape])),
+        },
+    }
+}
+
+/// The value of a byte or an escape; an escape without a meaning stays as it is written.
+pub enum Value {
+    Byte([u8; 1]),
+    Kept([u8; 2]),
+}
+
+impl Value {
+    pub fn as_slice(&self) -> &[u8] {
+        match self {
+            Value::Byte(byte) => byte,
+            Value::Kept(kept) => kept,
+        }
+    }
 }
 
 /// Returns the low byte of the number, as the reference implementations do.

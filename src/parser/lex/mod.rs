@@ -2,6 +2,7 @@
 
 pub(super) mod brackets;
 pub(super) mod control;
+pub(super) mod header;
 pub(super) mod literal;
 pub(super) mod macros;
 pub(super) mod probe;
@@ -108,6 +109,10 @@ pub struct Lexer<'a> {
     pub(super) in_typedef: bool,
     /// An offset before which no `` name.name` `` begins; it keeps the search for one linear.
     pub(super) no_dotted_scope_before: usize,
+    /// The number of files that are being included here.
+    pub(super) included: usize,
+    /// Whether the last line marker was that of a header of the system.
+    pub(super) in_system_header: bool,
 }
 
 impl<'a> Lexer<'a> {
@@ -137,11 +142,22 @@ impl<'a> Lexer<'a> {
             typedefs: HashSet::new(),
             in_typedef: false,
             no_dotted_scope_before: 0,
+            included: 0,
+            in_system_header: false,
         }
     }
 
     /// Reads the start of the next external declaration.
     pub fn start_item(&mut self) -> Result<ItemStart, ParseError> {
+        loop {
+            let start = self.item_start()?;
+            if start != ItemStart::Declaration || !self.skip_function() {
+                return Ok(start);
+            }
+        }
+    }
+
+    fn item_start(&mut self) -> Result<ItemStart, ParseError> {
         self.mode = Mode::Outer;
         self.misplaced = None;
         self.levels = vec![Level::new(None)];
@@ -217,6 +233,8 @@ impl<'a> Lexer<'a> {
                 self.at += 3;
             } else if rest.starts_with('#') && self.at_line_start() {
                 self.control_line()?;
+            } else if let Some(length) = self.in_header().then(|| self.ignored_word()).flatten() {
+                self.at += length;
             } else {
                 return Ok(());
             }
@@ -259,6 +277,7 @@ impl<'a> Lexer<'a> {
             self.apply(&pragma);
             self.pragmas.push(pragma);
         }
+        self.note_marker(&rest[..length]);
         self.at += length;
         Ok(())
     }

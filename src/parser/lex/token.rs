@@ -201,6 +201,8 @@ pub enum Token {
     Provider,
     Translator,
     Inline,
+    /// `__attribute__((packed))`
+    Packed,
     /// A reserved word without a meaning.
     Reserved(&'static str),
     /// An operator or a bracket.
@@ -222,13 +224,13 @@ pub fn keyword(word: &str) -> Option<Token> {
         "long" => Token::TypeKeyword(TypeKeyword::Long),
         "float" => Token::TypeKeyword(TypeKeyword::Float),
         "double" => Token::TypeKeyword(TypeKeyword::Double),
-        "signed" => Token::TypeKeyword(TypeKeyword::Signed),
+        "signed" | "__signed" | "__signed__" => Token::TypeKeyword(TypeKeyword::Signed),
         "unsigned" => Token::TypeKeyword(TypeKeyword::Unsigned),
         "string" => Token::TypeKeyword(TypeKeyword::String),
         "userland" => Token::TypeKeyword(TypeKeyword::Userland),
-        "const" => Token::Qualifier(TypeKeyword::Const),
-        "volatile" => Token::Qualifier(TypeKeyword::Volatile),
-        "restrict" => Token::Qualifier(TypeKeyword::Restrict),
+        "const" | "__const" | "__const__" => Token::Qualifier(TypeKeyword::Const),
+        "volatile" | "__volatile" | "__volatile__" => Token::Qualifier(TypeKeyword::Volatile),
+        "restrict" | "__restrict" | "__restrict__" => Token::Qualifier(TypeKeyword::Restrict),
         "struct" => Token::Tag(TagKind::Struct),
         "union" => Token::Tag(TagKind::Union),
         "enum" => Token::Enum,
@@ -238,7 +240,8 @@ pub fn keyword(word: &str) -> Option<Token> {
         "else" => Token::Else,
         "sizeof" => Token::Sizeof,
         "stringof" => Token::Stringof,
-        "offsetof" => Token::Offsetof,
+        // The compiler's own word, which offsetof is in <stddef.h>.
+        "offsetof" | "__builtin_offsetof" => Token::Offsetof,
         "xlate" => Token::Xlate,
         "probe" => Token::Probe,
         "provider" => Token::Provider,

@@ -27,7 +27,14 @@ impl<'a> Lexer<'a> {
         if matches!(self.after, After::Dot | After::Arrow) {
             return Ok(Token::Ident(text.to_owned()));
         }
-        if let Some(keyword) = token::keyword(text) {
+        if self.in_header()
+            && let Some(packed) = self.packed(span)
+        {
+            return Ok(packed);
+        }
+        if !self.is_plain_word(text)
+            && let Some(keyword) = token::keyword(text)
+        {
             match keyword {
                 Token::TypeKeyword(_) => self.note_type(),
                 Token::Storage(Storage::Typedef) => self.in_typedef = true,
@@ -69,7 +76,9 @@ impl<'a> Lexer<'a> {
 
     /// Whether the word, which ends here, names a type rather than being an identifier.
     fn is_type(&mut self, word: &'a str) -> bool {
-        if self.identifiers.contains(word) {
+        // The name that a declaration gives, as in `typedef void (*name)(int)`.
+        let pointer = self.mode == Mode::Declaration && self.slice(self.previous) == "*";
+        if self.identifiers.contains(word) || pointer {
             return false;
         }
         let next = self.rest().trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);

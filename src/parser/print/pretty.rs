@@ -356,7 +356,9 @@ impl fmt::Display for MemberDeclaration {
             }
             text
         });
-        write!(f, "{} {};", words(None, &self.specs), members.collect::<Vec<_>>().join(", "))
+        let space = if self.members.is_empty() { "" } else { " " };
+        let members = members.collect::<Vec<_>>().join(", ");
+        write!(f, "{}{space}{members};", words(None, &self.specs))
     }
 }
 

@@ -13,6 +13,13 @@ use crate::vocabulary::constants;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn declare(&mut self, declaration: &Declaration) -> Result<()> {
+        self.in_header = declaration.in_header;
+        let result = self.declare_all(declaration);
+        self.in_header = false;
+        result
+    }
+
+    fn declare_all(&mut self, declaration: &Declaration) -> Result<()> {
         let base = self.resolve_specs(&declaration.specs, declaration.span)?;
         let storage = declaration.storage.as_ref();
         if declaration.declarators.is_empty() {
@@ -51,6 +58,9 @@ impl Checker<'_> {
     fn declare_type(&mut self, base: Type, declarator: &Declarator, user: bool) -> Result<()> {
         let (name, span) = (declarator.name.node.as_str(), declarator.name.span);
         let ty = self.derive(base, &declarator.derived, user, span)?;
+        if self.in_header && self.types_are_compatible(name, &ty) {
+            return Ok(());
+        }
         if self.is_type_name(name) || self.global_is_taken(name, span) {
             let declared = self.declared.typedef(name).cloned();
             return Err(error::Declaration::Redeclared { name: name.to_string(), declared, span }.into());
@@ -71,9 +81,14 @@ impl Checker<'_> {
             return Err(error::Declaration::Redeclared { name: name.to_string(), declared, span }.into());
         }
         if self.global_is_taken(name, span) {
-            return Err(
-                error::Declaration::Redeclared { name: name.to_string(), declared: None, span }.into()
-            );
+            // In a program the word of D means the same after as before an #include.
+            return match self.in_header {
+                true => Ok(()),
+                false => {
+                    Err(error::Declaration::Redeclared { name: name.to_string(), declared: None, span }
+                        .into())
+                }
+            };
         }
         self.externs.insert(name.to_string(), (ty, span));
         Ok(())
@@ -141,6 +156,16 @@ impl Checker<'_> {
             || constants::lookup(name).is_some()
             || self.names.find(&wanted).is_some()
             || self.inlines.contains_key(name)
+    }
+
+    /// Whether the name is already that of a type of the same layout. The sign of a number may differ: id_t has none
+    /// in C.
+    fn types_are_compatible(&self, name: &str, ty: &Type) -> bool {
+        let known = Intrinsic.named(name).or_else(|| self.declared.named(name));
+        known.is_some_and(|known| match (known.resolved(), ty.resolved()) {
+            (Type::Int(a), Type::Int(b)) => a.bytes == b.bytes,
+            (a, b) => a.same(b),
+        })
     }
 
     fn is_type_name(&self, name: &str) -> bool {

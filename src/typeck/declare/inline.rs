@@ -28,7 +28,7 @@ pub(in crate::typeck) struct Inline {
 
 #[derive(Clone, Debug)]
 pub(in crate::typeck) enum Value {
-    Constant(i32),
+    Constant(i64),
     /// Checked anew at each use, with the parameters bound.
     Expression(ast::Expr),
 }
@@ -139,7 +139,7 @@ impl Checker<'_> {
     fn expand(&mut self, inline: &Inline, frame: Frame, span: Span) -> Result<Expr> {
         let body = match &inline.value {
             Value::Constant(value) => {
-                return Ok(Expr::new(ExprKind::Int(*value as i64 as u64), inline.ty.clone(), span));
+                return Ok(Expr::new(ExprKind::Int(*value as u64), inline.ty.clone(), span));
             }
             Value::Expression(body) => body,
         };

@@ -11,8 +11,9 @@ use crate::parser::ast::{
 use crate::source::{Span, Spanned};
 use crate::typeck::{Checker, Result, error};
 use crate::types::declared::{Placement, Unplaced};
-use crate::types::intrinsic::INT;
+use crate::types::intrinsic::{INT, LONG, UINT, ULONG};
 use crate::types::{Tagged, Type};
+use crate::vocabulary::constants;
 
 /// A member before its offset is known.
 enum Part {
@@ -25,6 +26,9 @@ impl Checker<'_> {
         // Inside the braces the tag can be named, through a pointer.
         let tagged = self.new_tag(record.kind, record.name.as_ref(), span)?;
         self.declared.begin(&tagged);
+        if record.packed {
+            self.declared.pack(&tagged);
+        }
         let mut parts = Vec::new();
         for declaration in &record.members {
             self.check_members(declaration, &mut parts)?;
@@ -37,7 +41,7 @@ impl Checker<'_> {
             }
         }
         let types = self.types();
-        let mut placement = Placement::new(record.kind, self.layout, &types);
+        let mut placement = Placement::new(record.kind, self.layout, record.packed, &types);
         for part in parts {
             let (found, span, placed) = match part {
                 Part::Member(name, ty, span) => (ty.clone(), span, placement.member(&name, ty)),
@@ -73,6 +77,15 @@ impl Checker<'_> {
 
     fn check_members(&mut self, declaration: &MemberDeclaration, parts: &mut Vec<Part>) -> Result<()> {
         let base = self.resolve_specs(&declaration.specs, declaration.span)?;
+        if declaration.members.is_empty() {
+            return match &base {
+                Type::Record(tagged) if tagged.name.is_empty() => {
+                    parts.push(Part::Member(String::new(), base, declaration.span));
+                    Ok(())
+                }
+                _ => Err(error::Declaration::Useless { span: declaration.span }.into()),
+            };
+        }
         for member in &declaration.members {
             let (name, ty, span) = match &member.declarator {
                 Some(declarator) => {
@@ -91,7 +104,7 @@ impl Checker<'_> {
             parts.push(match &member.bits {
                 Some(bits) => self.check_bit_field(name, ty, bits, member, span)?,
                 None => match ty.resolved() {
-                    Type::Array { len: 0, .. } => {
+                    Type::Array { len: 0, .. } if !self.in_header => {
                         return Err(error::Declaration::EmptyArray { name, span }.into());
                     }
                     Type::Function => return Err(error::Definition::Incomplete { found: ty, span }.into()),
@@ -133,22 +146,29 @@ impl Checker<'_> {
         let tagged = self.new_tag(TagKind::Enum, definition.name.as_ref(), span)?;
         let mut enumerators: Vec<(String, i64)> = Vec::new();
         let mut seen: HashSet<&str> = HashSet::new();
+        let mut next = 0;
         for (name, value) in &definition.enumerators {
             if name.node.contains('`') {
                 return Err(error::Declaration::Scoped { span: name.span }.into());
             }
             let number = match value {
                 Some(value) => self.enumerator(value)?,
-                None => enumerators.last().map_or(0, |(_, last)| last + 1),
+                None => next,
             };
-            let Ok(small) = i32::try_from(number) else {
+            let Some(ty) = self.enumerator_type(number) else {
                 let span = value.as_ref().map_or(name.span, |value| value.span);
                 return Err(error::Definition::EnumeratorRange { span }.into());
             };
+            next = number + 1;
+            let number = number as i64;
             if !seen.insert(&name.node) {
                 return Err(
                     error::Definition::EnumeratorTwice { name: name.node.clone(), span: name.span }.into()
                 );
+            }
+            if self.in_header && self.is_constant(&name.node, number) {
+                enumerators.push((name.node.clone(), number));
+                continue;
             }
             if self.global_is_taken(&name.node, name.span) {
                 let declared = self.inlines.get(&name.node).map(|inline| (inline.ty.clone(), inline.span));
@@ -156,20 +176,44 @@ impl Checker<'_> {
                 return Err(error::Declaration::Redeclared { name, declared, span }.into());
             }
             enumerators.push((name.node.clone(), number));
-            let (value, attributes) = (Value::Constant(small), STABLE);
-            let inline = Inline { params: None, ty: INT, value, attributes, span: name.span };
+            let (value, attributes) = (Value::Constant(number), STABLE);
+            let inline = Inline { params: None, ty, value, attributes, span: name.span };
             self.inlines.insert(name.node.clone(), inline);
         }
         Ok(Type::Enum(self.declared.define_enum(&tagged, enumerators, span)))
     }
 
-    fn enumerator(&mut self, value: &Expr) -> Result<i64> {
+    /// Whether the name is that of this number already: one of D, or of a library.
+    fn is_constant(&mut self, name: &str, number: i64) -> bool {
+        if let Some((value, _)) = constants::lookup(name) {
+            return value == number;
+        }
+        let span = self.inlines.get(name).map(|inline| inline.span);
+        let value = span.and_then(|span| self.check_inline(name, span)).and_then(Result::ok);
+        value.is_some_and(|value| value.constant() == Some(number as u64))
+    }
+
+    /// Returns the type of an enumerator: int, as in C; in a header, as in GNU C, what holds the number.
+    fn enumerator_type(&self, number: i128) -> Option<Type> {
+        let types = [INT, UINT, LONG, ULONG];
+        let types = &types[..if self.in_header { 4 } else { 1 }];
+        let holds = |ty: &&Type| {
+            let bits = self.layout.size(ty).unwrap_or(0) * 8;
+            match ty.is_signed() {
+                true => (-(1 << (bits - 1))..1 << (bits - 1)).contains(&number),
+                false => (0..1 << bits).contains(&number),
+            }
+        };
+        types.iter().find(holds).cloned()
+    }
+
+    fn enumerator(&mut self, value: &Expr) -> Result<i128> {
         let checked = self.check_expr(value)?;
         match checked.constant() {
-            Some(number) if checked.ty.is_integer() => {
-                let above = !checked.ty.is_signed() && number > i64::MAX as u64;
-                Ok(if above { i64::MAX } else { number as i64 })
-            }
+            Some(number) if checked.ty.is_integer() => Ok(match checked.ty.is_signed() {
+                true => (number as i64).into(),
+                false => number.into(),
+            }),
             _ => Err(error::Definition::EnumeratorConstant { span: value.span }.into()),
         }
     }

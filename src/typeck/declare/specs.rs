@@ -61,6 +61,10 @@ impl TypeSource for Types<'_> {
         self.source(tagged).enumerators(tagged)
     }
 
+    fn is_packed(&self, record: &Tagged) -> bool {
+        self.source(record).is_packed(record)
+    }
+
     fn names(&self) -> Vec<&str> {
         let mut names = self.declared.names();
         names.extend(self.kernel.names());
@@ -181,7 +185,7 @@ impl Checker<'_> {
     fn array_length(&mut self, len: &Expr) -> Result<u64> {
         let value = self.check_expr(len)?;
         match value.constant() {
-            Some(n) if value.ty.is_integer() && (n as i64) > 0 => {
+            Some(n) if value.ty.is_integer() && ((n as i64) > 0 || n == 0 && self.in_header) => {
                 if n > u64::from(u32::MAX) {
                     return Err(error::Declaration::ArrayTooBig { span: len.span }.into());
                 }

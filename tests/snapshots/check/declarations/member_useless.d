@@ -1,0 +1,2 @@
+struct t { int a; int; };
+BEGIN { trace(1); }
