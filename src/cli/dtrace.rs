@@ -1,7 +1,7 @@
 //! cli/dtrace.rs: the dtrace command, from arguments through library calls to the exit status.
 
 use super::dtrace_args::{self, D_VERSION, Mode, Stop};
-use super::output::{eprint, print};
+use super::output::eprint;
 use super::report::{FAILURE, Report, USAGE};
 use super::run::{Failed, Run};
 use super::{
@@ -10,11 +10,27 @@ use super::{
 use crate::driver::bpf::sweep;
 use crate::options;
 use crate::options::key;
+use crate::os;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command; the first argument is its name.
-pub fn main(arguments: &[String]) -> ExitCode {
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    os::output::keep_closed();
+    let arguments: Result<Vec<String>, OsString> = arguments.map(OsString::into_string).collect();
+    match arguments {
+        Ok(arguments) => command(&arguments),
+        // D is UTF-8, and what is not would name another file.
+        Err(argument) => {
+            let text = format!("an argument is not UTF-8: {}", argument.display());
+            Report::new("dtrace").error(&text, None);
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn command(arguments: &[String]) -> ExitCode {
     let name = arguments.first().and_then(|name| Path::new(name).file_name()?.to_str()).unwrap_or("dtrace");
     let mut report = Report::new(name);
     if arguments.get(1).is_some_and(|word| word == doctor::WORD) {
@@ -39,14 +55,13 @@ pub fn main(arguments: &[String]) -> ExitCode {
 
 fn run(run: &mut Run) -> Result<u8, Failed> {
     if run.invocation.settings.iter().any(|(name, _)| name == "help") {
-        print(&options::describe());
-        return Ok(0);
+        return Ok(run.report.print(&options::describe()));
     }
     if run.invocation.mode == Mode::Version {
         let (major, minor, _) = D_VERSION;
         let program = &run.report.program;
-        print(&format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION")));
-        return Ok(0);
+        let text = format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION"));
+        return Ok(run.report.print(&text));
     }
     // Errors in the command line are reported before errors of the system.
     if let Some(pid) = run.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
@@ -105,10 +120,7 @@ fn compile_only(run: &mut Run) -> Result<u8, Failed> {
 
 fn explain(stop: &Stop, report: &Report) -> u8 {
     match stop {
-        Stop::Help(text) => {
-            print(text);
-            0
-        }
+        Stop::Help(text) => report.print(text),
         Stop::Usage { message, usage } => {
             if !message.is_empty() {
                 report.error(message, None);

@@ -1,6 +1,6 @@
 //! cli/fmt.rs: --fmt: scripts in their canonical layout.
 
-use super::output::{print, reason};
+use super::output::reason;
 use super::run::{Failed, Run};
 use crate::pipeline;
 use crate::source::{FileId, Origin, Source};
@@ -16,7 +16,7 @@ impl Run {
             self.read_libraries()?;
             let formatted = self.formatted(file)?;
             if path == "-" {
-                print(&formatted);
+                self.print(&formatted)?;
             } else if formatted != self.sources.get(file).text
                 && let Err(error) = std::fs::write(path, formatted)
             {

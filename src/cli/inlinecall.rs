@@ -8,10 +8,12 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser};
 use serde_json::{Value, json};
 
+use super::output;
 use super::report::in_color;
 use crate::diag::render::{self, Style};
 use crate::diag::{Diagnostic, tags};
 use crate::glob;
+use crate::os;
 use crate::sites::copies::calls::{self, Boundary, Call, Calls, Inexact, Place};
 use crate::source::Sources;
 
@@ -61,12 +63,13 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    match run(&arguments, &mut io::stdout().lock()) {
+    os::output::keep_closed();
+    match run(&arguments, &mut io::LineWriter::new(os::output::Stdout)) {
         Ok(status) => ExitCode::from(status),
         // The reader of the pipe has closed it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("inlinecall: cannot write: {error}");
+            eprintln!("inlinecall: failed to write standard output: {}", output::reason(&error));
             ExitCode::from(2)
         }
     }

@@ -35,9 +35,16 @@ impl Run {
         }
     }
 
-    /// Reads all files that end in `.d`; a missing directory has none.
+    /// Reads all files that end in `.d`. A folder that cannot be read has none, and a line says so.
     fn read_directory(&mut self, directory: &str) -> Result<(), Failed> {
-        let Ok(entries) = std::fs::read_dir(directory) else { return Ok(()) };
+        let entries = match std::fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let why = reason(&error);
+                self.report.warning(&format!("no D libraries were read from {directory}: {why}"));
+                return Ok(());
+            }
+        };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<String> = names.filter(|name| name.ends_with(".d")).collect();
         names.sort();

@@ -1,7 +1,8 @@
 //! cli/output.rs: standard output and standard error, and the texts of the system's errors.
 
+use crate::os::output::Stdout;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 
 /// Returns the system's text, without Rust's "(os error 2)".
 pub fn reason(error: &std::io::Error) -> String {
@@ -9,10 +10,12 @@ pub fn reason(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Prints to standard output, without a panic if the pipe is closed.
-pub fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+/// Prints to standard output. A reader that has gone wants nothing.
+pub fn print(text: &str) -> std::io::Result<()> {
+    match Stdout.write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 pub fn eprint(text: &str) {

@@ -1,5 +1,6 @@
 //! cli/report.rs: messages on standard error, and exit statuses.
 
+use super::output;
 use crate::diag::{Diagnostic, Severity, color};
 use crate::os;
 use crate::source::{FileId, Sources, Span};
@@ -42,6 +43,13 @@ impl Report {
         if let Some(help) = help {
             write(&format!("  = help: {help}\n"));
         }
+    }
+
+    /// Prints to standard output; returns the exit status.
+    pub fn print(&self, text: &str) -> u8 {
+        let Err(error) = output::print(text) else { return 0 };
+        self.error(&format!("failed to write standard output: {}", output::reason(&error)), None);
+        FAILURE
     }
 
     /// Reports a fact that is not an error: losses, faults, refused places.

@@ -2,7 +2,7 @@
 
 use super::cpp;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
-use super::output::{eprint, print, reason};
+use super::output::{eprint, reason};
 use super::progress::{Indexing, Progress};
 use super::report::{Inserted, Report, placed};
 use crate::diag::Diagnostic;
@@ -164,7 +164,7 @@ impl Run {
         let compilation = self.progress.during("compiling", || self.compilation(target, &mut options));
         self.tell_of_kernel();
         if self.invocation.desugared {
-            print(&compilation.desugared);
+            self.print(&compilation.desugared)?;
         }
         eprint(&compilation.dumps);
         let compiled = match compilation.result {
@@ -407,11 +407,14 @@ impl Run {
         Start { set, unset: self.options.list(key::UNSETENV).to_vec() }
     }
 
+    pub fn print(&self, text: &str) -> Result<(), Failed> {
+        if self.report.print(text) == 0 { Ok(()) } else { Err(Failed) }
+    }
+
     /// Writes to standard output, or appends to the file of -o.
     pub fn put(&self, text: &str) -> Result<(), Failed> {
         let Some(path) = self.invocation.output.as_ref().filter(|_| !text.is_empty()) else {
-            print(text);
-            return Ok(());
+            return self.print(text);
         };
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
         file.and_then(|mut file| file.write_all(text.as_bytes()))

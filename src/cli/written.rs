@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
-use super::output::{AtEnd, print, reason};
+use super::output::{AtEnd, reason};
 use super::report::Inserted;
 use super::run::{Failed, Run};
 use crate::pipeline;
@@ -71,8 +71,7 @@ fn predicates(run: &mut Run) -> Result<Vec<(FileId, String)>, Failed> {
 pub fn take(run: &mut Run, option: &str, text: String) -> Result<Option<u8>, Failed> {
     let predicates = predicates(run)?;
     if run.invocation.dump {
-        print(&text);
-        return Ok(Some(0));
+        return Ok(Some(run.report.print(&text)));
     }
     // Its name is that of the option, in the messages about the program.
     let name = option.to_owned();

@@ -4,6 +4,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How a descriptor takes what is written.
@@ -49,6 +50,43 @@ pub fn wait(fd: BorrowedFd<'_>, signal: Option<BorrowedFd<'_>>, timeout: Duratio
         (true, _) => Ready::Writable,
         (false, true) => Ready::Signal,
         (false, false) => Ready::TimedOut,
+    }
+}
+
+/// Standard output. Rust's own takes what is written to a closed descriptor as written.
+pub struct Stdout;
+
+impl io::Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        write(&io::stdout(), bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether standard output was closed when the process began. Rust's start then opens /dev/null in its place, so this is
+/// found out before: the C library runs the functions of this section first.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+// SAFETY: the section holds pointers to functions, and this is one that needs nothing of Rust's start.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_START: extern "C" fn() = look;
+
+extern "C" fn look() {
+    // SAFETY: F_GETFD has no further argument and changes nothing.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    CLOSED.store(flags == -1, Ordering::Relaxed);
+}
+
+/// Makes writes to a standard output that was closed fail, instead of going to /dev/null.
+pub fn keep_closed() {
+    if CLOSED.load(Ordering::Relaxed)
+        && let Ok(unwritable) = std::fs::File::open("/dev/null")
+    {
+        let _ = rustix::stdio::dup2_stdout(unwritable);
     }
 }
 

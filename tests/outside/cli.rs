@@ -146,6 +146,9 @@ fn libraries_of_a_directory_are_read() {
     refused(&["-xnolibs", "-L", folder, "-e", "-n", "BEGIN { trace(one); }"], 1, &["`one` is not defined"]);
     refused(&["-xnolibs", "-e", "-n", "BEGIN { trace(AF_INET); }"], 1, &["`AF_INET` is not defined"]);
     accepted(&["-e", "-n", "BEGIN { trace(AF_INET); trace(curcpu->cpu_id); }"]);
+    let ran = dtrace(&["-L", "/nowhere", "-e", "-n", "BEGIN"]);
+    let says = "dtrace: no D libraries were read from /nowhere: No such file or directory\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, says));
     std::fs::write(dir.path().join("d.d"), "inline int wrong = \"text\";\n").unwrap();
     refused(&["-L", folder, "-e", "-n", "BEGIN"], 1, &["failed to compile library", "d.d\", line 1: "]);
 }

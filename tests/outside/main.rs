@@ -29,3 +29,4 @@ mod real;
 mod regressions;
 mod required;
 mod traced;
+mod unwritable;

@@ -8,7 +8,6 @@ mod rights;
 mod show;
 mod tracers;
 
-use super::output::print;
 use super::report::{FAILURE, Report, USAGE};
 use crate::host::distribution::{Family, Part};
 use crate::os;
@@ -138,8 +137,7 @@ pub fn run(arguments: &[String], report: &Report) -> u8 {
         [] => false,
         [option] if option == "--json" => true,
         [option] if option == "--help" => {
-            print(HELP);
-            return 0;
+            return report.print(HELP);
         }
         [other, ..] => {
             report.error(&format!("doctor: unexpected argument '{other}'"), Some("dtrace doctor [--json]"));
@@ -151,8 +149,8 @@ pub fn run(arguments: &[String], report: &Report) -> u8 {
     let findings: Vec<(&str, Finding)> =
         CHECKS.iter().filter_map(|(name, check)| Some((*name, check(&machine)?))).collect();
     let color = super::report::in_color(&std::io::stdout());
-    print(&if json { show::json(&findings) } else { show::text(&findings, color) });
-    if findings.iter().any(|(_, finding)| finding.state == State::Fault) { FAILURE } else { 0 }
+    let status = report.print(&if json { show::json(&findings) } else { show::text(&findings, color) });
+    if findings.iter().any(|(_, finding)| finding.state == State::Fault) { FAILURE } else { status }
 }
 
 const HELP: &str = "\
