@@ -26,7 +26,9 @@ use crate::options::{From, Options};
 use crate::os::output::Ready;
 use crate::os::{self, limits};
 use crate::uapi::{self, Fault, Plain};
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
+use std::os::unix::ffi::OsStrExt as _;
 
 /// The state of a trace being read, and where it goes.
 pub struct Consumer<'p> {
@@ -114,7 +116,7 @@ impl<'p> Consumer<'p> {
     fn print_record(&mut self, record: &Record<'_>) {
         if record.epid == uapi::EPID_FAULT {
             if let Some(fault) = Fault::read(record.payload) {
-                self.messages.extend(self.faults.first(&fault, self.enabled));
+                self.messages.extend(self.faults.first(&fault, self.enabled, self.program));
             }
             return;
         }
@@ -294,11 +296,11 @@ impl<'p> Consumer<'p> {
         match &statement.kind {
             Kind::System(format) => {
                 let command = self.formatted(format, values(), epid);
-                self.system(&String::from_utf8_lossy(&command));
+                self.system(OsStr::from_bytes(&command));
             }
             Kind::Freopen(format) => {
                 let path = self.formatted(format, values(), epid);
-                self.freopen(&String::from_utf8_lossy(&path));
+                self.freopen(OsStr::from_bytes(&path));
             }
             Kind::Printa { aggregations, .. } => self.aggregations.mark_printed(aggregations),
             Kind::Exit => {
@@ -338,18 +340,20 @@ impl<'p> Consumer<'p> {
     }
 
     /// Runs system(); earlier output is written before the command's.
-    fn system(&mut self, command: &str) {
+    fn system(&mut self, command: &OsStr) {
         let flushed = self.sink.flush_all();
         let mut shell = std::process::Command::new("/bin/sh");
         limits::as_before(&mut shell);
-        let run = flushed.and_then(|()| shell.args(["-c", command]).status());
+        let run = flushed.and_then(|()| shell.arg("-c").arg(command).status());
         if let Err(error) = run {
+            let command = command.display();
             self.messages.push(Message::problem(format!("system(\"{command}\") failed: {error}")));
         }
     }
 
-    fn freopen(&mut self, path: &str) {
+    fn freopen(&mut self, path: &OsStr) {
         if let Err(error) = self.sink.reopen(path) {
+            let path = path.display();
             self.messages.push(Message::problem(format!("freopen(\"{path}\") failed: {error}")));
         }
     }

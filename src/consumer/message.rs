@@ -1,6 +1,8 @@
 //! consumer/message.rs: messages about faults and losses.
 
+use crate::dif::Program;
 use crate::dif::enabled::Enabled;
+use crate::dif::insn::{Insn, Subr};
 use crate::uapi::{Fault, Flt, Status};
 use std::collections::HashMap;
 
@@ -58,7 +60,7 @@ const KINDS: usize = 4096;
 
 impl Faults {
     /// Reports a fault, unless it was reported before.
-    pub fn first(&mut self, new: &Fault, enabled: &Enabled) -> Option<Message> {
+    pub fn first(&mut self, new: &Fault, enabled: &Enabled, program: &Program) -> Option<Message> {
         if let Some(kind) = FAULTS.iter().position(|(code, _)| *code == Flt(new.fault)) {
             self.totals[kind] += 1;
         }
@@ -73,7 +75,11 @@ impl Faults {
         }
         self.places.insert(kind, self.seen.len());
         self.seen.push((*new, 0));
-        Some(fault(new, enabled, None))
+        let mut message = fault(new, enabled, None);
+        if is_of_process(new, enabled, program) {
+            message.text += "; that is memory of the process: read it by copyinstr() or copyin()";
+        }
+        Some(message)
     }
 
     /// How many faults of each kind there were, reported or not.
@@ -121,6 +127,27 @@ fn fault(fault: &Fault, enabled: &Enabled, again: Option<u64>) -> Message {
     }
 }
 
+/// Whether the address is one of the process, and what failed reads the kernel's memory.
+fn is_of_process(fault: &Fault, enabled: &Enabled, program: &Program) -> bool {
+    // Below are null pointers with offsets; above, the addresses of 48 bits that kernels give to processes.
+    let of_process = (0x10000..1 << 48).contains(&fault.value);
+    if Flt(fault.fault) != Flt::BADADDR || !of_process {
+        return false;
+    }
+    let clause = enabled.clause(fault.epid).and_then(|clause| program.clauses.get(clause));
+    let difo = clause.and_then(|clause| match fault.action {
+        0 => clause.predicate,
+        action => clause.actions.get(action as usize - 1)?.difo,
+    });
+    let words = difo.and_then(|difo| program.difos.get(difo as usize)).map(|difo| &difo.insns);
+    let at = usize::try_from(fault.offset).ok().map(|offset| offset / size_of::<u32>());
+    match words.zip(at).and_then(|(words, at)| Insn::decode(*words.get(at)?).ok()) {
+        Some(Insn::Load { op, .. }) => !op.reads_process(),
+        Some(Insn::Call { subr, .. }) => !Subr::from_number(subr.into()).is_some_and(Subr::copies_process),
+        _ => true,
+    }
+}
+
 const FAULTS: &[(Flt, &str)] = &[
     (Flt::BADADDR, "invalid address"),
     (Flt::BADALIGN, "invalid alignment"),
@@ -147,68 +174,69 @@ impl Drops {
     /// Reports new losses in a CPU's ring; `total` counts them since LOAD.
     pub fn principal(&mut self, cpu: u32, total: u64, tags: bool) -> Option<Message> {
         let new = grown(&mut self.principal, cpu, total)?;
-        Some(drops(tags, "PRINCIPAL", Some(cpu), new, ("drop", "")))
+        Some(drops(tags, "PRINCIPAL", Some(cpu), new, ("drop", ""), "bufsize"))
     }
 
     /// Reports new losses in a CPU's aggregation buffer; `total` counts them since LOAD.
     pub fn aggregation(&mut self, cpu: u32, total: u64, tags: bool) -> Option<Message> {
         let new = grown(&mut self.aggregation, cpu, total)?;
-        Some(drops(tags, "AGGREGATION", Some(cpu), new, ("aggregation drop", "")))
+        Some(drops(tags, "AGGREGATION", Some(cpu), new, ("aggregation drop", ""), "aggsize"))
     }
 
     /// Reports hits at which no program ran, of a session that loses them so.
     pub fn missed(&mut self, missed: u64, tags: bool) -> Option<Message> {
         let new = missed.saturating_sub(std::mem::replace(&mut self.missed, missed));
-        (new > 0)
-            .then(|| drops(tags, "MISSED", None, new, ("hit", " missed inside the work of another probe")))
+        let what = ("hit", " missed inside the work of another probe");
+        (new > 0).then(|| drops(tags, "MISSED", None, new, what, ""))
     }
 
     /// Reports new losses of other kinds.
     pub fn status(&mut self, now: &Status, tags: bool) -> Vec<Message> {
         let old = std::mem::replace(&mut self.status, *now);
+        let variable = "dynamic variable drop";
         let rows = [
-            ("DYNAMIC", now.dyn_drops, old.dyn_drops, "dynamic variable drop", ""),
+            ("DYNAMIC", now.dyn_drops, old.dyn_drops, (variable, ""), "dynvarsize"),
             (
                 "DYNRINSE",
                 now.dyn_drops_rinsing,
                 old.dyn_drops_rinsing,
-                "dynamic variable drop",
-                " with non-empty rinsing list",
+                (variable, " with non-empty rinsing list"),
+                "dynvarsize",
             ),
             (
                 "DYNDIRTY",
                 now.dyn_drops_dirty,
                 old.dyn_drops_dirty,
-                "dynamic variable drop",
-                " with non-empty dirty list",
+                (variable, " with non-empty dirty list"),
+                "dynvarsize",
             ),
-            ("SPEC", now.spec_drops, old.spec_drops, "speculative drop", ""),
+            ("SPEC", now.spec_drops, old.spec_drops, ("speculative drop", ""), "specsize"),
             (
                 "SPECBUSY",
                 now.spec_busy,
                 old.spec_busy,
-                "failed speculation",
-                " (available buffer(s) still busy)",
+                ("failed speculation", " (available buffer(s) still busy)"),
+                "nspec",
             ),
             (
                 "SPECUNAVAIL",
                 now.spec_unavail,
                 old.spec_unavail,
-                "failed speculation",
-                " (no speculative buffer available)",
+                ("failed speculation", " (no speculative buffer available)"),
+                "nspec",
             ),
             (
                 "STKSTROVERFLOW",
                 now.stkstroverflows,
                 old.stkstroverflows,
-                "jstack()/ustack() string table overflow",
-                "",
+                ("jstack()/ustack() string table overflow", ""),
+                "jstackstrsize",
             ),
-            ("DBLERROR", now.dblerrors, old.dblerrors, "error", " in ERROR probe enabling"),
+            ("DBLERROR", now.dblerrors, old.dblerrors, ("error", " in ERROR probe enabling"), ""),
         ];
         rows.into_iter()
             .filter(|(_, now, old, ..)| now > old)
-            .map(|(tag, now, old, what, rest)| drops(tags, tag, None, now - old, (what, rest)))
+            .map(|(tag, now, old, what, option)| drops(tags, tag, None, now - old, what, option))
             .collect()
     }
 }
@@ -222,18 +250,27 @@ fn grown(seen: &mut Vec<u64>, cpu: u32, total: u64) -> Option<u64> {
     total.checked_sub(old).filter(|new| *new > 0)
 }
 
-/// `3 drops on CPU 1`; `what` is before and after the plural.
-fn drops(tags: bool, tag: &'static str, cpu: Option<u32>, count: u64, (what, rest): (&str, &str)) -> Message {
+/// `3 drops on CPU 1; raise -x bufsize`; `what` is before and after the plural, `option` what makes room for more.
+fn drops(
+    tags: bool,
+    tag: &'static str,
+    cpu: Option<u32>,
+    count: u64,
+    (what, rest): (&str, &str),
+    option: &str,
+) -> Message {
     let plural = if count == 1 { "" } else { "s" };
     let tagged = if tags { format!("[DTRACEDROP_{tag}] ") } else { String::new() };
     let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    let text = format!("{tagged}{count} {what}{plural}{rest}{place}");
+    let advice = if option.is_empty() { String::new() } else { format!("; raise -x {option}") };
+    let text = format!("{tagged}{count} {what}{plural}{rest}{place}{advice}");
     Message { what: What::Drop { tag, cpu, count }, text }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dif;
 
     #[test]
     fn the_schema_of_objects_has_all_kinds() {
@@ -266,35 +303,38 @@ mod tests {
         assert_eq!(drops.principal(1, 0, false), None);
         assert_eq!(
             drops.principal(1, 1, false).map(|message| message.text).as_deref(),
-            Some("1 drop on CPU 1")
+            Some("1 drop on CPU 1; raise -x bufsize")
         );
         assert_eq!(
             drops.principal(1, 4, true).map(|message| message.text).as_deref(),
-            Some("[DTRACEDROP_PRINCIPAL] 3 drops on CPU 1")
+            Some("[DTRACEDROP_PRINCIPAL] 3 drops on CPU 1; raise -x bufsize")
         );
         assert_eq!(drops.principal(1, 4, false), None);
         let status = Status { dyn_drops: 2, dblerrors: 1, ..Status::default() };
         let said = drops.status(&status, false);
         let said: Vec<_> = said.into_iter().map(|message| message.text).collect();
-        assert_eq!(said, ["2 dynamic variable drops", "1 error in ERROR probe enabling"]);
+        assert_eq!(
+            said,
+            ["2 dynamic variable drops; raise -x dynvarsize", "1 error in ERROR probe enabling"]
+        );
         assert!(drops.status(&status, false).is_empty());
     }
 
     #[test]
     fn equal_faults_are_said_once_and_counted() {
-        let enabled = Enabled::default();
+        let (enabled, program) = (Enabled::default(), Program::default());
         let mut faults = Faults::default();
         let bad = Fault { epid: 1, action: 0, offset: 16, fault: 1, value: 0x10 };
         let start = "error on enabled probe ID 1 (unknown probe): invalid address";
-        let first = faults.first(&bad, &enabled);
+        let first = faults.first(&bad, &enabled, &program);
         assert_eq!(
             first.map(|message| message.text).as_deref(),
             Some(&*format!("{start} (0x10) in predicate at DIF offset 16"))
         );
         assert!(faults.again(&enabled).is_empty());
-        assert_eq!(faults.first(&Fault { value: 0x20, ..bad }, &enabled), None);
-        assert_eq!(faults.first(&bad, &enabled), None);
-        let other = faults.first(&Fault { action: 1, ..bad }, &enabled);
+        assert_eq!(faults.first(&Fault { value: 0x20, ..bad }, &enabled, &program), None);
+        assert_eq!(faults.first(&bad, &enabled, &program), None);
+        let other = faults.first(&Fault { action: 1, ..bad }, &enabled, &program);
         assert_eq!(
             other.map(|message| message.text).as_deref(),
             Some(&*format!("{start} (0x10) in action #1 at DIF offset 16"))
@@ -304,12 +344,54 @@ mod tests {
         assert!(faults.again(&enabled).is_empty());
     }
 
+    /// stringof() of an address of the process fails, as copyinstr() does at one that is not mapped.
+    #[test]
+    fn memory_of_the_process_needs_copyin() {
+        let action = |difo| dif::Action {
+            kind: dif::ActionKind::DifExpr,
+            difo: Some(difo),
+            ntuple: 0,
+            incr: None,
+            agg: 0,
+            arg: 0,
+        };
+        let object = |insns: &[u32]| dif::Difo { insns: insns.to_vec(), ..dif::Difo::default() };
+        let clause = dif::Clause {
+            probes: Vec::new(),
+            predicate: None,
+            actions: vec![action(0), action(1)],
+            statements: Vec::new(),
+            record: true,
+        };
+        let program = Program {
+            // ret; call copyinstr; uldx
+            difos: vec![object(&[0x2300_0001]), object(&[0x2f00_0901, uldx()])],
+            clauses: vec![clause],
+            ..Program::default()
+        };
+        let ecbs = vec![crate::dif::object::Ecb { probe: 0, clause: 0, inlined: None, end: None }];
+        let enabled = Enabled { probes: Vec::new(), ecbs };
+        let advised = |action, offset, value| {
+            let fault = Fault { epid: 1, action, offset, fault: 1, value };
+            let message = Faults::default().first(&fault, &enabled, &program).unwrap();
+            message.text.ends_with("; that is memory of the process: read it by copyinstr() or copyin()")
+        };
+        assert!(advised(1, 0, 0x7fff_1234_5678));
+        assert!(!advised(1, 0, 0x10) && !advised(1, 0, 0xffff_8880_0000_0000) && !advised(1, 0, 1 << 48));
+        assert!(!advised(2, 0, 0x7fff_1234_5678) && !advised(2, 4, 0x7fff_1234_5678));
+    }
+
+    fn uldx() -> u32 {
+        Insn::Load { op: crate::dif::insn::Opcode::Uldx, r1: 1, rd: 1 }.encode()
+    }
+
     #[test]
     fn kinds_of_faults_are_bounded() {
-        let enabled = Enabled::default();
+        let (enabled, program) = (Enabled::default(), Program::default());
         let mut faults = Faults::default();
         let fault = |epid| Fault { epid, action: 1, offset: 0, fault: 1, value: 0 };
-        let said = (0..10_000).filter(|epid| faults.first(&fault(*epid), &enabled).is_some()).count();
+        let said =
+            (0..10_000).filter(|epid| faults.first(&fault(*epid), &enabled, &program).is_some()).count();
         assert_eq!(said, KINDS);
         let again: Vec<_> = faults.again(&enabled).into_iter().map(|message| message.text).collect();
         assert_eq!(again, [format!("{} errors on other enabled probes", 10_000 - KINDS)]);

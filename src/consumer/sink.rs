@@ -2,6 +2,7 @@
 
 use super::message::Message;
 use super::stream::{Flushed, Limits, Patience, Pending, Stream};
+use std::ffi::OsStr;
 use std::io;
 
 /// Buffers output and writes it once per work cycle, so that a reader sees it soon and writes are few.
@@ -59,12 +60,9 @@ impl Sink {
     }
 
     /// Performs freopen(): further output goes to `path`; an empty path restores the previous destination.
-    pub fn reopen(&mut self, path: &str) -> io::Result<()> {
+    pub fn reopen(&mut self, path: &OsStr) -> io::Result<()> {
         self.flush_all()?;
-        self.reopened = match path {
-            "" => None,
-            _ => Some(Stream::create(path)?),
-        };
+        self.reopened = if path.is_empty() { None } else { Some(Stream::create(path)?) };
         self.look();
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::os::{self};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal as _, Seek};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// When a file is followed by a new one: -x outputsize, outputtime and outputfiles.
@@ -84,6 +85,7 @@ pub enum Flushed {
 pub struct Stream {
     file: File,
     /// `None`: standard output, which cannot be opened again.
+    /// As messages have it.
     path: Option<String>,
     pace: Pace,
     limits: Limits,
@@ -110,8 +112,9 @@ impl Stream {
     }
 
     /// A file without limits that is emptied first.
-    pub fn create(path: &str) -> io::Result<Stream> {
-        Ok(Stream::new(File::create(path)?, Some(path.to_owned())))
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Stream> {
+        let path = path.as_ref();
+        Ok(Stream::new(File::create(path)?, Some(path.display().to_string())))
     }
 
     fn new(file: File, path: Option<String>) -> Stream {

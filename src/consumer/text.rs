@@ -37,7 +37,7 @@ pub(super) fn begins_a_line(statement: &Statement) -> bool {
     match &statement.kind {
         StatementKind::Stack | StatementKind::Ustack | StatementKind::Printa { format: None, .. } => true,
         StatementKind::Printf(format) => {
-            matches!(format.pieces.first(), Some(FormatPiece::Text(text)) if text.starts_with('\n'))
+            matches!(format.pieces.first(), Some(FormatPiece::Text(text)) if text.starts_with(b"\n"))
         }
         _ => false,
     }

@@ -102,7 +102,10 @@ impl fmt::Display for Format {
         for piece in &self.pieces {
             match piece {
                 FormatPiece::Text(text) => {
-                    write!(out, "{}", text.replace('%', "%%").escape_debug())?;
+                    for chunk in text.utf8_chunks() {
+                        write!(out, "{}", chunk.valid().replace('%', "%%").escape_debug())?;
+                        chunk.invalid().iter().try_for_each(|byte| write!(out, "\\{byte:o}"))?;
+                    }
                 }
                 FormatPiece::Conversion(conversion) => write!(out, "{conversion}")?,
             }
@@ -181,7 +184,7 @@ mod tests {
             size: 8,
         };
         let format = Format {
-            pieces: vec![FormatPiece::Text("a %\n".to_string()), FormatPiece::Conversion(conversion)],
+            pieces: vec![FormatPiece::Text(b"a %\n".to_vec()), FormatPiece::Conversion(conversion)],
         };
         let program = Program {
             difos: vec![Difo { insns: vec![0x2300_0000], rtype: Type::VOID, ..Difo::default() }],

@@ -387,6 +387,21 @@ numbered! {
     STRTOLL Strtoll "strtoll", D_PATH DPath "d_path", LINK_NTOP LinkNtop "link_ntop",
 }
 
+impl Opcode {
+    /// Whether it loads from the memory of the process.
+    pub fn reads_process(self) -> bool {
+        use Opcode::{Uldsb, Uldsh, Uldsw, Uldub, Ulduh, Ulduw, Uldx};
+        matches!(self, Uldsb | Uldsh | Uldsw | Uldub | Ulduh | Ulduw | Uldx)
+    }
+}
+
+impl Subr {
+    /// Whether it copies from the memory of the process, or to it.
+    pub fn copies_process(self) -> bool {
+        matches!(self, Subr::Copyin | Subr::Copyinstr | Subr::Copyinto | Subr::Copyout | Subr::Copyoutstr)
+    }
+}
+
 /// The highest subroutine number.
 pub const LAST_SUBR: u32 = Subr::LinkNtop as u32;
 

@@ -350,7 +350,7 @@ pub struct Format {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormatPiece {
-    Text(String),
+    Text(Vec<u8>),
     Conversion(Conversion),
 }
 

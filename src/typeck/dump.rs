@@ -320,7 +320,7 @@ fn stack_text(stack: &StackAction) -> String {
 
 fn piece_text(piece: &crate::dif::FormatPiece) -> String {
     match piece {
-        crate::dif::FormatPiece::Text(text) => format!("{text:?}"),
+        crate::dif::FormatPiece::Text(text) => format!("{:?}", String::from_utf8_lossy(text)),
         crate::dif::FormatPiece::Conversion(conversion) => {
             let count = |count| match count {
                 crate::dif::Count::None => String::new(),

@@ -11,7 +11,7 @@ use crate::uapi::Flt;
 impl Object<'_, '_> {
     pub(super) fn load(&mut self, op: Opcode, r1: u8, rd: u8) {
         use Opcode::*;
-        let user = matches!(op, Uldsb | Uldsh | Uldsw | Uldub | Ulduh | Ulduw | Uldx);
+        let user = op.reads_process();
         let width = match op {
             Ldsb | Ldub | Uldsb | Uldub | Rldsb | Rldub => Width::Byte,
             Ldsh | Lduh | Uldsh | Ulduh | Rldsh | Rlduh => Width::Half,

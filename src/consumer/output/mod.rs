@@ -48,8 +48,8 @@ impl Text {
     }
 
     /// Adds text that the author of the D program has written, who may clear the screen.
-    pub fn own(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
+    pub fn own(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
     }
 
     /// Adds a text that was made for where this one goes, by [`Text::alike`].
@@ -128,12 +128,12 @@ mod tests {
     fn a_terminal_gets_no_control_characters_of_others() {
         let mut text = Text::new();
         text.is_for_terminal(true);
-        text.own("\x1b[H");
+        text.own(b"\x1b[H");
         text.raw(EVIL);
         let shown = "a\\033[2J\\r\\a\n\t\\302\\2331m\\233\\177\u{65e5}";
         assert_eq!(String::from_utf8_lossy(text.as_bytes()), format!("\x1b[H{shown}"));
         let mut other = text.alike();
-        other.own("\x1b[H");
+        other.own(b"\x1b[H");
         other.put(format_args!("{}", String::from_utf8_lossy(b"\x1b")));
         other.padded(b"\x1b", 6, true);
         assert_eq!(other.as_bytes(), b"\x1b[H\\033\\033  ");

@@ -265,7 +265,7 @@ impl Cpu<'_> {
     /// Loads a value. Loads may be unaligned, as fields of packed structures are.
     fn load(&mut self, op: Opcode, address: u64) -> Result<u64, Trouble> {
         use Opcode::*;
-        let user = matches!(op, Uldsb | Uldsh | Uldsw | Uldub | Ulduh | Ulduw | Uldx);
+        let user = op.reads_process();
         let space = if user { Space::User } else { Space::Kernel };
         let size = match op {
             Ldsb | Ldub | Uldsb | Uldub | Rldsb | Rldub => 1,

@@ -12,7 +12,7 @@ pub(in crate::typeck) struct Parsed {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::typeck) enum Piece {
-    Text(String),
+    Text(Vec<u8>),
     Conversion { conversion: Conversion, size: SizePrefix },
 }
 
@@ -66,8 +66,7 @@ pub(in crate::typeck) fn parse(format: &[u8]) -> Result<Parsed, BadFormat> {
 
 fn flush(parsed: &mut Parsed, text: &mut Vec<u8>, at: Range<usize>) {
     if !text.is_empty() {
-        let text = String::from_utf8_lossy(&std::mem::take(text)).into_owned();
-        parsed.pieces.push((Piece::Text(text), at));
+        parsed.pieces.push((Piece::Text(std::mem::take(text)), at));
     }
 }
 
