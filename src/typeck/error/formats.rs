@@ -11,11 +11,11 @@ pub enum Format {
     Constant { action: &'static str, span: Span },
     Empty { action: &'static str, span: Span },
     Syntax { title: String, span: Span },
-    Missing { letter: char, span: Span, call: Span },
+    Missing { conversion: String, span: Span, call: Span },
     Extra { action: &'static str, span: Span, format: Span },
-    Type { letter: char, expected: &'static str, found: Type, span: Span, format: Span },
-    Left { letter: char, expected: &'static str, found: &'static str, span: Span, format: Span },
-    KeyType { letter: char, expected: &'static str, span: Span },
+    Type { conversion: String, expected: &'static str, found: Type, span: Span, format: Span },
+    Left { conversion: String, expected: &'static str, found: &'static str, span: Span, format: Span },
+    KeyType { conversion: String, expected: &'static str, span: Span },
     CountMissing { what: &'static str, span: Span, call: Span },
     CountType { what: &'static str, found: Type, span: Span },
     AggregationConversion { action: &'static str, span: Span },
@@ -42,8 +42,8 @@ impl Format {
             Self::Syntax { title, span } => error(tags::SYNTAX, title.clone())
                 .at(*span, "in this format")
                 .help("a percent sign itself is written `%%`"),
-            Self::Missing { letter, span, call } => {
-                error(tags::PRINTF_ARG_PROTO, format!("there is no argument for `%{letter}`"))
+            Self::Missing { conversion, span, call } => {
+                error(tags::PRINTF_ARG_PROTO, format!("there is no argument for `{conversion}`"))
                     .at(*span, "takes an argument")
                     .and(*call, "too few arguments")
             }
@@ -52,21 +52,21 @@ impl Format {
                     .at(*span, "not printed")
                     .and(*format, "all conversions have their arguments")
             }
-            Self::Type { letter, expected, found, span, format } => {
-                let title = format!("`%{letter}` prints {expected}, not {found}");
+            Self::Type { conversion, expected, found, span, format } => {
+                let title = format!("`{conversion}` prints {expected}, not {found}");
                 let diagnostic = error(tags::PRINTF_ARG_TYPE, title)
                     .at(*span, format!("this is {found}"))
                     .and(*format, format!("takes {expected}"));
-                format_help(diagnostic, *letter, found)
+                format_help(diagnostic, conversion, found)
             }
-            Self::Left { letter, expected, found, span, format } => {
-                error(tags::PRINTF_ARG_TYPE, format!("`%{letter}` prints {expected}, not {found}"))
+            Self::Left { conversion, expected, found, span, format } => {
+                error(tags::PRINTF_ARG_TYPE, format!("`{conversion}` prints {expected}, not {found}"))
                     .at(*span, format!("this is {found}"))
                     .and(*format, format!("takes {expected}"))
                     .help("`%k` prints stacks, `%a` addresses of the kernel and `%A` those of programs")
             }
-            Self::KeyType { letter, expected, span } => {
-                error(tags::PRINTF_ARG_TYPE, format!("`%{letter}` prints {expected}, not what the key is"))
+            Self::KeyType { conversion, expected, span } => {
+                error(tags::PRINTF_ARG_TYPE, format!("`{conversion}` prints {expected}, not what the key is"))
                     .at(*span, format!("takes {expected}"))
                     .note("the conversions take the elements of the key in order; `%@…` takes the value")
             }
@@ -107,7 +107,9 @@ impl Format {
     }
 }
 
-fn format_help(diagnostic: Diagnostic, letter: char, found: &Type) -> Diagnostic {
+fn format_help(diagnostic: Diagnostic, conversion: &str, found: &Type) -> Diagnostic {
+    let letter = conversion.chars().last().unwrap_or_default();
+    let has_size = conversion.trim_end_matches(letter).ends_with(['h', 'l', 'L', 'w']);
     match letter {
         's' | 'S' if found.referent().is_some_and(Type::is_byte) => diagnostic.help(format!(
             "`{found}` is only an address: print `stringof(…)` of it, or `copyinstr((uintptr_t)…)` if it is of the process"
@@ -120,6 +122,9 @@ fn format_help(diagnostic: Diagnostic, letter: char, found: &Type) -> Diagnostic
         }
         'd' | 'i' | 'u' | 'x' | 'X' | 'o' if found.is_pointer() => {
             diagnostic.help("print a pointer with `%p`, or its symbol with `%a`")
+        }
+        'd' | 'i' | 'u' | 'x' | 'X' | 'o' if found.is_integer() && has_size => {
+            diagnostic.help(format!("`%{letter}` prints integers of any size"))
         }
         _ => diagnostic,
     }

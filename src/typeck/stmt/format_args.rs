@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::agg::key_type;
 use super::printf::{self, Parsed, Piece, SizePrefix};
 use crate::dif::{Conversion, Count, Format};
-use crate::parser::ast;
+use crate::parser::{self, ast};
 use crate::source::Span;
 use crate::typeck::declare::decl::string_constant;
 use crate::typeck::typed::{
@@ -74,8 +74,10 @@ impl Checker<'_> {
                 }
             }
             let letter = conversion.letter;
+            let conversion_text = || written(format, at);
             let Some((value, span)) = given.next() else {
-                return Err(error::Format::Missing { letter, span: place, call: span }.into());
+                let conversion = conversion_text();
+                return Err(error::Format::Missing { conversion, span: place, call: span }.into());
             };
             let key = key_type(value);
             if !self.fit(conversion, *size, &argument(&key)) {
@@ -87,9 +89,13 @@ impl Checker<'_> {
                     KeyType::Symbol(_) => Some("a symbol"),
                 };
                 if let Some(found) = left {
-                    return Err(error::Format::Left { letter, expected, found, span, format: place }.into());
+                    let conversion = conversion_text();
+                    return Err(
+                        error::Format::Left { conversion, expected, found, span, format: place }.into()
+                    );
                 }
-                return Err(error::Format::Type { letter, expected, found, span, format: place }.into());
+                let conversion = conversion_text();
+                return Err(error::Format::Type { conversion, expected, found, span, format: place }.into());
             }
         }
         if let Some((_, span)) = given.next() {
@@ -194,13 +200,15 @@ impl Checker<'_> {
                 self.fit(conversion, *size, &Argument::Value(&ty))
             } else {
                 let Some(key) = keys.next() else {
-                    return Err(error::Format::Missing { letter, span: place, call: span }.into());
+                    let conversion = written(format, at);
+                    return Err(error::Format::Missing { conversion, span: place, call: span }.into());
                 };
                 self.fit(conversion, *size, &argument(key))
             };
             if !fits {
                 let expected = expected(letter, *size);
-                return Err(error::Format::KeyType { letter, expected, span: place }.into());
+                let conversion = written(format, at);
+                return Err(error::Format::KeyType { conversion, expected, span: place }.into());
             }
         }
         Ok(parsed.into_format())
@@ -306,14 +314,13 @@ fn expected(letter: char, size: SizePrefix) -> &'static str {
     }
 }
 
-/// Returns the span of some bytes of a format in the program; the whole constant if it has escapes before them.
+/// Returns the span of some bytes of a format in the program.
 fn within(format: &ast::Expr, at: &Range<usize>) -> Span {
     let ast::ExprKind::Str { text, .. } = &format.kind else { return format.span };
-    let (start, end) = (at.start + 1, at.end + 1);
     // An argument such as $$1 has no text of its own in the program.
     let whole = format.span.end - format.span.start == text.len() as u32;
-    match raw_offsets(text, start, end) {
-        Some((start, end)) if whole => Span {
+    match (raw_offset(text, at.start), raw_offset(text, at.end)) {
+        (Some(start), Some(end)) if whole => Span {
             start: format.span.start + start as u32,
             end: format.span.start + end as u32,
             ..format.span
@@ -322,25 +329,19 @@ fn within(format: &ast::Expr, at: &Range<usize>) -> Span {
     }
 }
 
-/// Translates two offsets after escapes into offsets in the constant as written (the opening quote counts in both).
-fn raw_offsets(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let (mut raw, mut cooked, mut from) = (0, 0, None);
-    while raw < bytes.len() {
-        if cooked == start {
-            from = Some(raw);
-        }
-        if cooked == end {
-            return Some((from?, raw));
-        }
-        let (width, produced) = match (bytes[raw], bytes.get(raw + 1)) {
-            (b'\\', Some(b'a' | b'b' | b'f' | b'n' | b'r' | b't' | b'v' | b'"' | b'\\' | b'\'')) => (2, 1),
-            // Octal, hexadecimal and unknown escapes are rare enough to point at the whole constant.
-            (b'\\', _) => return None,
-            _ => (1, 1),
-        };
-        raw += width;
-        cooked += produced;
+/// Returns the conversion as it is written, `%-5ld`.
+fn written(format: &ast::Expr, at: &Range<usize>) -> String {
+    let bytes = string_constant(format).and_then(|text| text.get(at.clone()));
+    String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+}
+
+/// Returns the place in a constant as written, quotes and escapes counted, of a byte of its value.
+fn raw_offset(text: &str, wanted: usize) -> Option<usize> {
+    let (mut raw, mut value) = (1, 0);
+    while value < wanted {
+        let (length, bytes) = parser::first_value(text.as_bytes().get(raw..)?);
+        raw += length;
+        value += bytes.as_slice().len();
     }
-    None
+    (value == wanted && raw < text.len()).then_some(raw)
 }
