@@ -164,8 +164,12 @@ impl Stages {
         let plain = self.desugar(trees, if zero_allowed { &index } else { given.index }, dump)?;
         let env = typeck::Env { stability: given.stability, ..environment(options, given, &libraries) };
         let arguments = &given.macros.arguments;
-        let typed = typeck::check(&plain, &env)
-            .map_err(|error| vec![explained(sources, arguments, error.diagnostic())])?;
+        let typed = typeck::check(&plain, &env).map_err(|error| {
+            let diagnostic = error.diagnostic();
+            // What is wrong with a clause may follow from that there is no such probe.
+            let unmatched = (!zero_allowed).then(|| unmatched(&plain, &diagnostic, given.places)).flatten();
+            vec![unmatched.unwrap_or_else(|| explained(sources, arguments, diagnostic))]
+        })?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.dif, || dif::dump::dump(&program));
@@ -430,6 +434,24 @@ fn version(options: &Options) -> Option<Version> {
         *part = text.parse().ok()?;
     }
     Some(version)
+}
+
+/// The first description that matches nothing, in the clause of an error or in one before it.
+fn unmatched(program: &plain::Program, error: &Diagnostic, places: &dyn Places) -> Option<Diagnostic> {
+    let at = error.labels.iter().find(|label| label.primary).map(|label| label.span);
+    // The text of a library is no part of the program.
+    let is_before = |span: Span| at.is_none_or(|at| span.file != at.file || span.start <= at.start);
+    let probes = program.items.iter().filter_map(|item| match item {
+        plain::Item::Clause(clause) if is_before(clause.span) => Some(&clause.probes),
+        _ => None,
+    });
+    // Sites have been looked up.
+    let mut described = probes.flatten().filter(|probe| !matches!(probe.kind, Description::Site(_)));
+    described.find_map(|probe| {
+        let diagnostic = *places.unmatched(&probe.kind)?;
+        let labelled = !diagnostic.labels.is_empty();
+        Some(if labelled { diagnostic } else { diagnostic.at(probe.span, "no such probe") })
+    })
 }
 
 /// Adds the help that follows from the text of the error.

@@ -1,7 +1,7 @@
 //! cli/cpp.rs: -C: preprocessing a script with the system's C preprocessor.
 
-use crate::options::Options;
 use crate::options::key;
+use crate::options::{D_VERSION, Options};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -40,7 +40,7 @@ pub fn preprocess(text: &[u8], name: &str, options: &Options) -> Result<Vec<u8>,
 }
 
 fn arguments(options: &Options) -> Vec<String> {
-    let (major, minor, micro) = crate::cli::dtrace_args::D_VERSION;
+    let [major, minor, micro] = D_VERSION.map(u32::from);
     let version = major << 24 | minor << 12 | micro;
     let mut arguments: Vec<String> = [
         "-D__linux",

@@ -1,6 +1,6 @@
 //! cli/dtrace.rs: the dtrace command, from arguments through library calls to the exit status.
 
-use super::dtrace_args::{self, D_VERSION, Mode, Stop};
+use super::dtrace_args::{self, Mode, Stop};
 use super::output::eprint;
 use super::report::{FAILURE, Report, USAGE};
 use super::run::{Failed, Run};
@@ -58,7 +58,7 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
         return Ok(run.report.print(&options::describe()));
     }
     if run.invocation.mode == Mode::Version {
-        let (major, minor, _) = D_VERSION;
+        let [major, minor, _] = options::D_VERSION;
         let program = &run.report.program;
         let text = format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION"));
         return Ok(run.report.print(&text));

@@ -8,9 +8,6 @@ use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-/// The version of the D language: major, minor, micro.
-pub const D_VERSION: (u32, u32, u32) = (1, 13, 0);
-
 /// What --coverage writes besides the summary, and what is compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoverageFiles {

@@ -2,6 +2,7 @@
 
 use super::backend::{self, Backend, subject};
 use super::output::reason;
+use super::refused;
 use super::report::FAILURE;
 use super::run::{Failed, Run};
 use super::stability;
@@ -12,25 +13,22 @@ use crate::consumer::run::{self, Watch};
 use crate::consumer::sink::Sink;
 use crate::consumer::stream::{Limits, Patience};
 use crate::consumer::symbols::{System, Wanted};
-use crate::diag::{Diagnostic, suggest, tags};
+use crate::diag::Diagnostic;
 use crate::dif::enabled::Enabled;
 use crate::dif::record::Layouts;
 use crate::dif::{self, Program, StatementKind};
 use crate::driver::ioctl::Fired;
-use crate::driver::session::{Matched, Plan, PlanError, Problem, Refused, Tracing, is_refused, probe_name};
+use crate::driver::session::{Plan, PlanError, Problem, Refused, Tracing, is_refused, probe_name};
 use crate::options::Options;
 use crate::options::key;
 use crate::os::process::Process;
 use crate::os::signals::Requests;
 use crate::pipeline::Compiled;
-use crate::probe::{Description, Fields, Place, Probe};
-use crate::source::Span;
-use std::collections::{HashMap, HashSet};
+use crate::probe::{Place, Probe};
+use crate::sites::no_match;
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
-
-/// The number of refused places that are reported one by one.
-const FOLD: usize = 5;
 
 pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     trace_into(run, None)
@@ -88,8 +86,8 @@ pub fn trace_into(run: &mut Run, taker: Option<Taker<'_>>) -> Result<u8, Failed>
     }
     let (session, refused) = backend::enable(run, backend, &compiled, &plan, &mut settings)?;
     match taker {
-        None => report_refused(run, &compiled, &plan, &refused)?,
-        Some(_) => report_some_refused(run, &plan, &refused)?,
+        None => refused::report(run, &compiled, &plan, &refused)?,
+        Some(_) => refused::report_some(run, &plan, &refused)?,
     }
     report_left_out(run, &left_out);
     let armed = plan.enabled.probes.iter().enumerate();
@@ -126,41 +124,12 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
     let written = compiled.descriptions.get(error.clause).and_then(|spans| spans.get(error.index));
     let diagnostic = match error.problem {
         Problem::Catalog(diagnostic) => *diagnostic,
-        Problem::Zero => {
-            let clause = compiled.program.clauses.get(error.clause);
-            let description = clause.and_then(|clause| clause.probes.get(error.index));
-            let shown = description.map(Description::to_string).unwrap_or_default();
-            Diagnostic::error(
-                tags::PDESC_ZERO,
-                format!("probe description {shown} does not match any probes"),
-            )
-            .help(match description.and_then(misspelt) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => {
-                    "-l lists the probes that there are; -Z permits descriptions without probes".to_owned()
-                }
-            })
-        }
+        Problem::Zero(description) => no_match(&description),
     };
     match written {
         Some(span) if diagnostic.labels.is_empty() => diagnostic.at(*span, "no such probe"),
         _ => diagnostic,
     }
-}
-
-/// Returns the likely name for a misspelt one, such as BEGIN for `begin` and profile-97 for `prfile-97`.
-fn misspelt(description: &Description) -> Option<String> {
-    let Description::Fields(fields) = description else { return None };
-    let Fields { module, function, name, .. } = &**fields;
-    let known = ["BEGIN", "END", "ERROR"];
-    let upper = name.to_ascii_uppercase();
-    let own = known.into_iter().find(|known| *known == upper).or_else(|| suggest::nearest(name, known));
-    let timer = || {
-        let (clock, rate) =
-            name.split_once('-').filter(|(_, rate)| rate.starts_with(|c: char| c.is_ascii_digit()))?;
-        Some(format!("{}-{rate}", suggest::nearest(clock, ["profile", "tick"])?))
-    };
-    own.map(str::to_owned).or_else(timer).filter(|_| module.is_empty() && function.is_empty())
 }
 
 fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
@@ -210,52 +179,6 @@ fn settings(options: &Options, target: u32) -> dif::Options {
     }
 }
 
-/// Reports refused places, a line each, and folds many; it is an error if nothing is left of a description, but for -Z.
-fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
-    if run.options.flag(key::ZDEFS) {
-        warn_refused(run, refused);
-        return Ok(());
-    }
-    let lost = nothing_left(compiled, plan, refused);
-    let places: usize = lost.iter().map(|description| description.ecbs.len()).sum();
-    // One cause, one message.
-    if let ([only], 1) = (refused, places) {
-        return run.fail_as(&only.text, only.help);
-    }
-    warn_refused(run, refused);
-    let Some(first) = lost.first() else { return Ok(()) };
-    let ecb = plan.enabled.ecbs.get(first.ecbs.start);
-    let first = refused.iter().find(|refused| ecb.is_some_and(|ecb| ecb.probe as usize == refused.probe));
-    let text = match places {
-        1 => "its only place cannot be traced".to_owned(),
-        _ => format!("none of its {places} places can be traced"),
-    };
-    run.fail_as(
-        &format!("failed to enable '{}': {text}", subject(run)),
-        first.and_then(|refused| refused.help),
-    )
-}
-
-fn warn_refused(run: &Run, refused: &[Refused]) {
-    let told = if run.invocation.verbose { refused.len() } else { FOLD };
-    refused.iter().take(told).for_each(|refused| run.report.warning(&refused.text));
-    if refused.len() > told {
-        run.report.warning(&format!("… and {} more; -v lists all", refused.len() - told));
-    }
-}
-
-/// Like [`report_refused`] for a program that was not written by the user, who did not ask for single places.
-fn report_some_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
-    warn_refused(run, refused);
-    let places = plan.enabled.probes.iter().filter(|probe| probe.place.is_text()).count();
-    match refused.first() {
-        Some(first) if refused.len() >= places => {
-            run.fail_as(&format!("none of the {places} places can be traced"), first.help)
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Reports instructions of whole functions that cannot be traced and were not requested one by one.
 fn report_left_out(run: &Run, left_out: &[String]) {
     if run.invocation.verbose {
@@ -266,27 +189,6 @@ fn report_left_out(run: &Run, left_out: &[String]) {
         run.report
             .notice(&format!("left out {} places that cannot be traced; -v lists them", left_out.len()));
     }
-}
-
-/// Returns the first description of the script of which nothing is left: for `kinst::f:return`, the descriptions of
-/// all places that it was expanded to.
-fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused]) -> Vec<&'a Matched> {
-    let mut lost = plan.lost(refused).peekable();
-    let mut written: Vec<(usize, Vec<&Matched>)> = Vec::new();
-    let mut place: HashMap<(usize, Option<&Span>), usize> = HashMap::new();
-    for description in &plan.descriptions {
-        let spans = compiled.descriptions.get(description.clause);
-        let span = spans.and_then(|spans| spans.get(description.index));
-        let at = *place.entry((description.clause, span)).or_insert(written.len());
-        if at == written.len() {
-            written.push((0, Vec::new()));
-        }
-        written[at].0 += 1;
-        if let Some(lost) = lost.next_if(|lost| std::ptr::eq(*lost, description)) {
-            written[at].1.push(lost);
-        }
-    }
-    written.into_iter().find(|(all, lost)| lost.len() == *all).map(|(_, lost)| lost).unwrap_or_default()
 }
 
 /// Reports `description 'BEGIN ' matched 1 probe`, once the trace has begun: what waits for the message loses no hit. With

@@ -21,6 +21,7 @@ mod page;
 mod pager;
 mod path;
 mod progress;
+mod refused;
 pub mod report;
 mod run;
 pub mod stability;

@@ -1,7 +1,7 @@
 //! consumer/aggregate.rs: aggregations: merged over CPUs and snapshots, sorted, cleared, truncated.
 
 use super::frame::{self, Naming, user_pair, words};
-use super::output::quantize;
+use super::output::quantize::{self, divisor};
 use super::output::{Text, bytes};
 use super::unwind;
 use crate::dif::layout::{Llquantize, Lquantize, value_words};
@@ -141,11 +141,12 @@ impl<'p> Aggregations<'p> {
         }
     }
 
-    /// Sets the divisor of values when they are printed.
-    pub fn normalize(&mut self, id: u32, normal: i64) {
-        if let Some(state) = self.state(id) {
-            state.normal = normal.max(1);
+    /// Sets the divisor of values when they are printed; false if it is 0.
+    pub fn normalize(&mut self, id: u32, normal: i64) -> bool {
+        if let Some(state) = self.state(id).filter(|_| normal != 0) {
+            state.normal = normal;
         }
+        normal != 0
     }
 
     pub fn mark_printed(&mut self, ids: &[u32]) {
@@ -209,12 +210,14 @@ impl Shown<'_> {
     /// Returns the number that represents the value; graphs have none.
     pub fn number(&self) -> Option<i128> {
         let word = |index: usize| self.value.get(index).copied().unwrap_or(0);
-        let normal = i128::from(self.normal.max(1));
+        let normal = i128::from(divisor(self.normal));
         let first = if self.aggregation.signed { i128::from(word(0) as i64) } else { i128::from(word(0)) };
         match self.aggregation.function {
             ActionKind::Count | ActionKind::Sum | ActionKind::Min | ActionKind::Max => Some(first / normal),
             ActionKind::Avg => Some(i128::from(word(1) as i64) / normal / i128::from(word(0).max(1))),
-            ActionKind::Stddev => Some(i128::from(deviation(&self.value, self.normal.max(1) as u64))),
+            ActionKind::Stddev => {
+                Some(i128::from(deviation(&self.value, divisor(self.normal).unsigned_abs())))
+            }
             _ => None,
         }
     }

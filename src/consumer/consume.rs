@@ -311,8 +311,15 @@ impl<'p> Consumer<'p> {
             Kind::Trunc { aggregation, count } => {
                 self.aggregations.truncate(*aggregation, if *count { last() } else { 0 });
             }
-            Kind::Normalize(id) => self.aggregations.normalize(*id, last()),
-            Kind::Denormalize(id) => self.aggregations.normalize(*id, 1),
+            Kind::Normalize(id) => {
+                if !self.aggregations.normalize(*id, last()) {
+                    let text = "normalize() by 0: the values stay as they are".to_owned();
+                    self.messages.push(Message::problem(text));
+                }
+            }
+            Kind::Denormalize(id) => {
+                self.aggregations.normalize(*id, 1);
+            }
             Kind::Setopt => {
                 let mut texts =
                     values().map(|(_, bytes)| String::from_utf8_lossy(until_nul(bytes)).into_owned());

@@ -1,7 +1,7 @@
 //! consumer/table.rs: aggregations as typed rows, for output that is not text.
 
 use super::aggregate::Shown;
-use super::output::quantize;
+use super::output::quantize::{self, divisor};
 use super::value::Value;
 use crate::dif::ActionKind;
 use crate::dif::layout::{Llquantize, Lquantize};
@@ -76,8 +76,9 @@ pub fn starts(function: ActionKind, arg: u64) -> Vec<i64> {
 }
 
 fn buckets(shown: &Shown<'_>) -> Vec<Bucket> {
-    let normal = shown.normal.max(1);
-    let counts = |skip: usize| shown.value.iter().skip(skip).map(move |word| *word as i64 / normal);
+    let normal = divisor(shown.normal);
+    let counts =
+        |skip: usize| shown.value.iter().skip(skip).map(move |word| (*word as i64).wrapping_div(normal));
     let function = shown.aggregation.function;
     let starts = starts(function, shown.value.first().copied().unwrap_or(0));
     // The parameters come before the counts.

@@ -8,7 +8,7 @@ use codespan_reporting::term;
 use serde::Serialize;
 
 use super::color::{Painted, paint, title_style};
-use super::{Diagnostic, Label, Severity};
+use super::{Diagnostic, Label, Severity, tags};
 use crate::source::{FileId, Origin, Sources, Span};
 
 /// How to render.
@@ -125,7 +125,8 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
         Severity::Error => "",
         Severity::Warning => "warning: ",
     };
-    let subject = file.map(|file| sources.get(file));
+    // What the kernel refuses has been compiled.
+    let subject = file.filter(|_| diagnostic.tag != tags::ENABLE).map(|file| sources.get(file));
     let is_error = diagnostic.severity == Severity::Error;
     match subject {
         Some(source) if source.origin.is_file() => {

@@ -42,6 +42,7 @@ tags! {
     NOREG "D_NOREG" "registers exhausted",
     PDESC_ZERO "D_PDESC_ZERO" "probe description that matches no probe",
     PDESC_INVAL "D_PDESC_INVAL" "malformed probe description",
+    ENABLE "D_ENABLE" "probe description none of whose places can be traced",
     PRED_SCALAR "D_PRED_SCALAR" "predicate that is not scalar",
     FUNC_IDENT "D_FUNC_IDENT" "call of something that is not a name",
     FUNC_UNDEF "D_FUNC_UNDEF" "unknown function",

@@ -31,7 +31,18 @@ pub const LIBRARIES: &[Library] = &[
     library!("procfs.d", &["curpsinfo", "curlwpsinfo", "psinfo_t", "lwpsinfo_t", "psinfo", "lwpsinfo"]),
     library!(
         "sched.d",
-        &["curcpu", "cpuinfo_t", "cpuinfo", "processorid_t", "psetid_t", "chipid_t", "lgrp_id_t"]
+        &[
+            "curcpu",
+            "pset",
+            "chip",
+            "lgrp",
+            "cpuinfo_t",
+            "cpuinfo",
+            "processorid_t",
+            "psetid_t",
+            "chipid_t",
+            "lgrp_id_t",
+        ]
     ),
     library!("schedprov.d", &["sched:"]),
     library!("proc.d", &["proc:"]),

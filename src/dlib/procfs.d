@@ -85,7 +85,7 @@ typedef struct lwpsinfo {
 	int pr_onpro;
 	int pr_bindpro;
 	int pr_bindpset;
-	string pr_name;
+	char pr_name[16];
 	/* Without a translation. */
 	int pr_oldpri;
 	char pr_cpu;

@@ -21,3 +21,9 @@ translator cpuinfo_t < int C > {
 
 #pragma D attributes Stable/Stable/Common curcpu
 inline cpuinfo_t *curcpu = xlate <cpuinfo_t *> (cpu);
+#pragma D attributes Stable/Stable/Common pset
+inline psetid_t pset = curcpu->cpu_pset;
+#pragma D attributes Stable/Stable/Common chip
+inline chipid_t chip = curcpu->cpu_chip;
+#pragma D attributes Stable/Stable/Common lgrp
+inline lgrp_id_t lgrp = curcpu->cpu_lgrp;

@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 use crate::dif::enabled::Enabled;
 use crate::dif::object::{Ecb, EncodeError, encode};
 use crate::dif::{Options, Program};
-use crate::probe::{Fields, Probe};
+use crate::probe::{Description, Fields, Probe};
 use crate::sites::{self, ProbeCatalog};
 use crate::uapi;
 use std::collections::HashMap;
@@ -66,7 +66,7 @@ pub struct PlanError {
 #[derive(Clone, Debug)]
 pub enum Problem {
     /// It matches nothing.
-    Zero,
+    Zero(Description),
     Catalog(Box<Diagnostic>),
 }
 
@@ -86,7 +86,7 @@ impl Plan {
                     probes => probes.map_err(|diagnostic| error(Problem::Catalog(diagnostic)))?,
                 };
                 if probes.is_empty() && !zero_allowed {
-                    return Err(error(Problem::Zero));
+                    return Err(error(Problem::Zero(description.clone())));
                 }
                 let first = plan.enabled.ecbs.len();
                 let inlined: Option<Arc<str>> = description.inlined().map(Arc::from);
@@ -136,9 +136,17 @@ impl Plan {
 pub struct Refused {
     /// An index into [`Enabled::probes`].
     pub probe: usize,
-    /// `kinst::f:7 cannot be traced: jump label`
-    pub text: String,
+    /// `kinst::f:7`
+    pub name: String,
+    pub why: String,
     pub help: Option<&'static str>,
+}
+
+impl Refused {
+    /// `kinst::f:7 cannot be traced: jump label`
+    pub fn text(&self) -> String {
+        format!("{} cannot be traced: {}", self.name, self.why)
+    }
 }
 
 /// A program in the kernel, armed.
@@ -246,7 +254,8 @@ fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
         .filter(|(_, (_, result))| result.reason != uapi::Reason::OK.0)
         .map(|(index, (probe, result))| Refused {
             probe: index,
-            text: format!("{} cannot be traced: {}", probe_name(probe), reason::words(result)),
+            name: probe_name(probe),
+            why: reason::words(result),
             help: reason::help(uapi::Reason(result.reason)),
         })
         .collect()
@@ -269,7 +278,7 @@ mod tests {
     use super::*;
     use crate::diag::Tag;
     use crate::dif::Clause;
-    use crate::probe::{Description, Place};
+    use crate::probe::Place;
 
     /// Three probes of one function, matched by name alone.
     struct Three;
@@ -315,7 +324,7 @@ mod tests {
         assert_eq!(plan.enabled.ecbs, [(0, 0), (1, 0), (2, 1), (0, 1), (1, 1)].map(Ecb::from));
         let results = [7, 0, 0].map(|reason| uapi::Result { reason, ..uapi::Result::default() });
         let refused = refused(&plan.enabled.probes, &results);
-        assert_eq!(refused[0].text, "kinst::f:4 cannot be traced: jump label (the kernel rewrites it)");
+        assert_eq!(refused[0].text(), "kinst::f:4 cannot be traced: jump label (the kernel rewrites it)");
         let matched: Vec<_> = plan.matched(&refused).collect();
         assert_eq!(matched, [(0, 1, 1), (1, 0, 2), (1, 0, 1)]);
         let lost: Vec<_> = plan.lost(&refused).map(|lost| (lost.clause, lost.index)).collect();
@@ -326,7 +335,7 @@ mod tests {
     fn what_matches_nothing_is_an_error_unless_allowed() {
         let program = program(&[&[name("4")], &[name("4"), name("9")]]);
         let error = Plan::new(&program, &Three, false).unwrap_err();
-        assert!(matches!(error, PlanError { clause: 1, index: 1, problem: Problem::Zero }));
+        assert!(matches!(error, PlanError { clause: 1, index: 1, problem: Problem::Zero(_) }));
         assert!(Plan::new(&program, &Three, true).is_ok());
     }
 

@@ -40,6 +40,11 @@ pub trait Files {
         Vec::new()
     }
 
+    /// The reason if a description matches nothing.
+    fn unmatched(&self, _description: &Description) -> Option<Box<Diagnostic>> {
+        None
+    }
+
     /// The instructions that a description of kinst names, each as a site that means no other one.
     fn instructions(&self, _description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         Ok(Vec::new())
@@ -160,6 +165,13 @@ impl Files for Installed<'_> {
         let Some(catalog) = self.catalog() else { return Vec::new() };
         let probes = catalog.matches(description).unwrap_or_default();
         probes.into_iter().map(|probe| probe.name).collect()
+    }
+
+    fn unmatched(&self, description: &Description) -> Option<Box<Diagnostic>> {
+        match self.catalog()?.matches(description) {
+            Ok(probes) => probes.is_empty().then(|| Box::new(sites::no_match(description))),
+            Err(reason) => Some(reason),
+        }
     }
 
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {

@@ -280,6 +280,10 @@ impl<F: Files> Places for Knowledge<F> {
         self.files.probes(description)
     }
 
+    fn unmatched(&self, description: &Description) -> Option<Box<Diagnostic>> {
+        self.files.unmatched(description)
+    }
+
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         self.files.instructions(description)
     }

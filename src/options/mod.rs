@@ -13,7 +13,7 @@ pub use help::{describe, described, markdown, value_of};
 pub use key::Key;
 use key::{Flag, List, Number, Text};
 use parse::parse;
-pub use parse::{is_version, parse_rate, parse_size};
+pub use parse::{D_VERSION, is_version, parse_rate, parse_size};
 pub use table::{Kind, Spec, TABLE, When};
 
 /// The values of the options in a run.

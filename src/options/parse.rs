@@ -35,9 +35,12 @@ pub(super) fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
             .ok_or_else(|| expected(&format!("one of {}", choices.join(", ")))),
         Kind::Text => text.map(|text| Value::Text(text.to_owned())).ok_or_else(|| expected("a value")),
         Kind::Version => text
-            .filter(|text| is_version(text))
+            .filter(|text| version(text).is_some_and(|version| (OLDEST..=D_VERSION).contains(&version)))
             .map(|text| Value::Text(text.to_owned()))
-            .ok_or_else(|| expected("a version such as 1.9")),
+            .ok_or_else(|| {
+                let ([most, least, _], [major, minor, _]) = (OLDEST, D_VERSION);
+                expected(&format!("a version of D from {most}.{least} to {major}.{minor}"))
+            }),
         Kind::Attributes => text
             .filter(|text| attributes::parse(text).is_ok())
             .map(|text| Value::Text(text.to_owned()))
@@ -46,10 +49,24 @@ pub(super) fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
     }
 }
 
+/// The version of the D language: major, minor, micro.
+pub const D_VERSION: [u8; 3] = [1, 13, 0];
+
+const OLDEST: [u8; 3] = [1, 0, 0];
+
+/// Parses `1.9` or `1.9.2`.
+fn version(text: &str) -> Option<[u8; 3]> {
+    let numbers: Option<Vec<u8>> = text.split('.').map(|number| number.parse().ok()).collect();
+    match numbers?[..] {
+        [major, minor] => Some([major, minor, 0]),
+        [major, minor, micro] => Some([major, minor, micro]),
+        _ => None,
+    }
+}
+
 /// `1.9` or `1.9.2`
 pub fn is_version(text: &str) -> bool {
-    let numbers: Vec<&str> = text.split('.').collect();
-    (2..=3).contains(&numbers.len()) && numbers.iter().all(|number| number.parse::<u8>().is_ok())
+    version(text).is_some()
 }
 
 /// Parses a size such as `4m`, in bytes.

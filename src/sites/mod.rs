@@ -14,6 +14,7 @@ mod target;
 pub use crate::debuginfo::Machine;
 pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
+pub use catalog::refusals::no_match;
 pub use catalog::tracepoints::EVENTS;
 pub use catalog::{Catalog, DTRACE, LiveInsn, LiveText};
 pub use code::decode::text as insn_text;
@@ -127,6 +128,11 @@ pub enum DrivenType {
 pub trait Places {
     /// The probes that a description names; empty if there are none, or if they cannot be determined.
     fn probes(&self, description: &Description) -> Vec<Fields>;
+
+    /// The reason if a description matches nothing; `None` also where that cannot be determined.
+    fn unmatched(&self, _description: &Description) -> Option<Box<Diagnostic>> {
+        None
+    }
 
     /// The instructions that a description of kinst names, each as a site that means no other one.
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>>;

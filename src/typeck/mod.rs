@@ -27,7 +27,7 @@ use crate::types::intrinsic::Intrinsic;
 use crate::types::{KernelTypes, Layout, Type};
 use crate::vocabulary::builtin::{self, Entry, Version};
 use declare::{inline, names, provider, translator};
-use expr::assign;
+use expr::{ahead, assign};
 use place::fan_out;
 use stmt::{order, predicate};
 
@@ -104,27 +104,7 @@ impl Default for Env<'_> {
 /// Checks a whole program: declarations first, then the clauses in order, as a variable's type is fixed by
 /// the first assignment.
 pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> {
-    let mut checker = Checker::new(env);
-    for library in env.libraries {
-        checker.load(library)?;
-    }
-    checker.check_declarations(program)?;
-    checker.check_pragmas_used(program)?;
-    checker.ask_ahead(program);
-    let mut clauses = Vec::new();
-    let mut items = program.items.as_slice();
-    while let Some((item, rest)) = items.split_first() {
-        items = rest;
-        match item {
-            plain::Item::Clause(_) => {
-                let parts = Checker::parts(item, rest);
-                items = &rest[parts.len() - 1..];
-                clauses.extend(checker.check_parts(&parts)?);
-            }
-            plain::Item::Provider(provider) => checker.define_provider(provider)?,
-            _ => {}
-        }
-    }
+    let (checker, clauses) = ahead::check_clauses(program, env)?;
     if let Some(unsupported) = checker.unsupported {
         return Err(unsupported.into());
     }
@@ -167,6 +147,7 @@ struct Checker<'a> {
     env: &'a Env<'a>,
     layout: Layout,
     names: names::Names,
+    ahead: ahead::Ahead,
     /// The probes of the clause being checked; `None` outside all clauses.
     probes: Option<Vec<ProbeDesc>>,
     /// What the program declares besides variables.
@@ -210,6 +191,7 @@ impl<'a> Checker<'a> {
             env,
             layout: Layout { strsize: env.strsize },
             names: names::Names::default(),
+            ahead: ahead::Ahead::default(),
             probes: None,
             declared: Declared::default(),
             externs: HashMap::new(),
@@ -238,6 +220,36 @@ impl<'a> Checker<'a> {
     fn builtin(&self, name: &str) -> Option<&'static Entry> {
         let own = !self.in_library && self.frames.is_empty();
         builtin::lookup_in(name, self.env.version.filter(|_| own))
+    }
+
+    fn check_in_order(&mut self, program: &plain::Program) -> Result<Vec<typed::Clause>> {
+        for library in self.env.libraries {
+            self.load(library)?;
+        }
+        self.check_declarations(program)?;
+        self.check_pragmas_used(program)?;
+        self.ask_ahead(program);
+        let mut clauses = Vec::new();
+        let mut items = program.items.as_slice();
+        while let Some((item, rest)) = items.split_first() {
+            items = rest;
+            match item {
+                plain::Item::Clause(_) => {
+                    let parts = Checker::parts(item, rest);
+                    items = &rest[parts.len() - 1..];
+                    match self.check_parts(&parts) {
+                        Err(error) if self.has_read_ahead() => {
+                            self.ahead.keep(error);
+                            self.learn_from(&parts);
+                        }
+                        checked => clauses.extend(checked?),
+                    }
+                }
+                plain::Item::Provider(provider) => self.define_provider(provider)?,
+                _ => {}
+            }
+        }
+        Ok(clauses)
     }
 
     fn check_declarations(&mut self, program: &plain::Program) -> Result<()> {

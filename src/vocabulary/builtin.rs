@@ -191,7 +191,7 @@ pub const TABLE: &[Entry] = &[
     sub(Subr::Htons, "htons", "uint16_t", &["uint16_t"], 0),
     sub(Subr::Index, "index", "int", &["char *", "char *", "int"], 1),
     sub(Subr::InetNtoa, "inet_ntoa", "string", &["void *"], 0),
-    sub(Subr::InetNtoa6, "inet_ntoa6", "string", &["void *"], 0),
+    sub(Subr::InetNtoa6, "inet_ntoa6", "string", &["void *", "int"], 1),
     sub(Subr::InetNtop, "inet_ntop", "string", &["int", "void *"], 0),
     sub(Subr::Json, "json", "string", &["char *", "char *"], 0),
     sub(Subr::LinkNtop, "link_ntop", "string", &["int", "void *"], 0),
@@ -282,8 +282,11 @@ pub type Version = [u8; 3];
 
 /// The names that came after version 1.0.
 const NEWER: &[(Version, &[&str])] = &[
-    ([1, 1, 0], &["index", "rindex", "strchr", "strrchr", "strstr", "strtok", "substr"]),
-    ([1, 2, 0], &["func", "mod", "sym", "uaddr", "ucaller", "ufunc", "umod", "usym"]),
+    ([1, 1, 0], &["freopen", "index", "memref", "rindex", "strchr", "strrchr", "strstr", "strtok", "substr"]),
+    (
+        [1, 2, 0],
+        &["func", "mod", "setopt", "sym", "uaddr", "ucaller", "ufunc", "umod", "ustackdepth", "usym"],
+    ),
     ([1, 3, 0], &["htonl", "htonll", "htons", "ntohl", "ntohll", "ntohs"]),
     ([1, 5, 0], &["inet_ntoa", "inet_ntoa6", "inet_ntop"]),
     ([1, 6, 0], &["stddev"]),

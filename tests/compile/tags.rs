@@ -19,10 +19,13 @@ use kinst::types::intrinsic::Intrinsic;
 use crate::snapshot::files;
 
 /// Tags that no snapshot shows, with the reason.
-const WITHOUT_SNAPSHOT: &[(&str, &str)] = &[(
-    "D_NOREG",
-    "the generator spills to clause-local slots; the error stands where a register is still not found",
-)];
+const WITHOUT_SNAPSHOT: &[(&str, &str)] = &[
+    (
+        "D_NOREG",
+        "the generator spills to clause-local slots; the error stands where a register is still not found",
+    ),
+    ("D_ENABLE", "only a kernel refuses places: see tests/vm/cases/refusals.case"),
+];
 
 #[test]
 fn every_tag_has_a_snapshot_or_a_reason() {

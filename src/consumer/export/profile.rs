@@ -3,6 +3,7 @@
 use super::labels;
 use crate::consumer::clock::rfc3339;
 use crate::consumer::frame::Frame;
+use crate::consumer::output::quantize::divisor;
 use crate::consumer::table::{Aggregate, Entry, Table};
 use crate::consumer::value::Value;
 use crate::dif::{ActionKind, Aggregation, Program};
@@ -147,7 +148,7 @@ fn sample(table: &Table<'_>, row: &Entry) -> Option<Sample> {
     let value: i128 = match &row.value {
         Aggregate::Number(number) => *number,
         // An average does not add up; the sum does.
-        Aggregate::Moment { sum, .. } => sum / i128::from(table.normal.max(1)),
+        Aggregate::Moment { sum, .. } => sum / i128::from(divisor(table.normal)),
         Aggregate::Distribution(buckets) => buckets.iter().map(|bucket| i128::from(bucket.count)).sum(),
     };
     let (mut kernel, mut user, mut labels) = (Vec::new(), Vec::new(), Vec::new());

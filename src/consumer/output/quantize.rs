@@ -16,6 +16,11 @@ pub struct Scale {
     pub zoom: bool,
 }
 
+/// The number to divide by: all but 0 divides.
+pub fn divisor(normal: i64) -> i64 {
+    if normal == 0 { 1 } else { normal }
+}
+
 impl From<i64> for Scale {
     fn from(normal: i64) -> Scale {
         Scale { normal, zoom: false }
@@ -92,7 +97,7 @@ impl Packed {
         out.put(format_args!("{:>16} :", label(shown.start())));
         counts.iter().for_each(|count| out.put(format_args!("{}", marks.mark(bars.share(*count)))));
         let sum = counts.iter().fold(0i64, |sum, count| sum.wrapping_add(*count));
-        let sum = sum.wrapping_div(style.normal.max(1));
+        let sum = sum.wrapping_div(divisor(style.normal));
         out.put(format_args!(": {:<16} | {sum}", label(shown.end())));
     }
 }
@@ -260,7 +265,7 @@ impl Bars {
             (false, true) => out.put(format_args!("{rest}{bar}|")),
             _ => out.put(format_args!("|{bar}{rest}")),
         }
-        out.put(format_args!(" {:<9}\n", count.wrapping_div(self.normal.max(1))));
+        out.put(format_args!(" {:<9}\n", count.wrapping_div(divisor(self.normal))));
     }
 }
 

@@ -89,13 +89,21 @@ impl Arming<'_> {
 
     pub fn refuse(&mut self, probe: u32, why: &str, help: Option<&'static str>) {
         let Some(named) = self.probes.get(probe as usize) else { return };
-        let text = format!("{} cannot be traced: {why}", probe_name(named));
-        self.refused.entry(probe).or_insert(Refused { probe: probe as usize, text, help });
+        let (name, why) = (probe_name(named), why.to_owned());
+        self.refused.entry(probe).or_insert(Refused { probe: probe as usize, name, why, help });
     }
 
     /// Runs a program at all of its places that the kernel takes.
     fn at_places(&mut self, unit: &Unit, program: &bpf::Program) -> Result<(), EnableError> {
-        self.need_tracefs()?;
+        match self.need_tracefs() {
+            Ok(()) => {}
+            Err(error) => {
+                let Some(why) = error.of_all_places() else { return Err(error) };
+                let probes: BTreeSet<u32> = unit.places.iter().map(|place| place.probe).collect();
+                probes.into_iter().for_each(|probe| self.refuse(probe, why, error.help()));
+                return Ok(());
+            }
+        }
         let mark = self.image.memory.machine.registers().mark;
         let (taken, marks) = without_marks(unit, self.probes, mark);
         for mark in marks {

@@ -69,6 +69,19 @@ impl EnableError {
     }
 }
 
+impl EnableError {
+    /// Why no place in the kernel's code can be traced, where that is the matter; other probes can.
+    pub fn of_all_places(&self) -> Option<&'static str> {
+        match self {
+            EnableError::Tracefs => Some("without the module it needs tracefs, which is not mounted"),
+            EnableError::KprobeEvents => {
+                Some("without the module it needs kprobe events, which the kernel does not have")
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What the kernel answers where something is missing, or else which request it was.
 pub fn request(what: &'static str) -> impl Fn(Errno) -> EnableError {
     move |errno| match errno {

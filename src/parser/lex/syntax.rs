@@ -3,7 +3,7 @@
 use super::token::{BodyToken, Token};
 use super::{Lexer, Mode};
 use crate::parser::error::{ParseError, SyntaxError};
-use crate::source::Span;
+use crate::source::{Origin, Span};
 
 /// Makes the error for a misplaced token. `expected` are the grammar's names for the tokens it would accept.
 pub fn unexpected(lexer: &Lexer<'_>, token: &Token, span: Span, expected: &[String]) -> ParseError {
@@ -160,6 +160,8 @@ fn plainly_expected(place: &Place<'_>) -> SyntaxError {
         place.expected("`]` or `,`", &missing("`]` or `,`"))
     } else if place.takes("probe description") {
         place.expected("a probe description", "not expected here")
+    } else if let Some(error) = type_as_description(place) {
+        error
     } else if place.takes("{") && place.takes(",") {
         place
             .expected("`,`, a predicate or a body", "not expected here")
@@ -185,6 +187,28 @@ fn plainly_expected(place: &Place<'_>) -> SyntaxError {
         error.related = Some((at, format!("this `{}` is open", place.lexer.slice(at))));
     }
     error
+}
+
+/// Reports a declaration that begins with the name of a type where that begins a probe description.
+fn type_as_description(place: &Place<'_>) -> Option<SyntaxError> {
+    let word = place.before().split('*').next().unwrap_or_default();
+    let probes = place.takes("{") && place.takes(",") && place.lexer.mode == Mode::Probes;
+    if !probes || !place.lexer.names_type(word) {
+        return None;
+    }
+    let at = place.lexer.before;
+    let title = format!("`{word}` is read as a probe description, not as a type");
+    let (label, help) = match place.lexer.origin {
+        Origin::Script | Origin::Library => (
+            "option pspec makes the name of a type begin a description",
+            "leave the option out, or begin the declaration with a keyword: `unsigned long x;`",
+        ),
+        _ => (
+            "with -n the name of a type begins a description",
+            "put the program into a file (-s FILE), or begin the declaration with a keyword: `unsigned long x;`",
+        ),
+    };
+    Some(SyntaxError { title, span: at, label: label.to_owned(), related: None, help: Some(help.to_owned()) })
 }
 
 fn is_assignment(operator: BodyToken) -> bool {

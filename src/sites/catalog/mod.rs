@@ -8,6 +8,7 @@ pub(super) mod foreign;
 pub(super) mod kinst;
 pub(super) mod profile;
 pub(super) mod refusals;
+pub(super) mod short;
 pub(super) mod syscalls;
 pub(super) mod tracepoints;
 pub(super) mod unplaced;
@@ -204,6 +205,9 @@ impl Catalog {
         if let Some(refusal) = foreign::refusal(fields) {
             return Err(Box::new(refusal));
         }
+        if let Some(refusal) = short::refusal(fields) {
+            return Err(Box::new(refusal));
+        }
         let is_tracepoint = || self.tracepoints().iter().any(|tracepoint| tracepoint.name == *name);
         if provider.is_empty() && !function.is_empty() && is_tracepoint() {
             return Err(Box::new(foreign::tracepoint_of_perf(function, name)));
@@ -216,8 +220,8 @@ impl Catalog {
             return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
         }
         let is_event = provider == "sdt" || tracepoints::event_providers().any(|known| known == provider);
-        if is_event && !glob::is_glob(name) && self.is_proper(fields) {
-            return Err(Box::new(tracepoints::refusal(provider, self.tracepoints(), name)));
+        if is_event && !glob::is_glob(name) && !name.is_empty() {
+            return Err(Box::new(tracepoints::refusal(fields, self.is_proper(fields), self.tracepoints())));
         }
         let modules = self.kernel.modules_matching(module);
         refusals::nothing_matches(&self.kernel, &modules, provider, module, function, name)

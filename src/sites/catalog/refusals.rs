@@ -4,12 +4,37 @@ use super::LiveInsn;
 use crate::attributes;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::glob::is_glob;
+use crate::probe::{Description, Fields};
 use crate::sites::code::decode;
 use crate::sites::index::refusals::no_sites;
 use crate::sites::symtab::Symbol;
 use crate::sites::target::naming::split_ordinal;
 use crate::sites::target::refusals::no_module;
 use crate::sites::target::{Kernel, ModuleId};
+
+/// Nothing matches, for no reason that is known.
+pub fn no_match(description: &Description) -> Diagnostic {
+    let title = format!("probe description {description} does not match any probes");
+    Diagnostic::error(tags::PDESC_ZERO, title).help(match misspelt(description) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "-l lists the probes that there are; -Z permits descriptions without probes".to_owned(),
+    })
+}
+
+/// Returns the likely name for a misspelt one, such as BEGIN for `begin` and profile-97 for `prfile-97`.
+fn misspelt(description: &Description) -> Option<String> {
+    let Description::Fields(fields) = description else { return None };
+    let Fields { module, function, name, .. } = &**fields;
+    let known = ["BEGIN", "END", "ERROR"];
+    let upper = name.to_ascii_uppercase();
+    let own = known.into_iter().find(|known| *known == upper).or_else(|| suggest::nearest(name, known));
+    let timer = || {
+        let (clock, rate) =
+            name.split_once('-').filter(|(_, rate)| rate.starts_with(|c: char| c.is_ascii_digit()))?;
+        Some(format!("{}-{rate}", suggest::nearest(clock, ["profile", "tick"])?))
+    };
+    own.map(str::to_owned).or_else(timer).filter(|_| module.is_empty() && function.is_empty())
+}
 
 /// kinst without a function: it has a probe at every instruction, which is too much to list.
 pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {

@@ -93,8 +93,10 @@ fn probe(id: u32, provider: &str, name: &str, place: Place) -> Probe {
     Probe { id, name: Fields::new(provider, KERNEL_PROPER, "", name), place }
 }
 
-/// The refusal of a name without globs that sdt, proc, sched or io does not have.
-pub fn refusal(provider: &str, tracepoints: &[Tracepoint], name: &str) -> Diagnostic {
+/// The refusal of a name without globs that sdt, proc, sched or io does not have, or not in this module and function:
+/// `proper` is whether those are where such probes are.
+pub fn refusal(fields: &Fields, proper: bool, tracepoints: &[Tracepoint]) -> Diagnostic {
+    let (provider, name) = (fields.provider.as_str(), fields.name.as_str());
     let what = if provider == "sdt" { "tracepoint" } else { "probe" };
     let error = Diagnostic::error(tags::PDESC_ZERO, format!("{provider} has no {what} `{name}`"));
     if let Some(nearest) = elsewhere::nearest(provider, name) {
@@ -106,6 +108,10 @@ pub fn refusal(provider: &str, tracepoints: &[Tracepoint], name: &str) -> Diagno
         "sdt" => tracepoints.iter().map(|tracepoint| tracepoint.name.as_str()).collect(),
         _ => events.collect(),
     };
+    if names.contains(&name) && !proper {
+        let title = format!("probes of {provider} are in the module {KERNEL_PROPER} and in no function");
+        return Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write {provider}:::{name}"));
+    }
     match suggest::nearest(name, names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help(format!("-l -P {provider} lists them")),

@@ -73,6 +73,10 @@ impl Names {
         Ok(id)
     }
 
+    pub fn set_type(&mut self, id: VariableId, ty: Type) {
+        self.variables[id.0].ty = ty;
+    }
+
     /// Returns a mark to return to after a trial.
     pub fn mark(&self) -> Mark {
         Mark { variables: self.variables.len(), aggregations: self.aggregations.len(), counts: self.counts }

@@ -3,7 +3,7 @@
 use crate::diag::suggest;
 use crate::parser::ast::{Derived, Expr, Params, Storage, TagKind, TypeKeyword, TypeName, TypeSpec};
 use crate::source::{Span, Spanned};
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, Error, Result, error};
 use crate::types::declared::Declared;
 use crate::types::{KernelTypes, Member, Tagged, Type, TypeOrigin, TypeSource};
 
@@ -232,14 +232,24 @@ impl Checker<'_> {
         }
     }
 
+    /// The error for a type of a module: where the module is not there, neither are its types.
+    fn unknown_in_module(&self, name: &str, full: String, span: Span) -> Box<Error> {
+        let module = name.split('`').next().unwrap_or_default();
+        if module.is_empty() || self.env.kernel.has_module(module) {
+            return error::TypeSpec::Unknown { name: full, similar: None, span }.into();
+        }
+        let module = module.to_owned();
+        error::TypeSpec::NoModule { name: full, module, span }.into()
+    }
+
     /// Resolves a tag; naming a tag that nothing defines declares it.
     fn tagged_type(&mut self, kind: TagKind, name: &str, span: Span) -> Result<Type> {
         if let Some(ty) = self.types().tagged(kind, name) {
             return Ok(ty);
         }
         if name.contains('`') {
-            let (name, similar) = (format!("{} {name}", kind.text()), None);
-            return Err(error::TypeSpec::Unknown { name, similar, span }.into());
+            let full = format!("{} {name}", kind.text());
+            return Err(self.unknown_in_module(name, full, span));
         }
         let tagged = self.declared.declare_tag(kind, Some(name), span);
         Ok(if kind == TagKind::Enum { Type::Enum(tagged) } else { Type::Record(tagged) })
@@ -249,6 +259,9 @@ impl Checker<'_> {
         let types = self.types();
         if let Some(ty) = types.named(name) {
             return Ok(ty);
+        }
+        if name.contains('`') {
+            return Err(self.unknown_in_module(name, name.to_owned(), span));
         }
         let similar = suggest::nearest(name, types.names()).map(str::to_string);
         Err(error::TypeSpec::Unknown { name: name.to_string(), similar, span }.into())

@@ -12,6 +12,7 @@ pub enum Call {
     Undefined { name: String, similar: Option<String>, span: Span },
     NotFunction { name: String, span: Span },
     ArgumentCount { function: String, found: usize, least: usize, most: Option<usize>, span: Span },
+    Prefix { constant: bool, span: Span },
     ArgumentType { function: String, number: usize, expected: String, found: Type, span: Span },
 }
 
@@ -35,6 +36,16 @@ impl Call {
                 let title = format!("{function}() takes {expected}, not {found}");
                 usage(error(tags::PROTO_LEN, title).at(*span, "wrong number of arguments"), function)
             }
+            Self::Prefix { constant: true, span } => {
+                error(tags::PROTO_ARG, "inet_ntoa6() writes addresses of IPv4 with their prefix only")
+                    .at(*span, "0 asks for them alone")
+                    .note("::ffff:127.0.0.1 rather than 127.0.0.1")
+                    .help("without the prefix it is `substr(t, rindex(t, \":\") + 1)` of such a text t")
+            }
+            Self::Prefix { constant: false, span } => {
+                error(tags::PROTO_ARG, "argument 2 of inet_ntoa6() must be an integer constant")
+                    .at(*span, "not a constant")
+            }
             Self::ArgumentType { function, number, expected, found, span } => {
                 let title = format!("argument {number} of {function}() must be {expected}, not {found}");
                 usage(error(tags::PROTO_ARG, title).at(*span, format!("this is {found}")), function)
@@ -45,7 +56,10 @@ impl Call {
     pub(super) fn is_about_void(&self) -> bool {
         match self {
             Self::ArgumentType { found, .. } => found.is_void(),
-            Self::Undefined { .. } | Self::NotFunction { .. } | Self::ArgumentCount { .. } => false,
+            Self::Undefined { .. }
+            | Self::NotFunction { .. }
+            | Self::Prefix { .. }
+            | Self::ArgumentCount { .. } => false,
         }
     }
 }

@@ -18,6 +18,7 @@ pub enum Format {
     KeyType { conversion: String, expected: &'static str, span: Span },
     CountMissing { what: &'static str, span: Span, call: Span },
     CountType { what: &'static str, found: Type, span: Span },
+    CountKey { what: &'static str, span: Span },
     AggregationConversion { action: &'static str, span: Span },
     FreopenName { span: Span },
 }
@@ -79,6 +80,7 @@ impl Format {
                 let title = format!("the {what} `*` must be an integer, not {found}");
                 operand(tags::PRINTF_DYN_TYPE, title, found, *span)
             }
+            Self::CountKey { what, span } => count_key(what, *span),
             Self::AggregationConversion { action, span } => {
                 error(tags::PRINTF_AGG_CONV, format!("`%@` is for printa(), not for {action}()"))
                     .at(*span, "the value of an aggregation")
@@ -101,10 +103,16 @@ impl Format {
             | Self::KeyType { .. }
             | Self::CountMissing { .. }
             | Self::CountType { .. }
+            | Self::CountKey { .. }
             | Self::AggregationConversion { .. }
             | Self::FreopenName { .. } => false,
         }
     }
+}
+
+fn count_key(what: &str, span: Span) -> Diagnostic {
+    let title = format!("the key that is the {what} `*` must be an integer");
+    error(tags::PRINTF_DYN_TYPE, title).at(span, format!("the {what} is the next key"))
 }
 
 fn format_help(diagnostic: Diagnostic, conversion: &str, found: &Type) -> Diagnostic {

@@ -20,6 +20,7 @@ pub enum Meant {
 pub enum Name {
     Undefined { name: String, similar: Option<String>, meant: Meant, span: Span },
     Unassigned { name: String, similar: Option<String>, span: Span },
+    ElementsUnknown { name: String, span: Span },
     FunctionAsVariable { name: String, span: Span },
     ArrayAsScalar { name: String, span: Span },
     BareScope { span: Span },
@@ -61,6 +62,12 @@ impl Name {
                 let diagnostic = diagnostic.at(*span, "not assigned or declared so far");
                 did_you_mean(diagnostic, similar)
                     .help("assign it in this clause or in one before it, in the order of the program")
+            }
+            Self::ElementsUnknown { name, span } => {
+                let title = format!("nothing says what type the elements of `{name}` have");
+                error(tags::VAR_UNDEF, title)
+                    .at(*span, "read before the first assignment, which does not say it either")
+                    .help(format!("declare the array before the clauses, as in `int {name}[string];`"))
             }
             Self::FunctionAsVariable { name, span } => {
                 error(tags::IDENT_BADREF, format!("`{name}` is a function, not a variable"))

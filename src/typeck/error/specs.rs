@@ -8,6 +8,7 @@ use crate::source::Span;
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeSpec {
     Unknown { name: String, similar: Option<String>, span: Span },
+    NoModule { name: String, module: String, span: Span },
     BadMix { span: Span },
     CharLength { span: Span },
     SignedNonInteger { span: Span },
@@ -28,6 +29,12 @@ impl TypeSpec {
                 let diagnostic = error(tags::UNKNOWN, format!("there is no type `{name}`"));
                 did_you_mean(diagnostic.at(*span, "unknown type"), similar)
             }
+            Self::NoModule { name, module, span } => error(
+                tags::UNKNOWN,
+                format!("there is no type `{name}`: the kernel has no module `{module}`"),
+            )
+            .at(*span, "unknown type")
+            .help(format!("load the module first, if there is one: modprobe {module}")),
             Self::BadMix { span } => {
                 error(tags::DECL_COMBO, "these words do not make a type").at(*span, "this type")
             }

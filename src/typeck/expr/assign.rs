@@ -72,7 +72,10 @@ impl Checker<'_> {
     /// then it must be writable.
     fn require_target(&mut self, target: Target<'_>, value: &Expr) -> Result<(Place, Type)> {
         let (place, ty) = match target {
-            Target::Known { place, ty } => (Ok(place), ty),
+            Target::Known { place, ty } => {
+                let learnt = matches!(&place, Place::Element { array, .. } if self.learn(*array, &value.ty));
+                (Ok(place), if learnt { value.ty.clone() } else { ty })
+            }
             Target::Refused { ty, error } => (Err(error), ty),
             Target::New { name, keys } => {
                 let ty = value.ty.clone();
@@ -170,7 +173,12 @@ impl Checker<'_> {
     /// written is reported after the operator's own errors about its type.
     fn check_counter(&mut self, left: &ast::Expr) -> Result<(Result<Place>, Type)> {
         Ok(match self.check_target(left)? {
-            Target::Known { place, ty } => (Ok(place), ty),
+            Target::Known { place, ty } => {
+                if let Place::Element { array, .. } = &place {
+                    self.learn(*array, &words::type_of("int64_t"));
+                }
+                (Ok(place), ty)
+            }
             Target::Refused { ty, error } => (Err(error.into()), ty),
             Target::New { name, keys } => {
                 let ty = words::type_of("int64_t");

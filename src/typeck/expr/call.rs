@@ -1,6 +1,7 @@
 //! typeck/expr/call.rs: subroutines in expressions.
 
 use crate::diag::{Tag, tags};
+use crate::dif::insn::Subr;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
@@ -109,6 +110,18 @@ impl Checker<'_> {
                 .into());
             }
             converted.push(self.convert(value, &param));
+        }
+        if prototype.id == Subr::InetNtoa6
+            && let Some(strict) = converted.get(1)
+        {
+            // Addresses of IPv4 in IPv6 have their prefix, which is what this asks for.
+            match strict.constant() {
+                Some(1..) => converted.truncate(1),
+                constant => {
+                    let (constant, span) = (constant.is_some(), strict.span);
+                    return Err(error::Call::Prefix { constant, span }.into());
+                }
+            }
         }
         let kind = ExprKind::Call { subroutine: prototype.id, args: converted };
         Ok(Expr::new(kind, words::type_of(prototype.returns), span))

@@ -1,5 +1,6 @@
 //! typeck/expr/: expressions: names, constants, members, elements.
 
+pub(super) mod ahead;
 pub(super) mod assign;
 pub(super) mod call;
 pub(super) mod convert;
@@ -186,11 +187,10 @@ impl Checker<'_> {
                     let ty = self.names.variable(id).ty.clone();
                     return Ok(Expr::new(ExprKind::Place(Place::Element { array: id, keys }), ty, span));
                 }
-            } else if name.scope != Scope::Global {
-                return Err(match name.scope {
-                    Scope::Clause => error::Array::Local { name: name.full(), span }.into(),
-                    _ => self.undefined(&name),
-                });
+            } else if name.scope == Scope::Clause {
+                return Err(error::Array::Local { name: name.full(), span }.into());
+            } else if name.scope == Scope::Thread {
+                return self.read_ahead(&name, indices, span);
             } else {
                 match self.builtin(name.name) {
                     Some(entry) => match entry.what {
@@ -199,9 +199,7 @@ impl Checker<'_> {
                         _ => {}
                     },
                     None if constants::lookup(name.name).is_none() => {
-                        let similar = self.names.similar_variable(&name);
-                        let name = name.full();
-                        return Err(error::Name::Unassigned { name, similar, span: base.span }.into());
+                        return self.read_ahead(&name, indices, span);
                     }
                     None => {}
                 }

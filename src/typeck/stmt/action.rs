@@ -108,7 +108,7 @@ impl Checker<'_> {
                 let Some(divisor) = args.get(1) else {
                     return Err(aggregation_count(action, name, args.len(), span));
                 };
-                let divisor = self.check_scalar_arg(action, name, divisor)?;
+                let divisor = self.check_scalar_arg(action, name, divisor).and_then(not_zero)?;
                 StmtKind::Control(Control::Normalize { aggregation, divisor })
             }
             Action::Setopt => self.check_setopt(name, args, span)?,
@@ -377,6 +377,13 @@ fn tags(action: Action) -> ActionTags {
         _ => (tags::NORMALIZE_PROTO, tags::NORMALIZE_AGGARG, tags::NORMALIZE_AGGBAD, tags::NORMALIZE_SCALAR),
     };
     ActionTags { count, argument, unknown, scalar }
+}
+
+fn not_zero(divisor: Expr) -> Result<Expr> {
+    match divisor.constant() {
+        Some(0) => Err(error::Operator::DivisionByZero { span: divisor.span }.into()),
+        _ => Ok(divisor),
+    }
 }
 
 fn aggregation_count(action: Action, name: &'static str, found: usize, span: Span) -> Box<Error> {

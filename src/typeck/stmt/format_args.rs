@@ -189,8 +189,16 @@ impl Checker<'_> {
         for (piece, at) in &mut parsed.pieces {
             let Piece::Conversion { conversion, size } = piece else { continue };
             let (letter, place) = (conversion.letter, within(format, at));
-            if let Some(what) = dynamic_count(conversion) {
-                return Err(error::Format::CountMissing { what, span: place, call: span }.into());
+            for (count, what) in [(conversion.width, "width"), (conversion.precision, "precision")] {
+                if count != Count::Argument {
+                    continue;
+                }
+                let Some(key) = keys.next() else {
+                    return Err(error::Format::CountMissing { what, span: place, call: span }.into());
+                };
+                if !matches!(key, KeyType::Value(ty) if ty.is_integer()) {
+                    return Err(error::Format::CountKey { what, span: place }.into());
+                }
             }
             let fits = if conversion.aggregation {
                 let aggregation = aggregations[printed.min(aggregations.len() - 1)];
@@ -281,14 +289,6 @@ fn argument(key: &KeyType) -> Argument<'_> {
         KeyType::Stack(_) => Argument::Stack,
         KeyType::Symbol(SymbolAction::Sym { .. } | SymbolAction::Mod) => Argument::KernelSymbol,
         KeyType::Symbol(_) => Argument::UserSymbol,
-    }
-}
-
-fn dynamic_count(conversion: &Conversion) -> Option<&'static str> {
-    match (conversion.width, conversion.precision) {
-        (Count::Argument, _) => Some("width"),
-        (_, Count::Argument) => Some("precision"),
-        _ => None,
     }
 }
 

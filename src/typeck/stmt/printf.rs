@@ -124,10 +124,17 @@ fn conversion(format: &[u8], start: usize) -> Result<(Piece, usize), BadFormat> 
             Ok((Piece::Conversion { conversion, size }, end))
         }
         _ => {
-            let shown = String::from_utf8_lossy(&format[start..end]).into_owned();
+            let shown = shown(&format[start..], at - start);
             Err(BadFormat { title: format!("`{shown}` is not a conversion"), at: start..end })
         }
     }
+}
+
+/// Returns the first characters of a format, up to the one at a place: that of several bytes whole, and one that moves
+/// the cursor as it is written in D.
+fn shown(format: &[u8], last: usize) -> String {
+    let before = String::from_utf8_lossy(&format[..last]).chars().count();
+    String::from_utf8_lossy(format).chars().take(before + 1).collect::<String>().escape_debug().to_string()
 }
 
 /// Scripts write `%@6d` and `%6@d`.

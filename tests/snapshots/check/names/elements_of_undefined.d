@@ -1,0 +1,2 @@
+BEGIN { v = a[1]; }
+BEGIN { a[1] = foo; }
