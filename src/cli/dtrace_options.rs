@@ -216,7 +216,7 @@ const GROUPS: &[(&str, &[Row])] = &[
                 'c',
                 "command",
                 "COMMAND",
-                "Run COMMAND, with its pid in $target, and end with it",
+                "Run COMMAND, with its pid in $target, and end with it; words are quoted as in a shell, and none is started",
                 Does::Command,
             ),
             row('p', "pid", "PID", "Put PID into $target, and end with that process", Does::Pid),

@@ -107,7 +107,7 @@ const GROUPS: &[Group] = &[
         &[
             (
                 "sysroot",
-                "take vmlinux, modules and debug files from under this folder; to trace, those of the running kernel (--sysroot)",
+                "take the files of the kernel from under this folder; to trace, the running one (--sysroot)",
             ),
             ("vmlinux", "take the kernel's debug information from this file (--vmlinux)"),
             ("sourcepath", "folders of the kernel's source, for --annotate"),

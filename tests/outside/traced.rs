@@ -70,14 +70,18 @@ fn files_of_another_kernel_are_not_traced_with() {
         &["-l", "-n", "fbt::caller:entry"],
         &["--disas", "caller"],
         &["--path", "caller", "-e"],
-        &["--annotate", "caller", "--dump"],
+        &["--annotate", "twice", "--dump"],
     ] {
         let ran = dtrace(&[&["--sysroot", root], arguments].concat());
         assert!(ran.status.success(), "{arguments:?}: {}", text(&ran.stderr));
     }
     // A program is shown before it is refused.
     let ran = dtrace(&["--sysroot", root, "-d", "-n", "kinst::in_module:entry"]);
-    assert!(!ran.status.success() && text(&ran.stdout).contains("kinst::"), "{}", text(&ran.stderr));
+    assert!(
+        !ran.status.success() && text(&ran.stdout).contains("kinst:extra_mod:twice:"),
+        "{}",
+        text(&ran.stderr)
+    );
 }
 
 #[test]
