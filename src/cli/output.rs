@@ -59,3 +59,25 @@ impl Drop for AtEnd {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::AtEnd;
+    use std::fs;
+
+    #[test]
+    fn a_file_keeps_what_it_has_until_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        fs::write(path("old"), "before, and longer").unwrap();
+        let mut old = AtEnd::open(&path("old")).unwrap();
+        assert_eq!(fs::read(path("old")).unwrap(), b"before, and longer");
+        old.write("after").unwrap();
+        drop(old);
+        assert_eq!(fs::read(path("old")).unwrap(), b"after");
+        drop(AtEnd::open(&path("new")).unwrap());
+        assert!(fs::metadata(path("new")).is_err(), "nothing was written");
+        assert!(AtEnd::open(&path("nowhere/new")).is_err());
+        AtEnd::open("/dev/null").unwrap().write("text").unwrap();
+    }
+}
