@@ -78,7 +78,11 @@ impl Backend {
             Backend::Bpf => {
                 let failed = |error: bpf::EnableError| match error {
                     bpf::EnableError::Memory => EnableError::Kernel(DriverError::Memory),
-                    error => EnableError::Bpf { text: error.to_string(), help: error.help() },
+                    error => EnableError::Bpf {
+                        text: error.to_string(),
+                        help: error.help(),
+                        named: matches!(error, bpf::EnableError::Unable { .. }),
+                    },
                 };
                 let text = run.memory_text().map_err(failed)?;
                 let (session, refused) =
@@ -123,7 +127,12 @@ pub fn enable(
             }
             EnableError::Encode(_) => None,
         };
-        return run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help.as_deref());
+        // The probe may be of any clause, the subject is the first one.
+        let text = match &error {
+            EnableError::Bpf { text, named: true, .. } => text.clone(),
+            error => format!("failed to enable '{}': {error}", subject(run)),
+        };
+        return run.fail_as(&text, help.as_deref());
     }
 }
 

@@ -164,9 +164,9 @@ pub enum EnableError {
     Kernel(#[from] Error),
     #[error("DIF program content is invalid: {0}")]
     Encode(#[from] EncodeError),
-    /// A session through BPF.
+    /// A session through BPF. `named`: the text says which probe it is about.
     #[error("{text}")]
-    Bpf { text: String, help: Option<&'static str> },
+    Bpf { text: String, help: Option<&'static str>, named: bool },
 }
 
 impl Session {

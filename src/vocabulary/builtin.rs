@@ -191,7 +191,7 @@ pub const TABLE: &[Entry] = &[
     sub(Subr::Htons, "htons", "uint16_t", &["uint16_t"], 0),
     sub(Subr::Index, "index", "int", &["char *", "char *", "int"], 1),
     sub(Subr::InetNtoa, "inet_ntoa", "string", &["void *"], 0),
-    sub(Subr::InetNtoa6, "inet_ntoa6", "string", &["void *", "int"], 1),
+    sub(Subr::InetNtoa6, "inet_ntoa6", "string", &["void *"], 0),
     sub(Subr::InetNtop, "inet_ntop", "string", &["int", "void *"], 0),
     sub(Subr::Json, "json", "string", &["char *", "char *"], 0),
     sub(Subr::LinkNtop, "link_ntop", "string", &["int", "void *"], 0),

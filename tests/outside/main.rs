@@ -16,6 +16,7 @@ mod carried;
 mod cli;
 mod completion;
 mod debuginfod;
+mod descriptions;
 mod documents;
 mod examples;
 mod fleet;

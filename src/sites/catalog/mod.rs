@@ -205,12 +205,12 @@ impl Catalog {
         if let Some(refusal) = foreign::refusal(fields) {
             return Err(Box::new(refusal));
         }
+        let is_tracepoint = || self.tracepoints().iter().any(|tracepoint| tracepoint.name == *name);
+        if provider.is_empty() && !matches!(function.as_str(), "" | "sdt") && is_tracepoint() {
+            return Err(Box::new(foreign::tracepoint_of_perf(function, name)));
+        }
         if let Some(refusal) = short::refusal(fields) {
             return Err(Box::new(refusal));
-        }
-        let is_tracepoint = || self.tracepoints().iter().any(|tracepoint| tracepoint.name == *name);
-        if provider.is_empty() && !function.is_empty() && is_tracepoint() {
-            return Err(Box::new(foreign::tracepoint_of_perf(function, name)));
         }
         let provider = provider.as_str();
         if provider == "kinst" && function.is_empty() {

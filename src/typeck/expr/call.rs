@@ -90,6 +90,13 @@ impl Checker<'_> {
         args: &[ast::Expr],
         span: Span,
     ) -> Result<Expr> {
+        let args = match args {
+            [_, prefix] if prototype.id == Subr::InetNtoa6 => {
+                self.check_prefix(prefix)?;
+                &args[..1]
+            }
+            args => args,
+        };
         let most = prototype.params.len();
         let mut values = Vec::new();
         for arg in args {
@@ -111,20 +118,18 @@ impl Checker<'_> {
             }
             converted.push(self.convert(value, &param));
         }
-        if prototype.id == Subr::InetNtoa6
-            && let Some(strict) = converted.get(1)
-        {
-            // Addresses of IPv4 in IPv6 have their prefix, which is what this asks for.
-            match strict.constant() {
-                Some(1..) => converted.truncate(1),
-                constant => {
-                    let (constant, span) = (constant.is_some(), strict.span);
-                    return Err(error::Call::Prefix { constant, span }.into());
-                }
-            }
-        }
         let kind = ExprKind::Call { subroutine: prototype.id, args: converted };
         Ok(Expr::new(kind, words::type_of(prototype.returns), span))
+    }
+
+    /// Checks the second argument of inet_ntoa6() that Oracle's DTrace has: whether an address of IPv4 in one of IPv6 keeps
+    /// its prefix, as it does here.
+    fn check_prefix(&mut self, prefix: &ast::Expr) -> Result<()> {
+        let value = self.check_expr(prefix)?;
+        match value.constant().filter(|_| value.ty.is_integer()) {
+            Some(1..) => Ok(()),
+            constant => Err(error::Call::Prefix { constant: constant.is_some(), span: prefix.span }.into()),
+        }
     }
 
     /// Checks the number of arguments; `most` is `None` where any number of further arguments may follow.

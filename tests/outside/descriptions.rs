@@ -1,0 +1,44 @@
+//! tests/outside/descriptions.rs: probe descriptions that match nothing: what is said of them, and before what.
+
+use crate::cli::{accepted, refused, sysroot};
+
+/// -e asks for the probes of another kernel as -l does.
+#[test]
+fn each_probe_of_a_sysroot_is_checked() {
+    let dir = sysroot();
+    let root = dir.path().to_str().expect("UTF-8");
+    for (description, says) in [
+        ("fbt::tow:entry", "did you mean `two`"),
+        ("kinst::two:1", "offset 1 is inside an instruction of `two`"),
+        ("fbt::two:enrty", "fbt has no probe `enrty`"),
+        ("kprobe:two", "write it as fbt::two:entry"),
+        ("fbt::two", "write `fbt::two:entry` or `fbt::two:return`"),
+        ("fbt:two:entry", "write `fbt::two:entry`"),
+        ("kinst::two", "write `kinst::two:entry` or"),
+        ("io::start", "write `io:::start`"),
+        ("sdt::sched_switch", "write `sdt:::sched_switch`"),
+        ("sdt:sched_switch", "write `sdt:::sched_switch`"),
+        ("sdt:::no_such_tracepoint", "sdt has no tracepoint `no_such_tracepoint`"),
+    ] {
+        refused(&["--sysroot", root, "-e", "-n", description], 1, &[says, "^^"]);
+        accepted(&["--sysroot", root, "-Z", "-e", "-n", description]);
+    }
+    accepted(&["--sysroot", root, "-e", "-n", "fbt::two:entry, kinst::two:0, tick-1s"]);
+}
+
+/// A probe that is not there has no arguments, which is no reason to speak of their types.
+#[test]
+fn descriptions_come_before_what_clauses_say() {
+    let dir = sysroot();
+    let root = dir.path().to_str().expect("UTF-8");
+    for (program, says) in [
+        ("fbt::tow:entry { trace(args[0]); }", "did you mean `two`"),
+        ("fbt::two:entry { } fbt::tow:entry { x = args[0]->nothing; }", "did you mean `two`"),
+        ("BEGIN { trace(args[7]); } fbt::tow:entry { }", "the probe has no typed arguments"),
+        ("fbt::tow:entry { } BEGIN { x = nothing; }", "did you mean `two`"),
+        ("sdt:::no_such_tracepoint { trace(args[0]); }", "sdt has no tracepoint `no_such_tracepoint`"),
+        ("fbt::two:entry { x = nothing; }", "`nothing` is not defined"),
+    ] {
+        refused(&["--sysroot", root, "-e", "-n", program], 1, &[says, "^"]);
+    }
+}
