@@ -1,6 +1,7 @@
 //! tests/outside/descriptions.rs: probe descriptions that match nothing: what is said of them, and before what.
 
 use crate::cli::{accepted, refused, sysroot};
+use crate::needs;
 
 /// -e asks for the probes of another kernel as -l does.
 #[test]
@@ -41,4 +42,25 @@ fn descriptions_come_before_what_clauses_say() {
     ] {
         refused(&["--sysroot", root, "-e", "-n", program], 1, &[says, "^"]);
     }
+}
+
+/// The compiler has specialised the function, and nothing of its own name is left.
+#[test]
+fn a_function_that_has_a_clone_only() {
+    let Some(root) = needs::linux_6_1() else { return };
+    let root = root.to_str().expect("UTF-8");
+    for provider in ["fbt", "kinst"] {
+        let listed = accepted(&["--sysroot", root, "-l", "-n", &format!("{provider}::bitmap_string:entry")]);
+        assert!(listed.contains("bitmap_string.constprop.0 entry"), "{listed}");
+    }
+}
+
+/// The shape of scripts about disks, which read an array before they assign it.
+#[test]
+fn arrays_are_read_before_they_are_assigned() {
+    let Some(root) = needs::linux_6_1() else { return };
+    let program = "io:::start /! pending[args[1]->dev_statname]/ { self->first = 1; }
+        io:::start { pending[args[1]->dev_statname]++; started[arg0] = timestamp; }
+        io:::done /pending[args[1]->dev_statname] > 0/ { @[args[1]->dev_statname] = quantize(timestamp - started[arg0]); }";
+    accepted(&["--sysroot", root.to_str().expect("UTF-8"), "-e", "-n", program]);
 }
