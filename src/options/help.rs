@@ -14,10 +14,7 @@ const GROUPS: &[Group] = &[
             ("quiet", "print only what the program prints (-q)"),
             ("flowindent", "indent by entry and return (-F)"),
             ("rawbytes", "print arrays of bytes as hex dumps, even if they could be text"),
-            (
-                "encoding",
-                "the bars of aggpack: digits or blocks; with utf8, bytes that are letters beyond ASCII are text",
-            ),
+            ("encoding", "the bars of aggpack: digits or blocks; with utf8, bytes beyond ASCII can be text"),
             ("printsize", "bytes of a value that print() and trace() show; the rest is left out"),
             ("stackindent", "columns before the lines of a stack"),
             ("noinline", "stacks without the functions that are inlined at each frame"),

@@ -116,7 +116,7 @@ fn clause(random: &mut Random, program: &mut Program) -> Clause {
         actions.push(action(ActionKind::DifExpr, Some(difo)));
     }
     let record = random.one_in(2);
-    Clause { probes: Vec::new(), predicate, actions, statements: Vec::new(), record }
+    Clause { probes: Vec::new(), predicate, actions, statements: Vec::new(), record, part: false }
 }
 
 fn add(program: &mut Program, object: Difo) -> u32 {

@@ -122,6 +122,7 @@ fn every_option_works_or_is_refused() {
         refused(&[option, "-n", "BEGIN"], 1, &[&format!("{option}: ")]);
     }
     refused(&["-e"], 1, &["no probes specified", "-s FILE"]);
+    refused(&["BEGIN { exit(0); }"], 1, &["no probes specified", "comes after -n: -n 'BEGIN { exit(0); }'"]);
     refused(&["-p", "self", "-e", "-n", "BEGIN"], 1, &["invalid pid: self"]);
     refused(&["-x", "nosuchoption", "-n", "BEGIN"], 1, &["Invalid option name", "-x help"]);
     refused(&["-x", "quite", "-n", "BEGIN"], 1, &["Invalid option name", "did you mean 'quiet'?"]);

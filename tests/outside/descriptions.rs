@@ -13,6 +13,8 @@ fn each_probe_of_a_sysroot_is_checked() {
         ("kinst::two:1", "offset 1 is inside an instruction of `two`"),
         ("fbt::two:enrty", "fbt has no probe `enrty`"),
         ("kprobe:two", "write it as fbt::two:entry"),
+        ("prfile-97", "did you mean `profile-97`"),
+        ("tikc-1s", "did you mean `tick-1s`"),
         ("fbt::two", "write `fbt::two:entry` or `fbt::two:return`"),
         ("fbt:two:entry", "write `fbt::two:entry`"),
         ("kinst::two", "write `kinst::two:entry` or"),

@@ -26,7 +26,7 @@ pub enum Destination {
     /// Where text goes.
     Main,
     /// A file that grows, or a pipe; `whole`: all of it is one piece, so that no other file follows it.
-    Append { path: String, stream: Stream, pending: Pending, whole: bool },
+    Append { path: String, stream: Stream, pending: Box<Pending>, whole: bool },
     /// A file that each piece replaces as a whole: a reader sees the old one or the new one.
     Replace { path: PathBuf, failing: bool, notes: Vec<Message> },
     /// A destination that has failed, or of a form that sends by itself.
@@ -49,7 +49,7 @@ impl Destination {
     }
 
     fn stream(path: &str, stream: Stream, whole: bool) -> Destination {
-        let mut pending = Pending::default();
+        let mut pending = Box::<Pending>::default();
         pending.text.is_for_terminal(stream.is_terminal());
         Destination::Append { path: path.to_owned(), stream, pending, whole }
     }

@@ -115,7 +115,7 @@ impl Checker<'_> {
             Some(value) => value,
             None => {
                 self.check_expr(right).map_err(|error| match compares && left.ty.is_string_compatible() {
-                    true => as_text(error),
+                    true => as_text(*error),
                     false => error,
                 })?
             }
@@ -132,7 +132,7 @@ impl Checker<'_> {
     /// The error of the left side of a comparison: if the right one is a string, a word may be a text without quotes.
     fn without_quotes(&mut self, error: Box<error::Error>, right: &ast::Expr) -> Box<error::Error> {
         match self.check_expr(right) {
-            Ok(right) if right.ty.is_string_compatible() => as_text(error),
+            Ok(right) if right.ty.is_string_compatible() => as_text(*error),
             _ => error,
         }
     }
@@ -414,8 +414,8 @@ fn logic_op(op: BinaryOp) -> Option<LogicOp> {
 }
 
 /// A variable that is compared with a string and is not there is probably the text itself.
-fn as_text(error: Box<error::Error>) -> Box<error::Error> {
-    match *error {
+fn as_text(error: error::Error) -> Box<error::Error> {
+    match error {
         error::Error::Name(error::Name::Undefined { name, similar, span, .. }) => {
             error::Name::Undefined { name, similar, meant: error::Meant::Text, span }.into()
         }
