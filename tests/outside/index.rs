@@ -235,7 +235,9 @@ fn globs_over_functions_have_a_limit() {
         assert_eq!(all, one_by_one);
         let count: usize = all.iter().map(|function| function.sites.len() + function.out_of_line.len()).sum();
         let title = glob(count - 1, "in_*").expect_err("too many").title;
-        assert_eq!(title, format!("`in_*` would become {count} probes, of 2 functions"));
+        // With an index it is known before the functions are.
+        let rest = title.strip_prefix(&format!("`in_*` would become {count} probes")).expect("that many");
+        assert!([", of 2 functions", " or more"].contains(&rest), "{title}");
         assert_eq!(
             glob(1000, "no_such_*").expect_err("none").title,
             "no function in the kernel 6.6.6 or its modules matches `no_such_*`"

@@ -42,8 +42,15 @@ pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     let title = "kinst has a probe at every instruction: name a function".to_owned();
     let error = Diagnostic::error(tags::PDESC_ZERO, title);
     let field = if is_glob(module) { "" } else { module };
+    // All functions of the kernel proper are more than can be armed.
+    let several = match modules[..] {
+        [one] if one != ModuleId::PROPER => {
+            format!("kinst:{field}:*:entry (with -x maxprobes=N if they are many) for those of all its functions")
+        }
+        _ => format!("kinst:{field}:vfs_*:entry for those of several functions"),
+    };
     let help = format!(
-        "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, kinst:{field}:vfs_*:entry for those of several functions (-x maxprobes); --disas FUNCTION shows the instructions"
+        "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, {several}; --disas FUNCTION shows the instructions"
     );
     let error = match modules[..] {
         [one] => {

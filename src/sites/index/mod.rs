@@ -238,6 +238,43 @@ impl DwarfIndex {
         self.with_instances(module, here.into_iter().map(str::to_owned).collect(), known)
     }
 
+    /// Refuses a glob by what is known without a walk over debug information: functions with code of their own, of which
+    /// each is a probe at least, and what is kept of the kernel proper.
+    fn refuse_early(
+        &self,
+        modules: &[ModuleId],
+        pattern: &str,
+        boundary: Boundary,
+    ) -> Result<(), Box<Diagnostic>> {
+        let glob = Pattern::new(pattern);
+        let own = |module: ModuleId| {
+            let all = self.kernel.symbols(module).into_iter().flat_map(Symbols::iter);
+            all.filter(|(name, symbol)| !symbol.gone() && !name.contains('.') && glob.matches(name)).count()
+        };
+        let check = |least: usize| match least > self.max_probes.min(self.most_armed) {
+            true => Err(Box::new(self.too_many(pattern, refusals::Count::AtLeast(least)))),
+            false => Ok(()),
+        };
+        let (proper, others): (Vec<ModuleId>, Vec<ModuleId>) =
+            modules.iter().partition(|module| **module == ModuleId::PROPER);
+        let mut least = proper.iter().map(|module| own(*module)).sum::<usize>();
+        check(least)?;
+        if let Some(index) = proper.first().and_then(|module| self.kernel.index(*module)) {
+            let points = |name| index.function(name).map_or(0, |known| points(&known, boundary).len());
+            least += index.names().filter(|name| glob.matches(name)).map(points).sum::<usize>();
+            check(least)?;
+        }
+        check(least + others.par_iter().map(|module| own(*module)).sum::<usize>())
+    }
+
+    fn too_many(&self, pattern: &str, count: refusals::Count) -> Diagnostic {
+        let (refuse, most): (fn(&str, _, _) -> _, _) = match count.least() > self.most_armed {
+            true => (refusals::too_many_to_arm, self.most_armed),
+            false => (refusals::too_many_sites, self.max_probes),
+        };
+        refuse(pattern, count, most)
+    }
+
     /// All functions that a glob matches, by name. They are counted before any address is given a name.
     fn glob(
         &self,
@@ -245,6 +282,7 @@ impl DwarfIndex {
         pattern: &str,
         boundary: Boundary,
     ) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
+        self.refuse_early(modules, pattern, boundary)?;
         let names = self.names_matching(modules, pattern);
         let mut found: Vec<_> =
             modules.par_iter().flat_map_iter(|module| self.known_in(*module, &names)).collect();
@@ -253,11 +291,9 @@ impl DwarfIndex {
         });
         let count: usize =
             found.iter().map(|(.., found)| found.points(boundary).len() + found.out_of_line.len()).sum();
-        if count > self.most_armed {
-            return Err(Box::new(refusals::too_many_to_arm(pattern, count, names.len(), self.most_armed)));
-        }
-        if count > self.max_probes {
-            return Err(Box::new(refusals::too_many_sites(pattern, count, names.len(), self.max_probes)));
+        if count > self.max_probes.min(self.most_armed) {
+            let functions = names.len();
+            return Err(Box::new(self.too_many(pattern, refusals::Count::Exact { count, functions })));
         }
         found.iter().for_each(|(module, name, found)| self.remark(*module, name, found));
         let answer: Vec<FunctionSites> = found
@@ -273,10 +309,14 @@ impl DwarfIndex {
 
 impl InModule {
     fn points(&self, boundary: Boundary) -> &[Point] {
-        match boundary {
-            Boundary::Entry => &self.known.entries,
-            Boundary::Return => &self.known.exits,
-        }
+        points(&self.known, boundary)
+    }
+}
+
+fn points(known: &Known, boundary: Boundary) -> &[Point] {
+    match boundary {
+        Boundary::Entry => &known.entries,
+        Boundary::Return => &known.exits,
     }
 }
 

@@ -71,21 +71,48 @@ pub fn nothing_inlined(kernel: &Kernel, modules: &[ModuleId], pattern: &str) -> 
     Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
 }
 
-fn too_many(pattern: &str, count: usize, functions: usize) -> Diagnostic {
-    let title = format!("`{pattern}` would become {count} probes, of {functions} functions");
+/// How many probes a glob would become.
+#[derive(Clone, Copy, Debug)]
+pub enum Count {
+    Exact {
+        count: usize,
+        functions: usize,
+    },
+    /// So many without a walk over debug information.
+    AtLeast(usize),
+}
+
+impl Count {
+    pub fn least(self) -> usize {
+        let (Count::Exact { count, .. } | Count::AtLeast(count)) = self;
+        count
+    }
+}
+
+fn too_many(pattern: &str, count: Count) -> Diagnostic {
+    let title = match count {
+        Count::Exact { count, functions } => {
+            format!("`{pattern}` would become {count} probes, of {functions} functions")
+        }
+        Count::AtLeast(count) => format!("`{pattern}` would become {count} probes or more"),
+    };
     Diagnostic::error(tags::PDESC_ZERO, title)
 }
 
 /// A glob that matches more than the kernel module arms, whatever the user permits.
-pub fn too_many_to_arm(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
-    too_many(pattern, count, functions)
+pub fn too_many_to_arm(pattern: &str, count: Count, most: usize) -> Diagnostic {
+    too_many(pattern, count)
         .note(format!("the kernel module arms {most} for one program (its parameter max_probes)"))
         .help("name fewer functions, or a module: kinst:MODULE:PATTERN:entry")
 }
 
 /// A glob that matches too much.
-pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
-    too_many(pattern, count, functions)
+pub fn too_many_sites(pattern: &str, count: Count, most: usize) -> Diagnostic {
+    let limit = match count {
+        Count::Exact { count, .. } => count.to_string(),
+        Count::AtLeast(_) => "N".to_owned(),
+    };
+    too_many(pattern, count)
         .note(format!("option maxprobes allows {most} for one description"))
-        .help(format!("name fewer functions, or raise the limit: -x maxprobes={count}"))
+        .help(format!("name fewer functions, or raise the limit: -x maxprobes={limit}"))
 }
