@@ -33,6 +33,20 @@ kinst -V | grep -q "kinst $version" || fail "kinst -V does not say $version"
 is_ours "after the installation"
 dtrace -V | grep -q '^dtrace: ' || fail "dtrace does not call itself dtrace"
 ok "kinst and dtrace are the same program"
+printf '#!/usr/sbin/dtrace -es\nBEGIN { exit(0); }\n' >/tmp/script.d
+chmod +x /tmp/script.d
+/tmp/script.d || fail "a script that begins with #!/usr/sbin/dtrace does not start"
+ok "a script begins with #!/usr/sbin/dtrace"
+# A system may be without documents.
+documents=/usr/share/doc/kinst
+if [ -e "$documents/README.md" ]; then
+    for page in README.md docs/guide/src/about.md docs/guide/src/SUMMARY.md; do
+        for link in $(grep -o '](\([^):#]*\)' "$documents/$page" | cut -c3- | grep -v '^http'); do
+            [ -e "$documents/$(dirname "$page")/$link" ] || fail "$page links to $link, which is not there"
+        done
+    done
+    ok "the links of README.md and the guide lead to files of the package"
+fi
 
 purge kinst kinst-dkms
 no_module "$release"
@@ -66,7 +80,9 @@ purge systemtap-sdt-dev
 is_ours "after systemtap-sdt-dev went"
 ok "systemtap-sdt-dev gone: dtrace is ours again"
 purge kinst
-[ ! -e /usr/bin/dtrace ] && [ ! -L /usr/bin/dtrace ] || fail "/usr/bin/dtrace is left"
+for name in /usr/bin/dtrace /usr/sbin/dtrace; do
+    [ ! -e "$name" ] && [ ! -L "$name" ] || fail "$name is left"
+done
 install systemtap-sdt-dev
 install "/packages/kinst_${newer}_amd64.deb"
 dtrace -h -s /packages/test.d -o /tmp/test.h && grep -q TEST_ /tmp/test.h || fail "systemtap-sdt-dev's dtrace does not work"
