@@ -153,13 +153,35 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
             let rest = style.program.len() + ": invalid probe specifier : ".len() + tag.len();
             let rest = rest + diagnostic.title.chars().count();
             let most = style.width.map_or(LONGEST_QUOTE, |width| width.saturating_sub(rest).max(LEAST));
-            line.push_str(&format!("invalid probe specifier {}: {tag}", shorten(&source.name, most)));
+            let described = descriptions(&source.name);
+            let cut = if described == source.name.trim() { String::new() } else { format!(" {CUT}") };
+            let shown = shorten(&format!("{described}{cut}"), most);
+            line.push_str(&format!("invalid probe specifier {shown}: {tag}"));
         }
         _ => line.push_str(&tag),
     }
     let title =
         paint(&shorten(&diagnostic.title, LONGEST_QUOTE), title_style(diagnostic.severity), style.color);
     format!("{}: {severity}{line}{title}", style.program)
+}
+
+/// Returns the first probe descriptions of a program, up to their predicate or body; all of what begins otherwise.
+fn descriptions(program: &str) -> &str {
+    let program = program.trim();
+    // The description of a line may name the folder of its file: `f:linux/file.h@12`.
+    let in_path = |rest: &str| {
+        rest.split(|c: char| c == '{' || c.is_whitespace()).next().is_some_and(|word| word.contains('@'))
+    };
+    let ends = |(at, c): &(usize, char)| match c {
+        '{' | ';' | '\n' => true,
+        '/' => !in_path(&program[*at..]),
+        _ => false,
+    };
+    let end = program.char_indices().find(ends).map_or(program.len(), |(at, _)| at);
+    match program[..end].trim_end() {
+        "" => program,
+        descriptions => descriptions,
+    }
 }
 
 /// Cuts a text to a number of characters, the mark included.
@@ -378,6 +400,20 @@ mod tests {
     }
 
     #[test]
+    fn a_title_has_the_descriptions_alone() {
+        for (program, shown) in [
+            (" fbt::f:entry, BEGIN /pid == 1/ { trace(1); }", "fbt::f:entry, BEGIN"),
+            ("kinst::f:linux/file.h@12{ trace(1); }", "kinst::f:linux/file.h@12"),
+            ("BEGIN/x/{ @ = count(); }", "BEGIN"),
+            ("BEGIN\n{ trace(1); }", "BEGIN"),
+            ("fbt::f:entry", "fbt::f:entry"),
+            ("{ trace(1); }", "{ trace(1); }"),
+        ] {
+            assert_eq!(descriptions(program), shown);
+        }
+    }
+
+    #[test]
     fn a_long_line_is_cut_to_the_screen_around_the_place() {
         let fill = "trace(\"äöü\"); ".repeat(20);
         for wanted in ["first", "middle", "last"] {
@@ -399,7 +435,9 @@ mod tests {
                 );
                 assert!(lines[code].contains(CUT), "{shown}");
             }
-            assert!(!rendered("BEGIN { first; middle; last; }", wanted, Some(100)).contains(CUT));
+            let shown = rendered("BEGIN { first; middle; last; }", wanted, Some(100));
+            assert!(shown.starts_with("dtrace: invalid probe specifier BEGIN …: "), "{shown}");
+            assert!(!shown.lines().skip(1).any(|line| line.contains(CUT)), "{shown}");
         }
     }
 }

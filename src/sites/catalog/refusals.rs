@@ -45,7 +45,9 @@ pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     // All functions of the kernel proper are more than can be armed.
     let several = match modules[..] {
         [one] if one != ModuleId::PROPER => {
-            format!("kinst:{field}:*:entry (with -x maxprobes=N if they are many) for those of all its functions")
+            format!(
+                "kinst:{field}:*:entry (with -x maxprobes=N if they are many) for those of all its functions"
+            )
         }
         _ => format!("kinst:{field}:vfs_*:entry for those of several functions"),
     };
