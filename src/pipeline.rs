@@ -10,7 +10,7 @@ use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
 use crate::probe::{Description, Fields};
-use crate::sites::{self, Boundary, FoundSite, FunctionSites, InlineProbe, Places, SiteIndex, SourceLine};
+use crate::sites::{self, InlineProbe, Lenient, NothingWanted, Places, SiteIndex};
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck::{self, MissingLocals};
@@ -469,50 +469,4 @@ fn seldom_made(program: &plain::Program) -> Vec<Diagnostic> {
     let (fields, spans): (Vec<_>, Vec<_>) = program.described().into_iter().unzip();
     let warnings = sites::seldom_made(&fields).into_iter();
     warnings.map(|(number, warning)| warning.at(spans[number], "fires seldom")).collect()
-}
-
-/// The index for programs that name no inlined function.
-struct NothingWanted;
-
-impl SiteIndex for NothingWanted {
-    fn inline_sites(&self, _: &str, _: &str, _: Boundary) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
-        Ok(Vec::new())
-    }
-
-    fn line_sites(&self, _: &str, _: &str, _: &SourceLine) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
-        Ok(Vec::new())
-    }
-}
-
-/// The index for -Z: a function that does not exist has no sites, and its description stays as it is and matches no
-/// probe.
-struct Lenient(Box<dyn SiteIndex>);
-
-impl Lenient {
-    fn none_of<T>(answer: Result<Vec<T>, Box<Diagnostic>>) -> Result<Vec<T>, Box<Diagnostic>> {
-        match answer {
-            Err(error) if error.tag == tags::PDESC_ZERO => Ok(Vec::new()),
-            answer => answer,
-        }
-    }
-}
-
-impl SiteIndex for Lenient {
-    fn inline_sites(
-        &self,
-        module: &str,
-        function: &str,
-        boundary: Boundary,
-    ) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
-        Lenient::none_of(self.0.inline_sites(module, function, boundary))
-    }
-
-    fn line_sites(
-        &self,
-        module: &str,
-        function: &str,
-        line: &SourceLine,
-    ) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
-        Lenient::none_of(self.0.line_sites(module, function, line))
-    }
 }

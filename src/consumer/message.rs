@@ -362,6 +362,7 @@ mod tests {
             actions: vec![action(0), action(1)],
             statements: Vec::new(),
             record: true,
+            part: false,
         };
         let program = Program {
             // ret; call copyinstr; uldx

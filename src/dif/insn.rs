@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(Insn::Ret { rd: 1 }.encode(), 0x2300_0001);
         assert_eq!(Insn::decode(0x2500_0001), Ok(Insn::Int { index: 0, rd: 1 }));
         assert_eq!(Insn::decode(0), Err(DecodeError::Opcode(0)));
-        assert_eq!(Insn::decode(80 << 24), Err(DecodeError::Opcode(80)));
+        assert_eq!(Insn::decode(uapi::Op::MAX.0 << 24), Err(DecodeError::Opcode(uapi::Op::MAX.0 as u8)));
         assert_eq!(Insn::decode(0x2401_0000), Err(DecodeError::Reserved(Opcode::Nop)));
     }
 

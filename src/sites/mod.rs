@@ -1,5 +1,6 @@
 //! sites/: where a probe can go.
 
+mod absent;
 mod catalog;
 mod code;
 pub mod copies;
@@ -12,6 +13,7 @@ mod symtab;
 mod target;
 
 pub use crate::debuginfo::Machine;
+pub use absent::{Lenient, NothingWanted};
 pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::refusals::no_match;

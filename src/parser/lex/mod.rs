@@ -227,10 +227,8 @@ impl<'a> Lexer<'a> {
                 self.at += blank;
             } else if rest.starts_with("/*") {
                 self.skip_comment()?;
-            } else if in_body && rest.starts_with("\\\n") {
-                self.at += 2;
-            } else if in_body && rest.starts_with("\\\r\n") {
-                self.at += 3;
+            } else if in_body && ["\\\n", "\\\r\n"].iter().any(|end| rest.starts_with(end)) {
+                self.at += rest.find('\n').map_or(1, |end| end + 1);
             } else if rest.starts_with('#') && self.at_line_start() {
                 self.control_line()?;
             } else if let Some(length) = self.in_header().then(|| self.ignored_word()).flatten() {

@@ -37,26 +37,7 @@ impl From<Name> for Box<Error> {
 impl Name {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
-            Self::Undefined { name, similar, meant, span } => {
-                let diagnostic = error(tags::IDENT_UNDEF, format!("`{name}` is not defined"));
-                let diagnostic = diagnostic.at(*span, "no variable of this name is assigned so far");
-                if let Some(here) = peers::variable(name) {
-                    return diagnostic.help(here);
-                }
-                let diagnostic = match meant {
-                    Meant::Kernel => diagnostic.help(format!(
-                        "the kernel's variable of this name has a backquote before it: `{name}"
-                    )),
-                    Meant::Text => {
-                        return did_you_mean(diagnostic, similar)
-                            .help(format!("a string is written in double quotes: \"{name}\""));
-                    }
-                    Meant::Variable => did_you_mean(diagnostic, similar),
-                };
-                diagnostic.help(format!(
-                    "a variable begins to exist where it is assigned, in the order of the program: `{name} = …;`"
-                ))
-            }
+            Self::Undefined { name, similar, meant, span } => undefined(name, similar, *meant, *span),
             Self::Unassigned { name, similar, span } => {
                 let diagnostic = error(tags::VAR_UNDEF, format!("`{name}` is read but nothing assigns it"));
                 let diagnostic = diagnostic.at(*span, "not assigned or declared so far");
@@ -97,4 +78,25 @@ impl Name {
             }
         }
     }
+}
+
+fn undefined(name: &str, similar: &Option<String>, meant: Meant, span: Span) -> Diagnostic {
+    let diagnostic = error(tags::IDENT_UNDEF, format!("`{name}` is not defined"));
+    let diagnostic = diagnostic.at(span, "no variable of this name is assigned so far");
+    if let Some(here) = peers::variable(name) {
+        return diagnostic.help(here);
+    }
+    let diagnostic = match meant {
+        Meant::Kernel => {
+            diagnostic.help(format!("the kernel's variable of this name has a backquote before it: `{name}"))
+        }
+        Meant::Text => {
+            return did_you_mean(diagnostic, similar)
+                .help(format!("a string is written in double quotes: \"{name}\""));
+        }
+        Meant::Variable => did_you_mean(diagnostic, similar),
+    };
+    diagnostic.help(format!(
+        "a variable begins to exist where it is assigned, in the order of the program: `{name} = …;`"
+    ))
 }
