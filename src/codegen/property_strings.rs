@@ -203,7 +203,9 @@ impl Evaluator {
             }
             Number::Parse(text, base) => parsed(&there(self.text(text)?)?, base.unwrap_or(10)),
             Number::Compare(op, a, b) => {
-                let order = self.text(a)?.cmp(&self.text(b)?);
+                // NULL is as an empty string.
+                let (a, b) = (self.text(a)?.unwrap_or_default(), self.text(b)?.unwrap_or_default());
+                let order = a.cmp(&b);
                 i64::from(match *op {
                     "==" => order.is_eq(),
                     "!=" => order.is_ne(),

@@ -109,8 +109,11 @@ __at_hit int kinst_strcmp(struct kinst_ctx *c, u64 a, u64 b, u64 limit)
 
 	if (a == b)
 		return 0;
-	if (!a || !b)
+	if (!a || !b) { /* NULL is as an empty string */
+		if (!kinst_load(c, x, a ?: b, 1, false) || !x[0])
+			return 0;
 		return a ? 1 : -1;
+	}
 	while (done < limit) {
 		u64 n = min3(limit - done, (u64)PIECE - (a + done) % PIECE, (u64)PIECE - (b + done) % PIECE);
 

@@ -12,13 +12,15 @@ impl Lib<'_> {
         self.argument(R6, 0);
         self.argument(R9, 1);
         self.asm.branch(Cond::Eq, R6, R9, self.none);
-        self.asm.branch(Cond::Eq, R6, 0, less);
-        self.asm.branch(Cond::Eq, R9, 0, greater);
+        // NULL is as an empty string.
         for (buffer, function, address) in [(0, Function::First, R6), (1, Function::Second, R9)] {
+            let empty = self.asm.label();
             self.asm.clear(self.memory.texts[buffer], 8 * words);
+            self.asm.branch(Cond::Eq, address, 0, empty);
             self.asm.mov(R1, address);
             self.asm.mov(R2, self.memory.strsize as i32);
             self.call(function);
+            self.asm.bind(empty);
         }
         self.repeat(words, |lib, _, _| {
             lib.asm.mov(R1, R8);

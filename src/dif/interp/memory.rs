@@ -132,15 +132,19 @@ impl State {
         Ok(text)
     }
 
-    /// Compares at most strsize bytes of two strings; NULL sorts first.
+    /// Compares at most strsize bytes of two strings; NULL is as an empty one.
     pub(super) fn compare_strings(
         &mut self,
         machine: &mut dyn Machine,
         a: u64,
         b: u64,
     ) -> Result<Ordering, Trouble> {
-        if a == b || a == 0 || b == 0 {
-            return Ok((a != 0).cmp(&(b != 0)));
+        if a == b {
+            return Ok(Ordering::Equal);
+        }
+        if a == 0 || b == 0 {
+            let first = self.load(machine, Space::Kernel, a.max(b), 1)?;
+            return Ok(if first == [0] { Ordering::Equal } else { a.cmp(&b) });
         }
         for offset in 0..u64::from(self.strsize) {
             let x = self.load(machine, Space::Kernel, a.wrapping_add(offset), 1)?;

@@ -41,7 +41,11 @@ impl Checker<'_> {
         let span = expr.span;
         match &expr.kind {
             K::Int { value, text } => Ok(check_int(*value, text, span)),
-            K::Char { value, .. } => Ok(Expr::new(ExprKind::Int(*value as u64), INT, span)),
+            K::Char { value, .. } => {
+                // More than four characters need more than an int.
+                let ty = if *value >> 32 == 0 { INT } else { LONG };
+                Ok(Expr::new(ExprKind::Int(*value as u64), ty, span))
+            }
             K::Str { value, .. } => Ok(Expr::new(ExprKind::Str(value.clone()), Type::String, span)),
             K::Ident(name) => self.check_ident(name, span),
             K::Aggregation(name) => self.check_aggregation_operand(name, span),

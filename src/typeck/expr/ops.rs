@@ -311,7 +311,11 @@ fn check_address_of(value: Expr, span: Span) -> Result<Expr> {
 }
 
 fn offset_pointer(op: ArithOp, pointer: Expr, index: Expr, to: Type, size: u64, span: Span) -> Expr {
-    let ty = Type::Pointer { to: Box::new(to), user: pointer.ty.is_user() };
+    // The rest of a string is a string.
+    let ty = match pointer.ty.is_string() {
+        true => Type::String,
+        false => Type::Pointer { to: Box::new(to), user: pointer.ty.is_user() },
+    };
     let index = scale(index, size);
     match op {
         ArithOp::Add => sum(pointer, index, ty, span),
