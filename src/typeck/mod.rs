@@ -394,6 +394,13 @@ impl<'a> Checker<'a> {
         result
     }
 
+    /// Adds a warning, once: a clause may be checked more than once.
+    fn warn(&mut self, warning: Diagnostic) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
     fn check_predicate(&mut self, clause: &plain::Clause) -> Result<Option<typed::Expr>> {
         let Some(predicate) = &clause.predicate else { return Ok(None) };
         let checked = self.check_expr(predicate).and_then(|checked| match checked.ty.is_scalar() {
@@ -403,8 +410,9 @@ impl<'a> Checker<'a> {
             }
         });
         let warning = predicate::constant(predicate).filter(|_| checked.is_ok());
-        // A clause may be checked more than once.
-        self.warnings.extend(warning.filter(|warning| !self.warnings.contains(warning)));
+        if let Some(warning) = warning {
+            self.warn(warning);
+        }
         let checked = checked.map_err(|error| predicate::explain(predicate, error));
         self.reject_misplaced_action(checked)
     }

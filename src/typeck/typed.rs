@@ -42,6 +42,8 @@ pub struct Variable {
     pub ty: Type,
     /// The place where its type was fixed.
     pub span: Span,
+    /// Whether nothing declares it: its type is that of its first value.
+    pub inferred: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

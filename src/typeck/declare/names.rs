@@ -68,8 +68,16 @@ impl Names {
             keys,
             ty,
             span: name.span,
+            inferred: false,
         });
         self.by_name.insert((name.scope, name.name.to_string()), id);
+        Ok(id)
+    }
+
+    /// Makes a variable that nothing declares.
+    pub fn infer(&mut self, name: &Name<'_>, keys: Option<Vec<Type>>, ty: Type) -> Result<VariableId> {
+        let id = self.create(name, keys, ty)?;
+        self.variables[id.0].inferred = true;
         Ok(id)
     }
 

@@ -3,6 +3,7 @@
 use super::{Error, error};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
+use crate::typeck::typed::Variable;
 use crate::types::Type;
 
 /// An assignment to something that cannot be written, or of a value that it cannot hold.
@@ -21,6 +22,24 @@ impl From<Assignment> for Box<Error> {
     fn from(error: Assignment) -> Self {
         Box::new(Error::Assignment(error))
     }
+}
+
+/// The warning that a variable which nothing declares is too small for what it gets.
+pub fn narrowing(variable: &Variable, found: &Type, span: Span) -> Diagnostic {
+    let Variable { scope, name, keys, ty, .. } = variable;
+    let keys = keys.iter().map(|keys| {
+        let keys: Vec<String> = keys.iter().map(Type::to_string).collect();
+        format!("[{}]", keys.join(", "))
+    });
+    let scope = scope.prefix().replace("->", " ");
+    let declaration = format!("{scope}{found} {name}{}", keys.collect::<String>());
+    Diagnostic::warning(
+        tags::OP_INCOMPAT,
+        format!("{found} is cut to {ty}, the type of `{}`", variable.full_name()),
+    )
+    .at(span, format!("this is {found}"))
+    .and(variable.span, "its first value says the type")
+    .help(format!("declare it before the clauses: `{declaration};`"))
 }
 
 impl Assignment {

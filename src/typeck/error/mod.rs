@@ -33,7 +33,7 @@ pub use aggregating::Aggregating;
 pub use aggregations::Aggregation;
 pub use arguments::Args;
 pub use arrays::Array;
-pub use assignments::Assignment;
+pub use assignments::{Assignment, narrowing};
 pub use calls::Call;
 pub use declarations::Declaration;
 pub use definitions::Definition;

@@ -11,6 +11,7 @@ use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result, error};
 use crate::types::Type;
+use crate::types::intrinsic::INT;
 use crate::vocabulary::builtin::What;
 use crate::vocabulary::constants;
 
@@ -45,42 +46,43 @@ impl Checker<'_> {
         }
         // Variables read on the right must exist before this assignment creates its own.
         match self.check_operand(right) {
-            Ok(value) => self.store(left, value, right.span, span),
+            Ok(value) => self.store(left, value, right, span),
             Err(error) => Err(in_assignment(left, error)),
         }
     }
 
-    fn store(&mut self, left: &ast::Expr, value: Expr, right: Span, span: Span) -> Result<Expr> {
+    fn store(&mut self, left: &ast::Expr, value: Expr, right: &ast::Expr, span: Span) -> Result<Expr> {
         let target = self.check_target(left)?;
+        let first = first_type(right, &value);
         if let ExprKind::Translated { translator, source } = &value.kind {
             if value.ty.is_pointer() {
-                return Err(error::Translator::Value { found: value.ty, span: right }.into());
+                return Err(error::Translator::Value { found: value.ty, span: right.span }.into());
             }
-            let (place, ty) = self.require_target(target, &value)?;
+            let (place, ty) = self.require_target(target, &value, first)?;
             return self.snapshot(place, ty, *translator, source, span);
         }
         if value.ty.is_void() || value.ty == Type::Dynamic {
             return Err(error::Assignment::NoValue { found: value.ty, span: value.span }.into());
         }
         self.require_sized(&value, tags::OP_INCOMPLETE)?;
-        let (place, ty) = self.require_target(target, &value)?;
+        let (place, ty) = self.require_target(target, &value, first)?;
         refuse_array(&ty, left.span)?;
         Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))
     }
 
     /// Returns the place of an assignment, creating it if it is new. First its type must accept the value,
     /// then it must be writable.
-    fn require_target(&mut self, target: Target<'_>, value: &Expr) -> Result<(Place, Type)> {
+    fn require_target(&mut self, target: Target<'_>, value: &Expr, first: Type) -> Result<(Place, Type)> {
         let (place, ty) = match target {
             Target::Known { place, ty } => {
-                let learnt = matches!(&place, Place::Element { array, .. } if self.learn(*array, &value.ty));
-                (Ok(place), if learnt { value.ty.clone() } else { ty })
+                let learnt = matches!(&place, Place::Element { array, .. } if self.learn(*array, &first));
+                self.warn_of_narrowing(&place, value);
+                (Ok(place), if learnt { first } else { ty })
             }
             Target::Refused { ty, error } => (Err(error), ty),
             Target::New { name, keys } => {
-                let ty = value.ty.clone();
-                refuse_array(&ty, value.span)?;
-                (Ok(self.create(name, keys, ty.clone())?), ty)
+                refuse_array(&first, value.span)?;
+                (Ok(self.create(name, keys, first.clone())?), first)
             }
         };
         let array = matches!(ty.resolved(), Type::Array { .. } | Type::Function);
@@ -109,6 +111,9 @@ impl Checker<'_> {
         }
         let (place, ty) = self.check_counter(left)?;
         let value = self.check_expr(right)?;
+        if let Ok(place) = &place {
+            self.warn_of_narrowing(place, &value);
+        }
         let op_text = assign_symbol(op);
         let op = arith_op(op);
         // A sum of pointers is not a pointer, and neither is a difference.
@@ -189,10 +194,10 @@ impl Checker<'_> {
 
     fn create(&mut self, name: Name<'_>, keys: Option<Vec<Expr>>, ty: Type) -> Result<Place> {
         match keys {
-            None => Ok(Place::Variable(self.names.create(&name, None, ty)?)),
+            None => Ok(Place::Variable(self.names.infer(&name, None, ty)?)),
             Some(keys) => {
                 let types = keys.iter().map(|key| key.ty.clone()).collect();
-                let array = self.names.create(&name, Some(types), ty)?;
+                let array = self.names.infer(&name, Some(types), ty)?;
                 Ok(Place::Element { array, keys })
             }
         }
@@ -292,6 +297,18 @@ impl Checker<'_> {
         Ok(Some((ty, error)))
     }
 
+    /// Warns if a variable whose type follows from its first value gets one of a wider type, which is cut to it.
+    fn warn_of_narrowing(&mut self, place: &Place, value: &Expr) {
+        let (Place::Variable(id) | Place::Element { array: id, .. }) = place else { return };
+        let variable = self.names.variable(*id);
+        let integers = variable.ty.is_integer() && value.ty.is_integer() && value.constant().is_none();
+        let wider = self.layout.size(&value.ty) > self.layout.size(&variable.ty);
+        if variable.inferred && integers && wider {
+            let warning = error::narrowing(variable, &value.ty, value.span);
+            self.warn(warning);
+        }
+    }
+
     /// Whether the place is a variable whose memory is allocated when it is assigned, and freed when it becomes 0.
     fn is_dynamic_variable(&self, place: &Place) -> bool {
         match place {
@@ -310,6 +327,17 @@ impl Checker<'_> {
             }
             Place::Memory(_) | Place::Bits(_) => None,
         }
+    }
+}
+
+/// The type of a variable that nothing declares and whose first value this is: that of the value. A number without a cast
+/// is often only where a variable begins, which gets an address or a time later.
+fn first_type(written: &ast::Expr, value: &Expr) -> Type {
+    match value.constant() {
+        Some(_) if value.ty.same(&INT) && !matches!(written.kind, ast::ExprKind::Cast { .. }) => {
+            words::type_of("int64_t")
+        }
+        _ => value.ty.clone(),
     }
 }
 
