@@ -93,15 +93,16 @@ pub struct Inserted {
     pub file: FileId,
 }
 
-/// The same about the value of an option, if it is about that part of the program.
+/// The same about the value of an option, if it is about that part of the program, or about the parentheses around it.
 pub fn placed(mut diagnostic: Diagnostic, inserted: &[Inserted]) -> Diagnostic {
     for label in &mut diagnostic.labels {
         let inside = |one: &&Inserted| {
             let (place, span) = (one.place, label.span);
-            place.file == span.file && place.start <= span.start && span.end <= place.end
+            place.file == span.file && place.start <= span.start + 1 && span.end <= place.end + 1
         };
         if let Some(Inserted { place, file }) = inserted.iter().find(inside) {
             let Span { start, end, .. } = label.span;
+            let (start, end) = (start.max(place.start), end.min(place.end));
             label.span = Span { file: *file, start: start - place.start, end: end - place.start };
         }
     }

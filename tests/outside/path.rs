@@ -83,6 +83,8 @@ fn predicates_with_mistakes() {
         ("--when", "arg1 < ", "unexpected end of the program", "1 │ arg1 <\n"),
         ("--when", "arg1) || (1", "`)` closes nothing", "1 │ arg1) || (1\n"),
         ("--when", "foo > 1", "`foo` is not defined", "1 │ foo > 1\n"),
+        ("--when", "wrong", "`wrong` is not defined", "1 │ wrong\n"),
+        ("--differ", "/wrong/", "`wrong` is not defined", "1 │ wrong\n"),
         ("--differ", "/arg1 <  bar/", "`bar` is not defined", "1 │ arg1 <  bar\n"),
     ] {
         let Some((good, out, said)) = dtrace(&["--path", "vfs_read", option, predicate, "-e"]) else {
