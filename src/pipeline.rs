@@ -166,7 +166,7 @@ impl Stages {
         let arguments = &given.macros.arguments;
         let typed = typeck::check(&plain, &env).map_err(|error| {
             let diagnostic = error.diagnostic();
-            // What is wrong with a clause may follow from that there is no such probe.
+            // An error in a clause may follow from that there is no such probe.
             let unmatched = (!zero_allowed).then(|| unmatched(&plain, &diagnostic, given.places)).flatten();
             vec![unmatched.unwrap_or_else(|| explained(sources, arguments, diagnostic))]
         })?;

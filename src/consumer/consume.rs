@@ -250,9 +250,8 @@ impl<'p> Consumer<'p> {
                 Ready::TimedOut => return Ok(Flushed::Slow),
                 Ready::Writable => {
                     let text = self.messages.remove(0).text;
-                    let shown = visible(text.as_bytes());
                     match io::stderr().is_terminal() {
-                        true => say(&String::from_utf8_lossy(&shown)),
+                        true => say(&String::from_utf8_lossy(&visible(text.as_bytes()))),
                         false => say(&text),
                     }
                 }

@@ -125,7 +125,7 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
         Severity::Error => "",
         Severity::Warning => "warning: ",
     };
-    // What the kernel refuses has been compiled.
+    // A program that the kernel refuses has been compiled.
     let subject = file.filter(|_| diagnostic.tag != tags::ENABLE).map(|file| sources.get(file));
     let is_error = diagnostic.severity == Severity::Error;
     match subject {

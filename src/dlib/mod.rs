@@ -56,7 +56,10 @@ pub const LIBRARIES: &[Library] = &[
     library!("iodentry_union.d", IO_WORDS),
     library!("iofile.d", IO_WORDS),
     library!("ioprov.d", &["io:"]),
-    library!("socket.d", &["AF_*", "PF_*", "SOCK_*", "SOL_*", "SO_*", "IPPROTO_*", "MSG_*", "SHUT_*"]),
+    library!(
+        "socket.d",
+        &["AF_*", "PF_*", "SOCK_*", "SOL_*", "SO_*", "IPPROTO_*", "MSG_*", "SHUT_*", "ARPHRD_*"]
+    ),
     library!("tcpstate.d", &["TCP_STATE_*", "tcp_state_string", "TH_*"]),
     library!(
         "inet.d",

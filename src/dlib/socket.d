@@ -284,3 +284,7 @@ inline int MSG_CMSG_CLOEXEC = 1073741824;
 inline int SHUT_RD = 0;
 inline int SHUT_WR = 1;
 inline int SHUT_RDWR = 2;
+
+/* The kinds of hardware that link_ntop() takes. */
+inline int ARPHRD_ETHER = 1;
+inline int ARPHRD_INFINIBAND = 32;

@@ -540,7 +540,7 @@ fn the_layout_of_the_snapshots_programs_is_canonical() {
     for area in ["parse", "programs", "sugar", "typed", "dif", "check", "fmt"] {
         for path in snapshot::files(&snapshot::folder().join(area), "d") {
             let text = std::fs::read_to_string(&path).unwrap();
-            // What the preprocessor has written is not for --fmt.
+            // Text of the preprocessor is not for --fmt.
             if !text.starts_with("# 1 ") && read(&text, Origin::Script).is_ok() {
                 layout_is_canonical(&text);
                 programs += 1;

@@ -28,8 +28,6 @@ const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_TUPOFLOW", 8),
     ("DTRACEFLT_BADSTACK", 9),
     ("DTRACEFLT_BADINDEX", 11),
-    ("ARPHRD_ETHER", 1),
-    ("ARPHRD_INFINIBAND", 32),
 ];
 
 /// Whether the constant is an index of regs[] and uregs[], all of which are those of x86-64.

@@ -52,7 +52,7 @@ impl Sources {
         self.text(file).map(|text| text.path.as_path())
     }
 
-    /// What to say if files that were asked for are not there, and how to have them.
+    /// A remark if files that were asked for are not there, and how to have them.
     pub fn missing(&self) -> Option<String> {
         let names = self.files.iter().filter(|(_, text)| text.is_none()).map(|(name, _)| name.as_str());
         let mut names: Vec<&str> = names.collect();

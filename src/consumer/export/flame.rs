@@ -55,7 +55,7 @@ fn page(graph: &Graph) -> String {
     PAGE.replacen(DATA, &data, 1)
 }
 
-/// What a page says of its trace.
+/// The trace that a page is of.
 #[derive(Serialize)]
 struct About {
     /// When tracing ended.

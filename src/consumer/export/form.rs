@@ -195,7 +195,7 @@ pub fn unsuited(outputs: &[Output], program: &Program) -> Vec<String> {
     profiles.flatten().into_iter().chain(metrics).collect()
 }
 
-/// What to say of statements that change what is printed, and not what is measured.
+/// A remark on statements that change what is printed, and not what is measured.
 fn for_the_eye(what: &str, program: &Program) -> Option<String> {
     let statements = || program.clauses.iter().flat_map(|clause| &clause.statements).map(|one| &one.kind);
     let clears = statements().any(|kind| matches!(kind, StatementKind::Clear(_)));

@@ -67,9 +67,7 @@ impl EnableError {
             _ => return None,
         })
     }
-}
 
-impl EnableError {
     /// Why no place in the kernel's code can be traced, where that is the matter; other probes can.
     pub fn of_all_places(&self) -> Option<&'static str> {
         match self {

@@ -5,7 +5,7 @@ use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::vocabulary::peers;
 
-/// What a name without a meaning probably was to be.
+/// The likely purpose of a name without a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meant {
     Variable,

@@ -20,7 +20,7 @@ type Array = (Scope, String);
 pub(in crate::typeck) struct Ahead {
     /// The arrays that the program assigns somewhere.
     assigned: HashSet<Array>,
-    /// What the pass before this one has found.
+    /// The types that the pass before this one has found.
     types: HashMap<Array, Type>,
     /// The arrays that this pass has read first, in their order.
     read: Vec<(Array, Span)>,

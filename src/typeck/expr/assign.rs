@@ -331,12 +331,11 @@ impl Checker<'_> {
 }
 
 /// The type of a variable that nothing declares and whose first value this is: that of the value. A number without a cast
-/// is often only where a variable begins, which gets an address or a time later.
+/// is often only where a variable begins, which gets an address or a time later; a character is one for `%c`.
 fn first_type(written: &ast::Expr, value: &Expr) -> Type {
+    let says_its_type = matches!(written.kind, ast::ExprKind::Cast { .. } | ast::ExprKind::Char { .. });
     match value.constant() {
-        Some(_) if value.ty.same(&INT) && !matches!(written.kind, ast::ExprKind::Cast { .. }) => {
-            words::type_of("int64_t")
-        }
+        Some(_) if value.ty.same(&INT) && !says_its_type => words::type_of("int64_t"),
         _ => value.ty.clone(),
     }
 }
