@@ -151,7 +151,10 @@ helpers! {
     RingbufOutput 130 "ringbuf_output",
     RingbufQuery 134 "ringbuf_query",
     GetCurrentTaskBtf 158 "get_current_task_btf",
+    GetFuncIp 173 "get_func_ip",
     TaskPtRegs 175 "task_pt_regs",
+    GetFuncArg 183 "get_func_arg",
+    GetFuncRet 184 "get_func_ret",
     KtimeGetTaiNs 208 "ktime_get_tai_ns",
 }
 

@@ -29,6 +29,7 @@ use missing::Missing;
 use needs::Needs;
 use object::ProbeKind;
 use program::{Entries, ErrorProbe, Prologue, Refusal, Writer, place, ways};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// All that a session loads.
@@ -79,9 +80,23 @@ pub struct Found {
     pub spots: Vec<Option<Vec<Spot>>>,
     /// By probe, the arguments of its tracepoint.
     pub arguments: Vec<u8>,
+    /// By probe, what makes it fire, if it is at a function.
+    pub by: Vec<By>,
     pub kernel: Layout,
     /// The code that runs programs at tracepoints, and BEGIN and END: from an address up to another.
     pub own: Vec<(u64, u64)>,
+}
+
+/// What makes the probe of a function fire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// Kprobes, at the entry or at each of the exits.
+    #[default]
+    Kprobe,
+    /// A trampoline of BPF: fentry, or fexit.
+    Trampoline,
+    /// A kprobe.multi of many functions.
+    Multi,
 }
 
 /// Why a program cannot be traced without the module.
@@ -147,7 +162,9 @@ impl Image {
                 inlined: needs.names || needs.stacks,
             };
             let (kind, functions) = (group.kind, &Functions::default());
-            let (memory, layouts, entries, error) = (&memory, &*layouts, &*entries, &error);
+            let site = members.first().filter(|_| kind.is_trampoline()).map(Member::at);
+            let memory = with_site(&memory, site);
+            let (memory, layouts, entries, error) = (&*memory, &*layouts, &*entries, &error);
             let writer =
                 Writer { program, prologue, kind, context: kind, error, memory, layouts, entries, functions };
             let code = writer.write(&group.clauses).and_then(within_limits);
@@ -165,6 +182,15 @@ impl Image {
     pub fn places(&self) -> impl Iterator<Item = &Located> {
         self.units.iter().flat_map(|unit| &unit.places)
     }
+}
+
+/// Memory whose own code is also the call at a function's beginning that its trampoline is run by.
+fn with_site(memory: &Memory, function: Option<u64>) -> Cow<'_, Memory> {
+    let Some(function) = function else { return Cow::Borrowed(memory) };
+    let mut memory = memory.clone();
+    let end = memory.machine.registers().ftrace_end;
+    memory.own.push((function, function.wrapping_add(end) + 1));
+    Cow::Owned(memory)
 }
 
 fn event_of(place: &Place) -> Option<u64> {
@@ -262,7 +288,8 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
         if probe.place == Place::Error {
             continue;
         }
-        let kind = kind(&probe.place, found.arguments.get(index as usize)).ok_or(Unable::Probe(index))?;
+        let of = |index: u32| (found.arguments.get(index as usize), found.by.get(index as usize));
+        let kind = kind(&probe.place, of(index)).ok_or(Unable::Probe(index))?;
         let number = match probe.place {
             Place::SyscallEntry { number } | Place::SyscallReturn { number } => number,
             _ => index.into(),
@@ -284,18 +311,27 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
         }
         for spot in spots {
             let by_operand = matches!(spot.when, When::Goes(..) | When::Leaves(..) | When::Zero { .. });
-            add(Some(spot), spot.keys.is_empty() && !by_operand);
+            add(Some(spot), spot.keys.is_empty() && !by_operand && !kind.is_trampoline());
         }
     }
     Ok(groups)
 }
 
 /// What the context is at a place; `None` if only the module has such probes.
-fn kind(place: &Place, arguments: Option<&u8>) -> Option<ProbeKind> {
+fn kind(place: &Place, (arguments, by): (Option<&u8>, Option<&By>)) -> Option<ProbeKind> {
+    let by = by.copied().unwrap_or_default();
     Some(match place {
         Place::Insn { .. } | Place::Edge { .. } | Place::Driver { .. } => ProbeKind::Insn,
-        Place::FbtEntry { .. } => ProbeKind::Entry,
-        Place::FbtReturn { .. } => ProbeKind::Return,
+        Place::FbtEntry { .. } => match by {
+            By::Kprobe => ProbeKind::Entry,
+            By::Trampoline => ProbeKind::Fentry,
+            By::Multi => ProbeKind::MultiEntry,
+        },
+        Place::FbtReturn { .. } => match by {
+            By::Kprobe => ProbeKind::Return,
+            By::Trampoline => ProbeKind::Fexit,
+            By::Multi => ProbeKind::MultiReturn,
+        },
         Place::Profile { .. } | Place::Tick { .. } => ProbeKind::Timer,
         Place::Begin | Place::End => ProbeKind::Bare,
         Place::SyscallEntry { .. } => ProbeKind::CallEntry,

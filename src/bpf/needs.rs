@@ -1,8 +1,9 @@
 //! bpf/needs.rs: what a program asks of the running kernel besides its memory.
 
+use super::tuple;
 use crate::dif::action::Ustack;
 use crate::dif::insn::{Builtin, Insn, Opcode, Subr};
-use crate::dif::{Action, ActionKind, Program};
+use crate::dif::{Action, ActionKind, Clause, Difo, Program};
 
 /// What programs have to know of the kernel before they can be written or run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,17 +28,55 @@ pub struct Needs {
 
 /// Whether a clause asks for the kernel's stack, or who called.
 pub fn walks(program: &Program, clause: usize) -> bool {
-    let asks = |difo: &u32| {
-        let words = program.difos.get(*difo as usize).map(|difo| &difo.insns);
+    let asks = |difo: &Difo| {
         let mut needs = Needs::default();
-        let insns = words.into_iter().flatten().filter_map(|word| Insn::decode(*word).ok());
-        insns.for_each(|insn| needs.insn(insn));
+        insns(difo).for_each(|insn| needs.insn(insn));
         needs.stacks
     };
+    let stack = |clause: &Clause| clause.actions.iter().any(|action| action.kind == ActionKind::Stack);
+    any_object(program, clause, asks) || program.clauses.get(clause).is_some_and(stack)
+}
+
+/// Whether a clause asks for registers of the kernel.
+pub fn reads_registers(program: &Program, clause: usize) -> bool {
+    let is_registers = |insn: Insn| match insn {
+        Insn::Array { var, .. } => Builtin::from_number(var.into()) == Some(Builtin::Regs),
+        _ => false,
+    };
+    any_object(program, clause, |difo| insns(difo).any(is_registers))
+}
+
+/// Whether a clause may ask for its probe's first argument.
+pub fn reads_first_argument(program: &Program, clause: usize) -> bool {
+    let asks = |difo: &Difo| {
+        // The index of an element that is not known may be 0.
+        let indices = tuple::stacks(difo).map(|stacks| stacks.indices).unwrap_or_default();
+        let words = difo.insns.iter().enumerate();
+        words.filter_map(|(at, word)| Some((at, Insn::decode(*word).ok()?))).any(|(at, insn)| match insn {
+            Insn::LoadVar { op: Opcode::Ldgs, var, .. } => {
+                Builtin::from_number(var.into()) == Some(Builtin::Arg0)
+            }
+            Insn::Array { var, .. } => {
+                let index = indices.get(at).copied().flatten();
+                Builtin::from_number(var.into()) == Some(Builtin::Args)
+                    && index.is_none_or(|index| index == 0)
+            }
+            _ => false,
+        })
+    };
+    any_object(program, clause, asks)
+}
+
+fn insns(difo: &Difo) -> impl Iterator<Item = Insn> {
+    difo.insns.iter().filter_map(|word| Insn::decode(*word).ok())
+}
+
+/// Whether one of the objects of a clause is as asked.
+fn any_object(program: &Program, clause: usize, is: impl Fn(&Difo) -> bool) -> bool {
+    let is = |difo: &u32| program.difos.get(*difo as usize).is_some_and(&is);
     program.clauses.get(clause).is_some_and(|clause| {
-        let values = |action: &Action| action.difo.iter().chain(&action.incr).any(asks);
-        clause.predicate.iter().any(asks)
-            || clause.actions.iter().any(|action| action.kind == ActionKind::Stack || values(action))
+        let values = |action: &Action| action.difo.iter().chain(&action.incr).any(is);
+        clause.predicate.iter().any(is) || clause.actions.iter().any(values)
     })
 }
 

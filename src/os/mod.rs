@@ -10,7 +10,7 @@ pub mod process;
 pub mod signals;
 
 use std::collections::BTreeSet;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -171,4 +171,9 @@ mod tests {
             assert_eq!(numbers(wrong), None, "{wrong:?}");
         }
     }
+}
+
+/// Lets the processes that are started from now on have a descriptor.
+pub fn inherit(descriptor: impl AsFd) -> Result<(), Errno> {
+    rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())
 }

@@ -1,7 +1,7 @@
 //! support/here.rs: a kernel without places, for programs that are loaded and run nowhere.
 
 use kinst::probe::{Place, Spot, When};
-use kinst::sites::{Spots, Symbols};
+use kinst::sites::{Ftraced, Spots, Symbols};
 
 /// One instruction for each place, and variables that are nowhere.
 pub struct Here;
@@ -17,6 +17,18 @@ impl Symbols for Here {
 
     fn bytes(&self, _: u64, len: usize) -> Option<Vec<u8>> {
         Some(vec![0; len])
+    }
+
+    fn ftraced(&self, functions: &[u64]) -> Vec<Option<Ftraced>> {
+        vec![None; functions.len()]
+    }
+
+    fn function_at(&self, _: u64) -> Option<String> {
+        None
+    }
+
+    fn is_sole(&self, _: &str, _: &str) -> bool {
+        false
     }
 }
 

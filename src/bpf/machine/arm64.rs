@@ -28,6 +28,8 @@ static REGISTERS: Registers = Registers {
     // A breakpoint traps before it is executed.
     after_hit: 0,
     mark: &[],
+    // The mark, what keeps the link, and a call.
+    ftrace_end: 4 + 4 + 4,
     call: CALL,
     call_size: 4,
     call_arguments: [x(0), x(1), x(2), x(3), x(4), x(5)],

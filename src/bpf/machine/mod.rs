@@ -45,6 +45,8 @@ pub struct Registers {
     pub after_hit: i32,
     /// The instruction that a function may begin with, which kprobe events take for the one after it.
     pub mark: &'static [u8],
+    /// The bytes of a function's beginning after which its call of ftrace returns, at most.
+    pub ftrace_end: u64,
     /// The number of a system call, so many bytes of it, and its arguments.
     pub call: i16,
     pub call_size: i32,

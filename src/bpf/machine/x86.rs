@@ -27,6 +27,8 @@ static REGISTERS: Registers = Registers {
     after_hit: 1,
     // endbr64
     mark: &[0xf3, 0x0f, 0x1e, 0xfa],
+    // The mark, and a call.
+    ftrace_end: 4 + 5,
     call: 15 * 8,
     call_size: 8,
     call_arguments: [14 * 8, 13 * 8, 12 * 8, 7 * 8, 9 * 8, 8 * 8],

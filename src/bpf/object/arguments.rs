@@ -49,12 +49,15 @@ impl Object<'_, '_> {
         let word = |number: usize| cpu::ARGUMENTS + 8 * number as i16;
         let registers = self.registers();
         match self.shared.probe {
-            ProbeKind::Entry => match registers.arguments.get(number) {
+            ProbeKind::Entry | ProbeKind::MultiEntry => match registers.arguments.get(number) {
                 Some(offset) => self.asm.load(Width::Double, R1, R6, *offset),
                 None => self.argument_on_stack(number),
             },
             ProbeKind::Timer if number < 2 => self.interrupted(number),
-            ProbeKind::Return if number < 2 => self.asm.load(Width::Double, R1, R7, word(number)),
+            ProbeKind::Fentry => self.argument_of_function(number),
+            ProbeKind::Return | ProbeKind::Fexit | ProbeKind::MultiReturn if number < 2 => {
+                self.asm.load(Width::Double, R1, R7, word(number));
+            }
             ProbeKind::Event if number < 3 => self.asm.load(Width::Double, R1, R7, word(number)),
             ProbeKind::CallEntry if number < registers.call_arguments.len() => {
                 let copied = registers.call_arguments[number] - registers.calls_from();
@@ -69,6 +72,17 @@ impl Object<'_, '_> {
             }
             _ => self.asm.mov(R1, 0),
         }
+    }
+
+    /// Loads an argument that a trampoline has kept; 0 is the value of one that the function does not have.
+    fn argument_of_function(&mut self, number: usize) {
+        self.asm.store(Width::Double, Frame, COPY, 0);
+        self.asm.mov(R1, R6);
+        self.asm.mov(R2, number as i32);
+        self.asm.mov(R3, Frame);
+        self.asm.add(R3, i32::from(COPY));
+        self.asm.call(Helper::GetFuncArg);
+        self.asm.load(Width::Double, R1, Frame, COPY);
     }
 
     /// Loads an argument that is on the stack at a function's entry.

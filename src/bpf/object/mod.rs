@@ -43,6 +43,14 @@ pub enum ProbeKind {
     Entry,
     /// Registers where a function is left.
     Return,
+    /// The arguments of a function at its entry (fentry).
+    Fentry,
+    /// The arguments of a function that has returned, and what it returns (fexit).
+    Fexit,
+    /// Registers at the entry of one of many functions (kprobe.multi), and at the return. Those that a function's callers do
+    /// not use are not all there.
+    MultiEntry,
+    MultiReturn,
     /// A timer, whose context begins with registers.
     Timer,
     /// Nothing: BEGIN and END.
@@ -60,9 +68,24 @@ pub enum ProbeKind {
 }
 
 impl ProbeKind {
-    /// Whether it is at an instruction of the kernel, whose registers the context is.
-    pub fn is_text(self) -> bool {
+    /// Whether it is a kprobe, at an instruction of the kernel, whose registers the context is.
+    pub fn is_kprobe(self) -> bool {
         matches!(self, ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return)
+    }
+
+    /// Whether it has a trampoline of its own, as one function has.
+    pub fn is_trampoline(self) -> bool {
+        matches!(self, ProbeKind::Fentry | ProbeKind::Fexit)
+    }
+
+    /// Whether it is a kprobe.multi, of which programs find their place by the function.
+    pub fn is_multi(self) -> bool {
+        matches!(self, ProbeKind::MultiEntry | ProbeKind::MultiReturn)
+    }
+
+    /// Whether it is at a place in the kernel's code.
+    pub fn is_text(self) -> bool {
+        self.is_kprobe() || self.is_trampoline() || self.is_multi()
     }
 
     /// Whether it is at system calls, where the kernel runs its program for all of them.
@@ -72,7 +95,12 @@ impl ProbeKind {
 
     /// Whether its programs may write to the memory of a process: they are not run inside of an exception or interrupt.
     pub fn may_write(self) -> bool {
-        self.is_trace() || matches!(self, ProbeKind::Bare | ProbeKind::Entry)
+        self.is_trace() || self.is_trampoline() || matches!(self, ProbeKind::Bare | ProbeKind::Entry)
+    }
+
+    /// Whether its programs may be preempted by one another.
+    pub fn is_preempted(self) -> bool {
+        self.is_trace() || self.is_trampoline() || self.is_multi()
     }
 
     /// Where the function at whose beginning or end it is returns to, if a register has that: it has no frame there.
@@ -81,7 +109,7 @@ impl ProbeKind {
         machine.registers().link.filter(|_| is_end)
     }
 
-    /// Whether it is at a tracepoint, whose programs may be preempted.
+    /// Whether it is at a tracepoint.
     pub fn is_trace(self) -> bool {
         use ProbeKind as K;
         matches!(self, K::CallEntry | K::CallReturn | K::Trace(_) | K::Event)

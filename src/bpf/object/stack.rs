@@ -23,10 +23,12 @@ impl Walk {
     pub fn of(probe: ProbeKind, context: ProbeKind) -> Walk {
         use ProbeKind as K;
         match context {
-            K::Insn | K::Entry | K::Return => Walk::Registers(1),
+            K::Insn | K::Entry | K::Return | K::MultiEntry | K::MultiReturn => Walk::Registers(1),
             K::Timer => Walk::Registers(i32::from(probe == K::Error)),
             K::CallEntry | K::CallReturn if probe == K::Error => Walk::Nowhere,
-            K::CallEntry | K::CallReturn | K::Trace(_) | K::Event | K::Bare => Walk::Own,
+            K::CallEntry | K::CallReturn | K::Trace(_) | K::Event | K::Bare | K::Fentry | K::Fexit => {
+                Walk::Own
+            }
             K::Error => Walk::Nowhere,
         }
     }
@@ -39,6 +41,17 @@ pub fn addresses(asm: &mut Assembler, at: u32, bytes: u32, flags: i32) {
     asm.mov(R3, bytes as i32);
     asm.mov(R4, flags);
     asm.call(Helper::GetStack);
+}
+
+/// Makes R0, the number of a stack's own addresses, right at a function's return if there was none among them: where the
+/// kernel goes to a trampoline by a jump, so many functions of the program and the trampoline are all.
+pub fn unless_own(asm: &mut Assembler, context: ProbeKind, functions: i32) {
+    if context == ProbeKind::Fexit {
+        let some = asm.label();
+        asm.branch(Cond::Ne, R0, 0, some);
+        asm.mov(R0, functions + 1);
+        asm.bind(some);
+    }
 }
 
 impl Object<'_, '_> {
@@ -70,14 +83,14 @@ impl Object<'_, '_> {
                 let frames = self.shared.memory.frames;
                 self.asm.clear(frames, 8 * OWN_FRAMES);
                 self.stack(OWN_FRAMES, 0);
-                self.library(Function::OwnFrames);
+                self.own_frames();
                 self.asm.alu(Alu::And, R0, OWN_FRAMES as i32 - 1);
                 self.asm.alu(Alu::Lsh, R0, 3);
                 self.asm.point(R1, frames);
                 self.asm.add(R1, R0);
                 self.asm.load(Width::Double, R1, R1, 0);
             }
-            Walk::Registers(_) if !self.shared.context.is_text() => self.frame(0),
+            Walk::Registers(_) if !self.shared.context.is_kprobe() => self.frame(0),
             Walk::Registers(_) => {
                 let machine = self.shared.memory.machine;
                 let (copy, done) = (self.asm.label(), self.asm.label());
@@ -93,6 +106,12 @@ impl Object<'_, '_> {
                 self.asm.bind(done);
             }
         }
+    }
+
+    /// Counts to R0 the first addresses of a stack that are of what runs the program: an object is called by it.
+    fn own_frames(&mut self) {
+        self.library(Function::OwnFrames);
+        unless_own(self.asm, self.shared.context, 2);
     }
 
     /// Loads the number of addresses of the program's stack.
@@ -121,7 +140,7 @@ impl Object<'_, '_> {
                 self.stack(FRAMES, 0);
                 self.counted();
                 self.asm.mov(R8, R1);
-                self.library(Function::OwnFrames);
+                self.own_frames();
                 self.asm.mov(R1, R8);
                 self.asm.alu(Alu::Sub, R1, R0);
                 self.asm.branch(Cond::SignedGe, R1, 0, some);
@@ -133,7 +152,7 @@ impl Object<'_, '_> {
                 let linked = self.shared.context.link(self.shared.memory.machine).is_some();
                 self.stack(FRAMES, if linked { 0 } else { skipped });
                 self.counted();
-                if self.shared.context.is_text() {
+                if self.shared.context.is_kprobe() {
                     // Of a copy, the place itself is one.
                     let own = self.asm.label();
                     self.asm.load(Width::Double, R2, R7, cpu::INLINED);

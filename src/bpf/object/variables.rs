@@ -155,10 +155,10 @@ impl Object<'_, '_> {
                 self.library(Function::UserRegister);
                 self.asm.mov(R1, R0);
             }
-            (Some(offset), kind) if kind.is_text() && offset == registers.instruction => {
+            (Some(offset), kind) if kind.is_kprobe() && offset == registers.instruction => {
                 place_of_hit(self.asm, self.shared.memory.machine, R1);
             }
-            (Some(offset), kind) if kind.is_text() || kind == ProbeKind::Timer => {
+            (Some(offset), kind) if kind.is_kprobe() || kind == ProbeKind::Timer => {
                 self.asm.load(Width::Double, R1, R6, offset);
             }
             // An event has no registers.

@@ -46,18 +46,18 @@ impl Writer<'_> {
     /// Writes what comes before the clauses: R6 is the context, R7 the CPU's memory, R9 the probe's place.
     pub(super) fn begin(&self, asm: &mut Assembler, out: Label) {
         asm.mov(R6, R1);
-        if !self.kind.is_text() {
+        if !self.kind.is_kprobe() {
             self.while_active(asm, out);
         }
         asm.call(Helper::GetSmpProcessorId);
         asm.store(Width::Word, Frame, SLOT, R0);
-        if let Some(cpu) = self.prologue.cpu.filter(|_| !self.kind.is_text()) {
+        if let Some(cpu) = self.prologue.cpu.filter(|_| !self.kind.is_kprobe()) {
             asm.branch(Cond::Ne, R0, cpu as i32, out);
         }
         asm.lookup(Map::Cpus as u32, SLOT);
         asm.branch(Cond::Eq, R0, 0, out);
         asm.mov(R7, R0);
-        if self.kind.is_text() {
+        if self.kind.is_kprobe() {
             // All runs are counted, so that it is known how many hits there were none for.
             asm.count(R7, cpu::RUNS);
             if let Some(cpu) = self.prologue.cpu {
@@ -111,6 +111,11 @@ impl Writer<'_> {
             ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => {
                 place_of_hit(asm, machine, R1);
             }
+            ProbeKind::MultiEntry | ProbeKind::MultiReturn | ProbeKind::Fentry | ProbeKind::Fexit => {
+                asm.mov(R1, R6);
+                asm.call(Helper::GetFuncIp);
+                asm.mov(R1, R0);
+            }
             ProbeKind::CallEntry => asm.load(Width::Double, R1, R6, 8),
             ProbeKind::CallReturn => {
                 asm.load(Width::Double, R3, R6, 0);
@@ -130,7 +135,7 @@ impl Writer<'_> {
         asm.alu(Alu::Xor, R1, R2);
         asm.store(Width::Double, Frame, SLOT, R1);
         asm.lookup(Map::Places as u32, SLOT);
-        if self.kind.is_text() && !mark.is_empty() {
+        if self.kind.is_kprobe() && !mark.is_empty() {
             // A kprobe at a function's first instruction is after the one that marks it as the target of calls.
             let found = asm.label();
             asm.branch(Cond::Ne, R0, 0, found);
@@ -161,8 +166,8 @@ impl Writer<'_> {
     /// Takes the CPU's memory. A program that is interrupted by another one keeps it, and the hit is counted as lost.
     fn take(&self, asm: &mut Assembler, out: Label) {
         let free = asm.label();
-        if self.kind.is_trace() || !self.entries.is_empty() {
-            // Those of tracepoints may be preempted by one another between any two instructions. Who reads aggregations
+        if self.kind.is_preempted() || !self.entries.is_empty() {
+            // Those of tracepoints and functions may be preempted by one another between any two instructions. Who reads aggregations
             // has to see that this one runs before it asks which half it has.
             asm.mov(R1, 1);
             asm.exchange(R7, cpu::BUSY, R1);
@@ -247,6 +252,22 @@ impl Writer<'_> {
                 asm.load(Width::Double, R1, R9, place::EXIT);
                 asm.store(Width::Double, R7, cpu::ARGUMENTS, R1);
                 asm.load(Width::Double, R1, R6, self.memory.machine.registers().returned);
+                asm.store(Width::Double, R7, cpu::ARGUMENTS + 8, R1);
+            }
+            // No one knows at which of its returns a function was left.
+            ProbeKind::MultiReturn => {
+                asm.load(Width::Double, R1, R6, self.memory.machine.registers().returned);
+                asm.store(Width::Double, R7, cpu::ARGUMENTS, 0);
+                asm.store(Width::Double, R7, cpu::ARGUMENTS + 8, R1);
+            }
+            ProbeKind::Fexit => {
+                asm.store(Width::Double, Frame, SLOT, 0);
+                asm.mov(R1, R6);
+                asm.mov(R2, Frame);
+                asm.add(R2, i32::from(SLOT));
+                asm.call(Helper::GetFuncRet);
+                asm.load(Width::Double, R1, Frame, SLOT);
+                asm.store(Width::Double, R7, cpu::ARGUMENTS, 0);
                 asm.store(Width::Double, R7, cpu::ARGUMENTS + 8, R1);
             }
             ProbeKind::CallEntry => {

@@ -8,7 +8,7 @@ use crate::bpf::library::Function;
 use crate::bpf::memory::{FRAMES, OWN_FRAMES, cpu};
 use crate::bpf::missing::Missing;
 use crate::bpf::object::place_of_hit;
-use crate::bpf::object::stack::{Walk, addresses};
+use crate::bpf::object::stack::{Walk, addresses, unless_own};
 use crate::dif::Action;
 use crate::dif::action::Ustack;
 
@@ -27,7 +27,7 @@ impl Writer<'_> {
     pub(super) fn stack(&self, asm: &mut Assembler, (at, size): Room) {
         match Walk::of(self.kind, self.context) {
             Walk::Nowhere => {}
-            Walk::Registers(skipped) if !self.context.is_text() => addresses(asm, at, size, skipped),
+            Walk::Registers(skipped) if !self.context.is_kprobe() => addresses(asm, at, size, skipped),
             Walk::Registers(skipped) => {
                 let machine = self.memory.machine;
                 if let Some(link) = self.context.link(machine) {
@@ -57,6 +57,7 @@ impl Writer<'_> {
                 addresses(asm, frames, 8 * FRAMES, 0);
                 let own = self.functions.label(asm, Function::OwnFrames);
                 asm.call_local(own);
+                unless_own(asm, self.context, 1);
                 asm.alu(Alu::And, R0, OWN_FRAMES as i32 - 1);
                 asm.alu(Alu::Lsh, R0, 3);
                 asm.load(Width::Double, R3, R7, cpu::SELF);

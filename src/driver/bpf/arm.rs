@@ -9,12 +9,13 @@ use crate::bpf::program::event;
 use crate::bpf::program::place;
 use crate::bpf::{Home, Image, Located, Unit, memory};
 use crate::driver::session::{Refused, probe_name};
-use crate::os::bpf::{self, Counted, Map, ProgramKind};
+use crate::os::bpf::{self, Attached, Counted, Function, Map, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
+use crate::sites::{Ftraced, Spots};
 use rayon::prelude::*;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 /// The places of one event: while it is removed, no other can be defined.
@@ -25,6 +26,9 @@ pub struct Arming<'a> {
     pub session: &'a mut Session,
     pub image: &'a Image,
     pub probes: &'a [Probe],
+    /// By probe, the functions that have trampolines.
+    pub functions: &'a HashMap<u32, Function>,
+    pub spots: &'a dyn Spots,
     pub cpus: u32,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
@@ -35,7 +39,7 @@ pub struct Arming<'a> {
 impl Arming<'_> {
     /// Arms all units. What the kernel refuses is in [`Arming::refused`]; the rest is armed.
     pub fn run(mut self) -> Result<Vec<Refused>, EnableError> {
-        let programs = load_all(&self.image.units, &self.session.maps)?;
+        let programs = load_all(&self.image.units, &self.session.maps, self.functions)?;
         for (unit, program) in self.image.units.iter().zip(programs) {
             self.unit(unit, program)?;
         }
@@ -62,6 +66,8 @@ impl Arming<'_> {
             Place::Event { number } => {
                 self.at_tracepoint(event::tracepoint(*number).unwrap_or_default(), program, unit);
             }
+            _ if unit.kind.is_trampoline() => self.at_function(unit, program),
+            _ if unit.kind.is_multi() => self.at_functions(unit, program),
             _ => {
                 self.at_places(unit, &program)?;
                 self.session.at_places.push(program);
@@ -74,7 +80,7 @@ impl Arming<'_> {
         match program.at_tracepoint(name) {
             Ok(attached) => {
                 self.session.attached.push(attached);
-                self.session.at_tracepoints.push(program);
+                self.session.counted.push(program);
             }
             Err(errno) => {
                 let why = match errno {
@@ -91,6 +97,48 @@ impl Arming<'_> {
         let Some(named) = self.probes.get(probe as usize) else { return };
         let (name, why) = (probe_name(named), why.to_owned());
         self.refused.entry(probe).or_insert(Refused { probe: probe as usize, name, why, help });
+    }
+
+    /// Runs a program at the function that it was loaded for.
+    fn at_function(&mut self, unit: &Unit, program: bpf::Program) {
+        let Some(place) = unit.places.first() else { return };
+        let state = |arming: &Arming<'_>| arming.spots.ftraced(&[place.at]).first().copied().flatten();
+        let before = state(self);
+        let why = match program.at_function() {
+            // The kernel finds functions by their names, and this is not the one if its beginning is as it was.
+            Ok(attached) if before == Some(Ftraced::Idle) && state(self) == before => {
+                drop(attached);
+                "the kernel has put its trampoline elsewhere".to_owned()
+            }
+            Ok(attached) => {
+                self.session.at_functions.push(attached);
+                self.session.counted.push(program);
+                return;
+            }
+            Err(errno) => format!("the kernel puts no trampoline there: {}", errno_text(errno)),
+        };
+        self.refuse(place.probe, &why, None);
+    }
+
+    /// Runs a program at all of its functions that the kernel takes.
+    fn at_functions(&mut self, unit: &Unit, program: bpf::Program) {
+        let returns = unit.kind == ProbeKind::MultiReturn;
+        let attach = |places: &[Located]| {
+            let addresses: Vec<u64> = places.iter().map(|place| place.at).collect();
+            program.at_functions(&addresses, returns)
+        };
+        let (attached, not) = halved(&unit.places, &attach);
+        for (place, errno) in not {
+            self.refuse(
+                place.probe,
+                &format!("the kernel takes it for no kprobe.multi: {}", errno_text(errno)),
+                None,
+            );
+        }
+        if !attached.is_empty() {
+            self.session.at_functions.extend(attached);
+            self.session.counted.push(program);
+        }
     }
 
     /// Runs a program at all of its places that the kernel takes.
@@ -167,6 +215,28 @@ impl Arming<'_> {
     }
 }
 
+/// Attaches to all of the places at once; where the kernel refuses that, to each half, down to those that it refuses alone.
+fn halved<'u>(
+    places: &'u [Located],
+    attach: &impl Fn(&[Located]) -> Result<Attached, Errno>,
+) -> (Vec<Attached>, Vec<(&'u Located, Errno)>) {
+    let errno = match (attach(places), places) {
+        (Ok(attached), _) => return (vec![attached], Vec::new()),
+        (Err(errno), [place]) => return (Vec::new(), vec![(place, errno)]),
+        (Err(errno), _) => errno,
+    };
+    // Nothing of it is about one of them.
+    if places.is_empty() || [Errno::PERM, Errno::NOMEM, Errno::OPNOTSUPP].contains(&errno) {
+        return (Vec::new(), places.iter().map(|place| (place, errno)).collect());
+    }
+    let (left, right) = places.split_at(places.len() / 2);
+    let (mut attached, mut not) = halved(left, attach);
+    let (more, others) = halved(right, attach);
+    attached.extend(more);
+    not.extend(others);
+    (attached, not)
+}
+
 /// Separates the probes at the mark that a function begins with, where there is one at the instruction after it too: for
 /// kprobes the two are one place.
 fn without_marks<'u>(unit: &'u Unit, probes: &[Probe], mark: &[u8]) -> (Vec<&'u Located>, Vec<u32>) {
@@ -181,18 +251,32 @@ fn without_marks<'u>(unit: &'u Unit, probes: &[Probe], mark: &[u8]) -> (Vec<&'u 
 }
 
 /// Loads the programs of all units, in their order.
-pub fn load_all(units: &[Unit], maps: &[Map]) -> Result<Vec<bpf::Program>, EnableError> {
+pub fn load_all(
+    units: &[Unit],
+    maps: &[Map],
+    functions: &HashMap<u32, Function>,
+) -> Result<Vec<bpf::Program>, EnableError> {
     // The longest first: what takes longest would otherwise begin last.
     let mut order: Vec<(usize, &Unit)> = units.iter().enumerate().collect();
     order.sort_by_key(|(_, unit)| Reverse(unit.code.units()));
-    let programs = order.into_par_iter().map(|(at, unit)| load_unit(unit, maps).map(|program| (at, program)));
+    let programs = order.into_par_iter();
+    let programs = programs.map(|(at, unit)| load_unit(unit, maps, functions).map(|program| (at, program)));
     let mut programs: Vec<(usize, bpf::Program)> = programs.collect::<Result<_, _>>()?;
     programs.sort_unstable_by_key(|(at, _)| *at);
     Ok(programs.into_iter().map(|(_, program)| program).collect())
 }
 
-fn load_unit(unit: &Unit, maps: &[Map]) -> Result<bpf::Program, EnableError> {
+fn load_unit(
+    unit: &Unit,
+    maps: &[Map],
+    functions: &HashMap<u32, Function>,
+) -> Result<bpf::Program, EnableError> {
+    let function = unit.places.first().and_then(|place| functions.get(&place.probe)).copied();
+    let function = function.unwrap_or(Function { number: 0, types: 0 });
     let kind = match unit.kind {
+        ProbeKind::Fentry => ProgramKind::Fentry(function),
+        ProbeKind::Fexit => ProgramKind::Fexit(function),
+        ProbeKind::MultiEntry | ProbeKind::MultiReturn => ProgramKind::KprobeMulti,
         ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => ProgramKind::Kprobe,
         ProbeKind::Timer => ProgramKind::PerfEvent,
         ProbeKind::Bare

@@ -2,12 +2,13 @@
 
 use super::clock::Variables;
 use super::error::EnableError;
-use super::kernel;
-use crate::bpf::Found;
+use super::functions::{self, Chosen};
+use super::{Purpose, kernel};
 use crate::bpf::kernel::Layout;
 use crate::bpf::machine::Machine;
 use crate::bpf::needs::{Needs, walks};
 use crate::bpf::program::event;
+use crate::bpf::{By, Found};
 use crate::dif::Program;
 use crate::dif::enabled::Enabled;
 use crate::driver::session::probe_name;
@@ -18,18 +19,34 @@ use std::collections::HashSet;
 /// The probes whose places are not known, and why.
 pub type Unknown = Vec<(u32, String)>;
 
-/// Looks up what programs have to know of the kernel. Returns also the probes whose places are not known, and why.
-pub fn found(
+/// What was looked up.
+pub struct Facts {
+    pub found: Found,
+    pub variables: Variables,
+    pub chosen: Chosen,
+    pub unknown: Unknown,
+}
+
+/// Looks up what programs have to know of the kernel, and what makes them run at functions.
+pub(super) fn found(
     program: &Program,
     enabled: &Enabled,
     spots: &dyn Spots,
-) -> Result<(Found, Variables, Unknown), EnableError> {
+    purpose: Purpose,
+) -> Result<Facts, EnableError> {
     let needs = Needs::of(program);
     let probes = &enabled.probes;
     let machine = super::machine(spots.machine());
     let (mut found, mut variables) = (Found { machine, ..Found::default() }, Variables::default());
     let mut unknown = Vec::new();
     let types = types_for(enabled, (machine, needs), spots, &mut found, &mut variables)?;
+    let chosen = match purpose {
+        Purpose::Arm => functions::choose(program, enabled, types.as_ref(), spots),
+        Purpose::Load => Chosen::kprobes(enabled),
+    };
+    found.by.clone_from(&chosen.by);
+    unknown.extend(chosen.unable.iter().cloned());
+    let unable: HashSet<u32> = chosen.unable.iter().map(|(index, _)| *index).collect();
     let walking = walking(program, enabled);
     // The clauses of ERROR are run at all probes.
     let everywhere = walking.iter().any(|index| probes[*index as usize].place == Place::Error);
@@ -41,11 +58,24 @@ pub fn found(
             arguments = types.arguments(&probe.name.name).unwrap_or_default();
         }
         found.arguments.push(arguments);
+        if unable.contains(&index) {
+            found.spots.push(None);
+            continue;
+        }
         let walks = walking.contains(&index);
-        let at = spots.spots(&probe.place).and_then(|at| followed(&probe.place, at, walks, (machine, spots)));
+        let place = whole(&probe.place, chosen.by[index as usize]);
+        let at = spots.spots(&place).and_then(|at| followed(&place, at, walks, (machine, spots)));
         found.spots.push(at.map_err(|why| unknown.push((index, why))).ok());
     }
-    Ok((found, variables, unknown))
+    Ok(Facts { found, variables, chosen, unknown })
+}
+
+/// The place of a probe that is told of a whole function where its program would otherwise be at each exit.
+fn whole(place: &Place, by: By) -> Place {
+    match *place {
+        Place::FbtReturn { func } if by != By::Kprobe => Place::FbtEntry { func },
+        ref place => place.clone(),
+    }
 }
 
 /// Reads the kernel's types and what programs ask of them, unless symbols tell all that is asked.

@@ -7,17 +7,33 @@ use crate::parser::ast::TagKind;
 use crate::sites::Spots;
 use crate::types::btf::Btf;
 use crate::types::{Member, Type};
+use std::path::Path;
+use std::sync::Arc;
 
 const FILE: &str = "/sys/kernel/btf/vmlinux";
+const DIRECTORY: &str = "/sys/kernel/btf";
 
 /// The kernel's types.
-pub struct Types(Btf);
+#[derive(Debug)]
+pub struct Types(Arc<Btf>);
 
 impl Types {
     /// An error is the reason why there are none.
     pub fn read() -> Result<Types, String> {
         let bytes = std::fs::read(FILE).map_err(|_| "the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)")?;
-        Btf::parse(bytes, None, 0).map(Types).map_err(|_| format!("{FILE} is damaged"))
+        let parsed = Btf::parse(bytes, None, 0).map_err(|_| format!("{FILE} is damaged"))?;
+        Ok(Types(Arc::new(parsed)))
+    }
+
+    /// Those of a module, which continue these.
+    pub fn of_module(&self, module: &str) -> Option<Types> {
+        let bytes = std::fs::read(Path::new(DIRECTORY).join(module)).ok()?;
+        Btf::parse(bytes, Some(Arc::clone(&self.0)), 1).ok().map(|btf| Types(Arc::new(btf)))
+    }
+
+    /// The number by which the kernel knows a function.
+    pub fn function(&self, name: &str) -> Option<u32> {
+        self.0.function(name)
     }
 
     /// The offset of a member, `a.b` for one of a structure in it.

@@ -7,7 +7,7 @@
 
 use super::Session;
 use crate::bpf::memory::cpu;
-use crate::os::bpf::Program;
+use crate::os::bpf::{Attached, Program};
 
 /// What was counted when the session began to count, and what was lost since.
 #[derive(Debug, Default)]
@@ -23,9 +23,9 @@ struct Counts {
     /// Of the events, and the runs of programs.
     hits: u64,
     runs: u64,
-    /// By BPF, at places and at tracepoints.
+    /// By BPF, at places, and at tracepoints and functions.
     refused: u64,
-    at_tracepoints: u64,
+    elsewhere: u64,
 }
 
 impl Misses {
@@ -41,7 +41,7 @@ impl Counts {
         let without_run = since(self.hits, before.hits).saturating_sub(since(self.runs, before.runs));
         since(self.missed, before.missed)
             + without_run.max(since(self.refused, before.refused))
-            + since(self.at_tracepoints, before.at_tracepoints)
+            + since(self.elsewhere, before.elsewhere)
     }
 }
 
@@ -50,7 +50,7 @@ impl Session {
         let of = |programs: &[Program]| programs.iter().map(Program::missed).sum();
         let mut counts = Counts {
             refused: of(&self.at_places),
-            at_tracepoints: of(&self.at_tracepoints),
+            elsewhere: of(&self.counted) + self.at_functions.iter().map(Attached::missed).sum::<u64>(),
             ..Counts::default()
         };
         let profile = self.tracefs.as_ref().filter(|_| !self.events.is_empty());
@@ -73,7 +73,7 @@ impl Session {
 
     /// Counts what was lost up to now. After the events are gone it stays.
     pub(super) fn count_misses(&mut self) {
-        if self.attached.is_empty() {
+        if self.attached.is_empty() && self.at_functions.is_empty() {
             return;
         }
         let counts = self.counts();
@@ -88,11 +88,11 @@ mod tests {
 
     #[test]
     fn the_greater_of_two_counts() {
-        let before = Counts { missed: 1, hits: 100, runs: 90, refused: 4, at_tracepoints: 2 };
+        let before = Counts { missed: 1, hits: 100, runs: 90, refused: 4, elsewhere: 2 };
         let lost = |now: Counts| now.lost_since(&before);
         assert_eq!(lost(before), 0);
         assert_eq!(lost(Counts { hits: 150, runs: 130, ..before }), 10);
         assert_eq!(lost(Counts { hits: 150, runs: 130, refused: 16, missed: 3, ..before }), 14);
-        assert_eq!(lost(Counts { hits: 150, runs: 145, at_tracepoints: 5, ..before }), 3, "read late");
+        assert_eq!(lost(Counts { hits: 150, runs: 145, elsewhere: 5, ..before }), 3, "read late");
     }
 }

@@ -6,9 +6,11 @@ mod clock;
 mod error;
 mod events;
 mod found;
+mod functions;
 mod kept;
 mod kernel;
 mod maps;
+pub mod means;
 mod memory;
 mod misses;
 mod ring;
@@ -38,6 +40,8 @@ use arm::Arming;
 use clock::Cpus;
 use error::{of_file, request};
 use events::{Event, Tracefs};
+use found::Facts;
+use functions::Chosen;
 use kept::Kept;
 use misses::Misses;
 use ring::Ring;
@@ -68,10 +72,12 @@ pub struct Session {
     aggregations: Aggregations,
     begin: Vec<bpf::Program>,
     end: Vec<bpf::Program>,
-    /// The programs at kprobe events, and at tracepoints.
+    /// The programs at kprobe events, and those whose misses the kernel counts: at tracepoints and functions.
     at_places: Vec<bpf::Program>,
-    at_tracepoints: Vec<bpf::Program>,
+    counted: Vec<bpf::Program>,
     attached: Vec<Attached>,
+    /// What runs programs at functions.
+    at_functions: Vec<Attached>,
     timers: Timers,
     tracefs: Option<Tracefs>,
     events: Vec<Event>,
@@ -86,11 +92,19 @@ pub struct Session {
     clocks: Vec<Clock>,
 }
 
+/// What programs are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Arm,
+    Load,
+}
+
 /// A session of which nothing is armed.
 struct Prepared {
     session: Session,
     image: Image,
     cpus: u32,
+    chosen: Chosen,
     /// The probes whose places are not known, and why.
     unknown: found::Unknown,
 }
@@ -104,10 +118,13 @@ impl Session {
         spots: &dyn Spots,
     ) -> Result<(Session, Vec<Refused>), EnableError> {
         let probes = &plan.enabled.probes;
-        let Prepared { mut session, image, cpus, unknown } = Session::prepare(program, plan, options, spots)?;
+        let Prepared { mut session, image, cpus, chosen, unknown } =
+            Session::prepare(program, plan, options, spots, Purpose::Arm)?;
         let refused = BTreeMap::new();
+        let (armed, whole, functions) = (&mut session, &image, &chosen.functions);
         let cpu = options.cpu;
-        let mut arming = Arming { session: &mut session, image: &image, probes, cpus, cpu, refused };
+        let mut arming =
+            Arming { session: armed, image: whole, probes, functions, spots, cpus, cpu, refused };
         for (probe, why) in unknown {
             arming.refuse(probe, &why, None);
         }
@@ -115,15 +132,16 @@ impl Session {
         Ok((session, refused))
     }
 
-    /// Loads what would be armed, and lets go of it. Returns the number of programs.
+    /// Loads what would be armed where functions have kprobes, and lets go of it. Returns the number of programs.
     pub fn try_load(
         program: &Program,
         plan: &Plan,
         options: &Options,
         spots: &dyn Spots,
     ) -> Result<usize, EnableError> {
-        let Prepared { session, image, .. } = Session::prepare(program, plan, options, spots)?;
-        arm::load_all(&image.units, &session.maps).map(|programs| programs.len())
+        let Prepared { session, image, chosen, .. } =
+            Session::prepare(program, plan, options, spots, Purpose::Load)?;
+        arm::load_all(&image.units, &session.maps, &chosen.functions).map(|programs| programs.len())
     }
 
     /// Makes what there is before anything is armed.
@@ -132,10 +150,12 @@ impl Session {
         plan: &Plan,
         options: &Options,
         spots: &dyn Spots,
+        purpose: Purpose,
     ) -> Result<Prepared, EnableError> {
         limits::lift_descriptors();
         let probes = &plan.enabled.probes;
-        let (found, variables, unknown) = found::found(program, &plan.enabled, spots)?;
+        let Facts { found, variables, chosen, unknown } =
+            found::found(program, &plan.enabled, spots, purpose)?;
         let image = Image::new(program, &plan.enabled, options, &found)
             .map_err(|unable| error::unable(unable, probes))?;
         let cpus = possible_cpus().map_err(of_file("/sys/devices/system/cpu/possible"))?;
@@ -147,7 +167,7 @@ impl Session {
         if Needs::of(program).clock {
             session.clocks = memory.start(&session.maps[layout::Map::Clocks as usize])?;
         }
-        Ok(Prepared { session, image, cpus, unknown })
+        Ok(Prepared { session, image, cpus, chosen, unknown })
     }
 
     fn new(image: &Image, options: &Options, cpus: u32) -> Result<Session, EnableError> {
@@ -173,8 +193,9 @@ impl Session {
             begin: Vec::new(),
             end: Vec::new(),
             at_places: Vec::new(),
-            at_tracepoints: Vec::new(),
+            counted: Vec::new(),
             attached: Vec::new(),
+            at_functions: Vec::new(),
             timers: Timers::default(),
             tracefs: None,
             events: Vec::new(),
@@ -230,6 +251,7 @@ impl Session {
     fn release(&mut self) {
         self.attached.clear();
         self.timers.end();
+        sweep::let_go(std::mem::take(&mut self.at_functions));
         let events = std::mem::take(&mut self.events);
         // Removing takes long, and the sweeper begins with it now.
         if self.sweeper.take().is_none()

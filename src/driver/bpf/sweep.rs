@@ -2,6 +2,8 @@
 //! be done however the session ends.
 
 use super::events::{Tracefs, Whose};
+use crate::os;
+use crate::os::bpf::Attached;
 use crate::os::signals;
 use std::io::{self, Read as _};
 use std::os::unix::process::CommandExt as _;
@@ -20,18 +22,28 @@ pub struct Sweeper(#[allow(dead_code, reason = "its input ends with it")] Child)
 
 impl Sweeper {
     pub fn start() -> io::Result<Sweeper> {
-        // A group of its own: Ctrl-C is not for it.
-        let child = Command::new("/proc/self/exe")
-            .arg0("dtrace")
-            .arg(WORD)
-            .arg(std::process::id().to_string())
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()?;
-        Ok(Sweeper(child))
+        command(std::process::id()).stdin(Stdio::piped()).spawn().map(Sweeper)
+    }
+}
+
+/// The command that sweeps after a session, in a group of its own: Ctrl-C is not for it.
+fn command(session: u32) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("dtrace").arg(WORD).arg(session.to_string()).current_dir("/");
+    command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command
+}
+
+/// Leaves it to a process of its own to take programs away from functions: the kernel waits for each of them until no
+/// thread is in what ran it, a seventh of a second before 7.0. Where there can be no process, this one waits.
+pub fn let_go(attached: Vec<Attached>) {
+    if attached.is_empty() {
+        return;
+    }
+    // It inherits the descriptors, and ends: the kernel closes them.
+    let inherited = attached.iter().all(|attached| os::inherit(attached).is_ok());
+    if inherited {
+        let _ = command(0).stdin(Stdio::null()).spawn();
     }
 }
 

@@ -64,6 +64,18 @@ pub trait InstructionSet: Sync {
 
     /// How far before a function that address may be.
     fn ftrace_before(&self) -> u64;
+
+    /// What ftrace has at the beginning of a function; `None` if it does not trace it.
+    fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry>;
+}
+
+/// What is at the beginning of a function that ftrace traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FtraceEntry {
+    /// Nothing traces it now.
+    Nop,
+    /// A call of, or a jump to, the address: ftrace's if that is in no function, or in one of its own.
+    Goes(u64),
 }
 
 /// The control flow after an instruction.

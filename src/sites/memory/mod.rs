@@ -1,5 +1,6 @@
 //! sites/memory/: the kernel's text as it is in memory, for those who have no module to ask.
 
+mod functions;
 mod spots;
 
 use super::catalog::{LiveInsn, LiveText, syscalls};
@@ -37,6 +38,23 @@ pub trait Symbols {
 
     /// Reads the kernel's memory.
     fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>>;
+
+    /// What ftrace has at the beginning of functions.
+    fn ftraced(&self, functions: &[u64]) -> Vec<Option<Ftraced>>;
+
+    /// The name of the function that begins at an address.
+    fn function_at(&self, address: u64) -> Option<String>;
+
+    /// Whether the kernel finds the function of a module by its name, and no other one.
+    fn is_sole(&self, module: &str, name: &str) -> bool;
+}
+
+/// What is at the beginning of a function that ftrace traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ftraced {
+    /// Nothing traces it now.
+    Idle,
+    Used,
 }
 
 /// The text of the running kernel.
@@ -229,6 +247,18 @@ impl Symbols for Text {
 
     fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>> {
         self.memory.read(address, len)
+    }
+
+    fn ftraced(&self, functions: &[u64]) -> Vec<Option<Ftraced>> {
+        self.all_ftraced(functions)
+    }
+
+    fn function_at(&self, address: u64) -> Option<String> {
+        self.name_at(address)
+    }
+
+    fn is_sole(&self, module: &str, name: &str) -> bool {
+        self.is_found_by_name(module, name)
     }
 }
 

@@ -49,6 +49,12 @@ impl Btf {
         })
     }
 
+    /// The number of a function, if there is one of this name and no other.
+    pub fn function(&self, name: &str) -> Option<u32> {
+        let mut found = self.find(Group::Functions, name).map(|(id, _)| id);
+        found.next().filter(|_| found.next().is_none())
+    }
+
     fn prototype_of(&self, id: u32) -> Option<Prototype> {
         let (_, Record::Prototype { returns, params }) = self.record(id)? else { return None };
         let named = params.iter().filter(|param| *param != (0, 0));

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::deciding::Operand;
 use super::refusal::Refusal;
-use super::set::{Control, IndirectJump, InstructionSet, Step, Takes};
+use super::set::{Control, FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
 use crate::dwarf::variables::term::Term;
 use crate::probe::{Jump, When};
 
@@ -115,6 +115,22 @@ impl InstructionSet for Arm64 {
 
     fn ftrace_before(&self) -> u64 {
         8
+    }
+
+    fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry> {
+        /// `bti c` and `paciasp`, either of which a function may begin with; then the link is kept, and nothing is called.
+        const MARKS: [u32; 2] = [0xd503_245f, 0xd503_233f];
+        const KEEP_LINK: u32 = 0xaa1e_03e9;
+        const NOP: u32 = 0xd503_201f;
+        let word = |at: usize| code.get(at * LEN as usize..).and_then(first);
+        let at = usize::from(word(0).is_some_and(|word| MARKS.contains(&word)));
+        (word(at)? == KEEP_LINK).then_some(())?;
+        let site = word(at + 1)?;
+        match target(site, address.wrapping_add((at as u64 + 1) * u64::from(LEN))) {
+            _ if site == NOP => Some(FtraceEntry::Nop),
+            Some(to) => Some(FtraceEntry::Goes(to)),
+            None => None,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::deciding::Operand;
 use super::refusal::Refusal;
-use super::set::{IndirectJump, InstructionSet, Step, Takes};
+use super::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
 use crate::dwarf::variables::term::Term;
 use crate::probe::{Jump, When};
 
@@ -89,4 +89,23 @@ impl InstructionSet for X86 {
     fn ftrace_before(&self) -> u64 {
         0
     }
+
+    fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry> {
+        /// endbr64, and what the kernel puts in its place where nothing jumps to a function by its address.
+        const MARKS: [[u8; 4]; 3] =
+            [[0xf3, 0x0f, 0x1e, 0xfa], [0x66, 0x0f, 0x1f, 0x00], [0x0f, 0x1f, 0x40, 0xd6]];
+        const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
+        let skipped = usize::from(MARKS.iter().any(|mark| code.starts_with(mark))) * 4;
+        let site = code.get(skipped..skipped + NOP.len())?;
+        let [CALL | JUMP, distance @ ..] = site else {
+            return (site == NOP).then_some(FtraceEntry::Nop);
+        };
+        let distance = i32::from_le_bytes(distance.try_into().ok()?);
+        let next = address.wrapping_add((skipped + NOP.len()) as u64);
+        Some(FtraceEntry::Goes(next.wrapping_add_signed(distance.into())))
+    }
 }
+
+/// A call, and a jump, of 5 bytes.
+const CALL: u8 = 0xe8;
+const JUMP: u8 = 0xe9;

@@ -1,9 +1,14 @@
-//! os/bpf.rs: bpf(2): maps, programs, and what runs them.
+//! os/bpf/: bpf(2): maps, programs, types, and what runs programs.
 
-use super::perf::{self, Attribute};
+mod attached;
+mod types;
+
 use rustix::io::Errno;
-use std::ffi::{CString, c_long};
+use std::ffi::c_long;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+pub use attached::{Attached, Counted, attach};
+pub use types::{ModuleTypes, Types};
 
 /// Commands of bpf(2).
 mod command {
@@ -16,7 +21,10 @@ mod command {
     pub const OBJECT_INFO: i32 = 15;
     pub const RAW_TRACEPOINT_OPEN: i32 = 17;
     pub const BTF_LOAD: i32 = 18;
+    pub const BTF_FROM_NUMBER: i32 = 19;
+    pub const BTF_NEXT_NUMBER: i32 = 23;
     pub const MAP_LOOKUP_AND_DELETE_BATCH: i32 = 25;
+    pub const LINK_CREATE: i32 = 28;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +36,46 @@ pub enum MapKind {
     RingBuffer = 27,
 }
 
+/// What a program is loaded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
 pub enum ProgramKind {
-    Kprobe = 2,
-    PerfEvent = 7,
-    RawTracepoint = 17,
+    Kprobe,
+    /// The entries, or returns, of many functions at once (kprobe.multi).
+    KprobeMulti,
+    PerfEvent,
+    RawTracepoint,
+    /// The entry of a function, by a trampoline of BPF; and its return.
+    Fentry(Function),
+    Fexit(Function),
+}
+
+/// A function of the kernel as its types have it: its number there, and the descriptor of the types of the module that it
+/// is of; 0 for the kernel proper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function {
+    pub number: u32,
+    pub types: u32,
+}
+
+impl ProgramKind {
+    /// The numbers of the program's type and of what it is attached to, as the kernel has them.
+    fn numbers(self) -> (u32, u32) {
+        match self {
+            ProgramKind::Kprobe => (2, 0),
+            ProgramKind::KprobeMulti => (2, attached::KPROBE_MULTI),
+            ProgramKind::PerfEvent => (7, 0),
+            ProgramKind::RawTracepoint => (17, 0),
+            ProgramKind::Fentry(_) => (26, 24),
+            ProgramKind::Fexit(_) => (26, 25),
+        }
+    }
+
+    fn function(self) -> Function {
+        match self {
+            ProgramKind::Fentry(function) | ProgramKind::Fexit(function) => function,
+            _ => Function { number: 0, types: 0 },
+        }
+    }
 }
 
 /// The beginning of `union bpf_attr` for each command; the kernel takes the rest as zeros.
@@ -68,6 +110,7 @@ struct Batch {
 }
 
 #[repr(C)]
+#[derive(Default)]
 struct Load {
     kind: u32,
     count: u32,
@@ -85,16 +128,11 @@ struct Load {
     function_size: u32,
     functions: u64,
     function_count: u32,
-    pad: u32,
-}
-
-#[repr(C)]
-struct LoadTypes {
-    types: u64,
-    log: u64,
-    size: u32,
-    log_size: u32,
-    log_level: u32,
+    line_size: u32,
+    lines: u64,
+    line_count: u32,
+    function: u32,
+    function_types: u32,
     pad: u32,
 }
 
@@ -118,13 +156,6 @@ struct Info {
     descriptor: u32,
     size: u32,
     info: u64,
-}
-
-#[repr(C)]
-struct RawTracepoint {
-    name: u64,
-    program: u32,
-    pad: u32,
 }
 
 /// Makes a system call of bpf(2).
@@ -252,6 +283,24 @@ impl AsFd for Map {
     }
 }
 
+impl Load {
+    fn new(kind: ProgramKind, insns: &[u8]) -> Load {
+        let (number, attach) = kind.numbers();
+        let function = kind.function();
+        Load {
+            kind: number,
+            count: (insns.len() / 8) as u32,
+            insns: insns.as_ptr() as u64,
+            license: c"GPL".as_ptr() as u64,
+            name: *b"dtrace\0\0\0\0\0\0\0\0\0\0",
+            attach,
+            function: function.number,
+            function_types: function.types,
+            ..Load::default()
+        }
+    }
+}
+
 /// A program that the kernel has verified.
 #[derive(Debug)]
 pub struct Program(OwnedFd);
@@ -259,26 +308,12 @@ pub struct Program(OwnedFd);
 impl Program {
     /// Loads instructions. An error comes with what the verifier says.
     pub fn load(kind: ProgramKind, insns: &[u8], types: Types<'_>) -> Result<Program, (Errno, String)> {
-        let known = load_types(types.types).map_err(|errno| (errno, String::new()))?;
-        let mut load = Load {
-            kind: kind as u32,
-            count: (insns.len() / 8) as u32,
-            insns: insns.as_ptr() as u64,
-            license: c"GPL".as_ptr() as u64,
-            log_level: 0,
-            log_size: 0,
-            log: 0,
-            version: 0,
-            flags: 0,
-            name: *b"dtrace\0\0\0\0\0\0\0\0\0\0",
-            device: 0,
-            attach: 0,
-            types: known.as_raw_fd() as u32,
-            function_size: 8,
-            functions: types.functions.as_ptr() as u64,
-            function_count: (types.functions.len() / 8) as u32,
-            pad: 0,
-        };
+        let known = types::load(types.types).map_err(|errno| (errno, String::new()))?;
+        let mut load = Load::new(kind, insns);
+        load.types = known.as_raw_fd() as u32;
+        load.function_size = 8;
+        load.functions = types.functions.as_ptr() as u64;
+        load.function_count = (types.functions.len() / 8) as u32;
         // SAFETY: the kernel reads the instructions, the types and the license, which live until the call returns.
         let errno = match unsafe { bpf(command::PROG_LOAD, &mut load) } {
             Ok(fd) => return Ok(Program(owned(fd))),
@@ -293,6 +328,13 @@ impl Program {
             Ok(fd) => Ok(Program(owned(fd))),
             Err(_) => Err((errno, String::from_utf8_lossy(text).into_owned())),
         }
+    }
+
+    /// Loads the instructions of one function whose types do not matter.
+    pub fn try_load(kind: ProgramKind, insns: &[u8]) -> Result<Program, Errno> {
+        let mut load = Load::new(kind, insns);
+        // SAFETY: the kernel reads the instructions and the license, which live until the call returns.
+        unsafe { bpf(command::PROG_LOAD, &mut load).map(|fd| Program(owned(fd))) }
     }
 
     /// Runs a raw tracepoint's program now, in this process; on the CPU, if one is named.
@@ -322,68 +364,4 @@ impl Program {
             Err(_) => 0,
         }
     }
-
-    /// Runs it at each hit of a tracepoint of this name.
-    pub fn at_tracepoint(&self, name: &str) -> Result<Attached, Errno> {
-        let name = CString::new(name).map_err(|_| Errno::INVAL)?;
-        let mut open =
-            RawTracepoint { name: name.as_ptr() as u64, program: self.0.as_raw_fd() as u32, pad: 0 };
-        // SAFETY: the kernel reads the name, which lives until the call returns.
-        let fd = unsafe { bpf(command::RAW_TRACEPOINT_OPEN, &mut open)? };
-        Ok(Attached(owned(fd)))
-    }
-}
-
-fn load_types(types: &[u8]) -> Result<OwnedFd, Errno> {
-    let size = types.len() as u32;
-    let mut load =
-        LoadTypes { types: types.as_ptr() as u64, log: 0, size, log_size: 0, log_level: 0, pad: 0 };
-    // SAFETY: the kernel reads the types, which live until the call returns.
-    unsafe { bpf(command::BTF_LOAD, &mut load).map(owned) }
-}
-
-/// The types of a program's functions, as the kernel reads them, and which of them each function has: 8 bytes for each.
-#[derive(Clone, Copy, Debug)]
-pub struct Types<'a> {
-    pub types: &'a [u8],
-    pub functions: &'a [u8],
-}
-
-/// What an event of perf counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
-    /// An event of tracefs, by number.
-    Tracepoint(u64),
-    /// A time of a CPU's clock in nanoseconds.
-    Clock(u64),
-}
-
-/// A descriptor that makes a program run at something. Closing it ends that.
-#[derive(Debug)]
-pub struct Attached(OwnedFd);
-
-impl Attached {
-    /// Lets a clock begin.
-    pub fn enable(&self) -> Result<(), Errno> {
-        const ENABLE: i32 = 0x2400;
-        perf_request(&self.0, ENABLE, 0)
-    }
-}
-
-/// Runs the program at each of the events; those of a tracepoint on whatever CPU they are, those of a clock once that is
-/// enabled.
-pub fn attach(program: &Program, counted: Counted, cpu: u32) -> Result<Attached, Errno> {
-    const SET_BPF: i32 = 0x4004_2408;
-    let attribute = match counted {
-        Counted::Tracepoint(number) => Attribute::new(perf::TRACEPOINT, number, 1),
-        Counted::Clock(interval) => Attribute::new(perf::SOFTWARE, perf::CPU_CLOCK, interval).disabled(),
-    };
-    let event = attribute.open(cpu)?;
-    perf_request(&event, SET_BPF, program.0.as_raw_fd())?;
-    Ok(Attached(event))
-}
-
-fn perf_request(event: &OwnedFd, request: i32, argument: i32) -> Result<(), Errno> {
-    // SAFETY: these requests take a number each.
-    result(unsafe { libc::ioctl(event.as_raw_fd(), request as libc::c_ulong, argument) }.into()).map(drop)
 }

@@ -1,0 +1,193 @@
+//! driver/bpf/functions.rs: what makes the probes of functions fire: trampolines, a kprobe.multi, or kprobes.
+//!
+//! A trampoline (fentry, fexit) costs a hit least, and each function has one, with a program of its own, which the kernel
+//! takes up to a hundredth of a second to put in place and more to take away. A kprobe.multi has all its functions at once.
+//! Kprobes are at all instructions, and so at each return of a function, and have all registers there.
+
+use super::kernel::Types;
+use super::means::{self, Means};
+use crate::bpf::By;
+use crate::bpf::needs::{reads_first_argument, reads_registers};
+use crate::dif::Program;
+use crate::dif::enabled::Enabled;
+use crate::os::bpf::{Function, ModuleTypes, ProgramKind};
+use crate::os::{Errno, errno_text};
+use crate::probe::{Place, Probe};
+use crate::sites::{Ftraced, KERNEL_PROPER, Spots};
+use std::collections::HashMap;
+
+/// The most functions that have trampolines: where kprobe.multi can be for more, where kprobes can, and where nothing else
+/// can.
+const BESIDE_MULTI: usize = 8;
+const BESIDE_KPROBES: usize = 100;
+const ALONE: usize = 2000;
+
+/// What was chosen.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    /// By probe.
+    pub by: Vec<By>,
+    /// By probe, the function of its trampoline.
+    pub functions: HashMap<u32, Function>,
+    /// The probes that nothing makes fire, and why.
+    pub unable: Vec<(u32, String)>,
+    /// The types of modules that these functions are of.
+    modules: HashMap<String, Option<(Types, ModuleTypes)>>,
+}
+
+/// A probe of a function.
+struct Wanted<'p> {
+    index: u32,
+    probe: &'p Probe,
+    function: u64,
+    returns: bool,
+    /// What only kprobes have, if a clause asks for it.
+    only_kprobes: Option<&'static str>,
+}
+
+impl Wanted<'_> {
+    fn kind(&self) -> fn(Function) -> ProgramKind {
+        if self.returns { ProgramKind::Fexit } else { ProgramKind::Fentry }
+    }
+}
+
+/// Chooses for all probes of functions.
+pub fn choose(program: &Program, enabled: &Enabled, types: Option<&Types>, spots: &dyn Spots) -> Chosen {
+    let mut chosen = Chosen::kprobes(enabled);
+    let wanted = wanted(program, enabled);
+    if wanted.is_empty() {
+        return chosen;
+    }
+    let read = types.is_none().then(Types::read);
+    let types = types.or(read.as_ref().and_then(|read| read.as_ref().ok()));
+    let means = Means::with(types);
+    let (kprobes, free): (Vec<Wanted<'_>>, _) =
+        wanted.into_iter().partition(|wanted| wanted.only_kprobes.is_some());
+    for Wanted { index, only_kprobes, .. } in kprobes {
+        if let (Some(what), Err(why)) = (only_kprobes, &means.kprobes) {
+            chosen.unable.push((index, format!("{what} takes a kprobe: {why}")));
+        }
+    }
+    let functions: Vec<u64> = free.iter().map(|wanted| wanted.function).collect();
+    let ftraced = if means.is_more_than_kprobes() { spots.ftraced(&functions) } else { Vec::new() };
+    let few = free.len() <= most_trampolines(&means);
+    for (at, wanted) in free.iter().enumerate() {
+        let ftraced = ftraced.get(at).copied().flatten();
+        let types = types.filter(|_| few && means.fentry.is_ok());
+        match chosen.choose_one(wanted, (ftraced, types), &means, spots) {
+            Ok(by) => chosen.by[wanted.index as usize] = by,
+            Err(why) => chosen.unable.push((wanted.index, why)),
+        }
+    }
+    chosen
+}
+
+fn most_trampolines(means: &Means) -> usize {
+    match means {
+        Means { multi: Ok(()), .. } => BESIDE_MULTI,
+        Means { kprobes: Ok(()), .. } => BESIDE_KPROBES,
+        _ => ALONE,
+    }
+}
+
+/// The probes of functions, with what their clauses ask for.
+fn wanted<'p>(program: &Program, enabled: &'p Enabled) -> Vec<Wanted<'p>> {
+    let mut only: HashMap<u32, [bool; 2]> = HashMap::new();
+    let asks: Vec<[bool; 2]> = (0..program.clauses.len())
+        .map(|clause| [reads_registers(program, clause), reads_first_argument(program, clause)])
+        .collect();
+    for ecb in &enabled.ecbs {
+        let [registers, argument] = asks.get(ecb.clause as usize).copied().unwrap_or_default();
+        let only = only.entry(ecb.probe).or_default();
+        *only = [only[0] || registers, only[1] || argument];
+    }
+    let wanted = (0..).zip(&enabled.probes).filter_map(|(index, probe)| {
+        let (function, returns) = match probe.place {
+            Place::FbtEntry { func } => (func, false),
+            Place::FbtReturn { func } => (func, true),
+            _ => return None,
+        };
+        let [registers, argument] = only.get(&index).copied().unwrap_or_default();
+        let only_kprobes = match () {
+            () if registers => Some("regs[]"),
+            () if returns && argument => Some("arg0, which return it is,"),
+            () => None,
+        };
+        Some(Wanted { index, probe, function, returns, only_kprobes })
+    });
+    wanted.collect()
+}
+
+impl Chosen {
+    /// Kprobes for all.
+    pub fn kprobes(enabled: &Enabled) -> Chosen {
+        Chosen { by: vec![By::Kprobe; enabled.probes.len()], ..Chosen::default() }
+    }
+
+    fn choose_one(
+        &mut self,
+        wanted: &Wanted<'_>,
+        (ftraced, types): (Option<Ftraced>, Option<&Types>),
+        means: &Means,
+        spots: &dyn Spots,
+    ) -> Result<By, String> {
+        if ftraced.is_none() {
+            return means.kprobes.clone().map(|()| By::Kprobe).map_err(|why| match means.fentry {
+                Ok(()) => "ftrace does not trace the function".to_owned(),
+                Err(_) => why,
+            });
+        }
+        let trampoline = match types {
+            Some(types) => self.trampoline(wanted, types, spots),
+            None => match &means.fentry {
+                Ok(()) => Err(format!("a program has trampolines at no more than {ALONE} functions")),
+                Err(why) => Err(why.clone()),
+            },
+        };
+        match trampoline {
+            Ok(function) => {
+                self.functions.insert(wanted.index, function);
+                Ok(By::Trampoline)
+            }
+            Err(_) if means.multi.is_ok() => Ok(By::Multi),
+            Err(_) if means.kprobes.is_ok() => Ok(By::Kprobe),
+            Err(why) => Err(why),
+        }
+    }
+
+    /// The function as a trampoline is asked for, tried with a program of nothing.
+    fn trampoline(
+        &mut self,
+        wanted: &Wanted<'_>,
+        types: &Types,
+        spots: &dyn Spots,
+    ) -> Result<Function, String> {
+        let own = &wanted.probe.name;
+        let name = match own.function.is_empty() {
+            true => spots.function_at(wanted.function).ok_or("no function begins there")?,
+            false => own.function.clone(),
+        };
+        if !spots.is_sole(&own.module, &name) {
+            return Err("several functions have its name".to_owned());
+        }
+        let unknown = || "the kernel's types (BTF) do not have the function".to_owned();
+        let function = if own.module == KERNEL_PROPER {
+            Function { number: types.function(&name).ok_or_else(unknown)?, types: 0 }
+        } else {
+            let module = self.module(&own.module, types).ok_or_else(unknown)?;
+            Function { number: module.0.function(&name).ok_or_else(unknown)?, types: module.1.number() }
+        };
+        means::try_load(wanted.kind()(function)).map_err(|errno| match errno {
+            Errno::PERM | Errno::ACCESS => {
+                format!("the kernel permits no trampolines: {}", errno_text(errno))
+            }
+            errno => format!("the kernel makes no trampoline for it: {}", errno_text(errno)),
+        })?;
+        Ok(function)
+    }
+
+    fn module(&mut self, module: &str, types: &Types) -> Option<&(Types, ModuleTypes)> {
+        let found = || Some((types.of_module(module)?, ModuleTypes::find(module).ok()?));
+        self.modules.entry(module.to_owned()).or_insert_with(found).as_ref()
+    }
+}

@@ -1,0 +1,79 @@
+//! driver/bpf/means.rs: what the kernel has to make a program run at a function.
+
+use super::events::Tracefs;
+use super::kernel::Types;
+use crate::bpf::asm::Assembler;
+use crate::bpf::insn::Reg::R0;
+use crate::os::bpf::{Function, Program, ProgramKind};
+use crate::os::{Errno, errno_text};
+
+/// What the kernel has, each with the reason why it does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// Events at instructions.
+    pub kprobes: Result<(), String>,
+    /// Trampolines: fentry and fexit.
+    pub fentry: Result<(), String>,
+    /// One program for many functions: kprobe.multi.
+    pub multi: Result<(), String>,
+}
+
+impl Means {
+    pub fn is_more_than_kprobes(&self) -> bool {
+        self.fentry.is_ok() || self.multi.is_ok()
+    }
+
+    /// Asks the kernel, whose types are needed for trampolines.
+    pub fn with(types: Option<&Types>) -> Means {
+        Means { kprobes: kprobes(), fentry: fentry(types), multi: multi() }
+    }
+}
+
+/// Asks the kernel.
+pub fn means() -> Means {
+    Means::with(Types::read().ok().as_ref())
+}
+
+fn kprobes() -> Result<(), String> {
+    match Tracefs::find() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.of_all_places().map_or_else(|| error.to_string(), str::to_owned)),
+    }
+}
+
+/// Functions that nearly all kernels have; the first is there to be tried.
+const TRIED: [&str; 2] = ["bpf_fentry_test1", "vfs_read"];
+
+fn fentry(types: Option<&Types>) -> Result<(), String> {
+    let types = types.ok_or("the kernel has no types (BTF)")?;
+    let number =
+        TRIED.iter().find_map(|name| types.function(name)).ok_or("the kernel's types have no functions")?;
+    match try_load(ProgramKind::Fentry(Function { number, types: 0 })) {
+        Ok(_) => Ok(()),
+        Err(errno) => Err(refused("fentry", errno)),
+    }
+}
+
+fn multi() -> Result<(), String> {
+    let program = try_load(ProgramKind::KprobeMulti).map_err(|errno| refused("kprobe.multi", errno))?;
+    match program.at_no_functions() {
+        // It was about to read their addresses.
+        Err(Errno::FAULT) | Ok(()) => Ok(()),
+        Err(Errno::OPNOTSUPP) => Err("the kernel has no kprobe.multi (CONFIG_FPROBE)".to_owned()),
+        Err(Errno::INVAL) => Err("the kernel has no kprobe.multi, as those before 5.18".to_owned()),
+        Err(errno) => Err(refused("kprobe.multi", errno)),
+    }
+}
+
+fn refused(what: &str, errno: Errno) -> String {
+    format!("the kernel refuses programs of {what}: {}", errno_text(errno))
+}
+
+/// Loads a program of nothing.
+pub fn try_load(kind: ProgramKind) -> Result<Program, Errno> {
+    let mut asm = Assembler::default();
+    asm.mov(R0, 0);
+    asm.exit();
+    let code = asm.finish().map_err(|_| Errno::INVAL)?;
+    Program::try_load(kind, &code.bytes(|map| map))
+}

@@ -1,0 +1,108 @@
+//! os/bpf/types.rs: types of the kernel's format (BTF): those of a program, and those of the kernel's modules.
+
+use super::{Info, bpf, command, owned};
+use rustix::io::Errno;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+#[repr(C)]
+struct LoadTypes {
+    types: u64,
+    log: u64,
+    size: u32,
+    log_size: u32,
+    log_level: u32,
+    pad: u32,
+}
+
+/// The beginning of BPF_*_GET_NEXT_ID and BPF_*_GET_FD_BY_ID.
+#[repr(C)]
+struct Numbered {
+    number: u32,
+    next: u32,
+    flags: u32,
+    pad: u32,
+}
+
+/// `struct bpf_btf_info`.
+#[repr(C)]
+struct TypesInfo {
+    types: u64,
+    size: u32,
+    number: u32,
+    name: u64,
+    name_len: u32,
+    of_kernel: u32,
+}
+
+/// The types of a program's functions, as the kernel reads them, and which of them each function has: 8 bytes for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Types<'a> {
+    pub types: &'a [u8],
+    pub functions: &'a [u8],
+}
+
+pub(super) fn load(types: &[u8]) -> Result<OwnedFd, Errno> {
+    let size = types.len() as u32;
+    let mut load =
+        LoadTypes { types: types.as_ptr() as u64, log: 0, size, log_size: 0, log_level: 0, pad: 0 };
+    // SAFETY: the kernel reads the types, which live until the call returns.
+    unsafe { bpf(command::BTF_LOAD, &mut load).map(owned) }
+}
+
+/// The types of a module of the kernel.
+#[derive(Debug)]
+pub struct ModuleTypes(OwnedFd);
+
+impl ModuleTypes {
+    /// Finds those of a module that is loaded.
+    pub fn find(module: &str) -> Result<ModuleTypes, Errno> {
+        let mut number = 0;
+        loop {
+            let mut next = Numbered { number, next: 0, flags: 0, pad: 0 };
+            // SAFETY: it has no addresses.
+            unsafe { bpf(command::BTF_NEXT_NUMBER, &mut next)? };
+            number = next.next;
+            let mut by_number = Numbered { number, next: 0, flags: 0, pad: 0 };
+            // SAFETY: it has no addresses.
+            match unsafe { bpf(command::BTF_FROM_NUMBER, &mut by_number) } {
+                Ok(fd) => {
+                    let types = ModuleTypes(owned(fd));
+                    if types.is_of(module)? {
+                        return Ok(types);
+                    }
+                }
+                // They went meanwhile.
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    fn is_of(&self, module: &str) -> Result<bool, Errno> {
+        // The kernel's names of modules are no longer.
+        let mut name = [0u8; 64];
+        let mut found = TypesInfo {
+            types: 0,
+            size: 0,
+            number: 0,
+            name: name.as_mut_ptr() as u64,
+            name_len: name.len() as u32,
+            of_kernel: 0,
+        };
+        let size = size_of_val(&found) as u32;
+        let mut info = Info { descriptor: self.number(), size, info: &raw mut found as u64 };
+        // SAFETY: the kernel writes at most the size of the structure, and of the name.
+        match unsafe { bpf(command::OBJECT_INFO, &mut info) } {
+            Ok(_) => {}
+            // The name of a program's types may be longer.
+            Err(Errno::NOSPC) => return Ok(false),
+            Err(errno) => return Err(errno),
+        }
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(found.of_kernel != 0 && name == module.as_bytes())
+    }
+
+    pub fn number(&self) -> u32 {
+        self.0.as_raw_fd() as u32
+    }
+}
