@@ -1,14 +1,17 @@
 //! cli/dtrace_list.rs: -l: the list of probes.
 
+use super::dtrace_trace::report_left_out;
 use super::run::{Failed, Run};
 use super::stability;
 use crate::diag::{Diagnostic, tags};
+use crate::driver::session::probe_name;
 use crate::dwarf::Frame;
+use crate::glob;
 use crate::options::key;
 use crate::pipeline;
 use crate::probe::{Description, Fields, Probe, Site};
 use crate::sites::listing::about::{About, Answers};
-use crate::sites::{InScope, ProbeCatalog as _};
+use crate::sites::{Catalog, InScope, ProbeCatalog as _};
 use crate::typeck::ProbeStability;
 use crate::types;
 use serde_json::{Value, json};
@@ -34,6 +37,7 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
             Ok(probes) if !probes.is_empty() => {
                 let inlined = description.inlined();
                 let new = probes.into_iter().filter(|probe| known.insert((probe.id, inlined)));
+                let new = new.filter(|probe| !names_function(description) || may_be(run, &catalog, probe));
                 found.extend(new.map(|probe| Listed::new(probe, description)));
             }
             nothing => {
@@ -42,8 +46,23 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
             }
         }
     }
+    report_left_out(run, &catalog.left_out());
     run.put(&if run.invocation.objects { objects(run, &found)? } else { table(run, &found)? })?;
     Ok(u8::from(unmatched > 0 && !run.options.flag(key::ZDEFS)))
+}
+
+/// Whether a description names a function: those of a glob that cannot be traced are left out before.
+fn names_function(description: &Description) -> bool {
+    description.fields().is_some_and(|fields| !fields.function.is_empty() && !glob::is_glob(&fields.function))
+}
+
+/// Whether a probe can be traced, as far as that is known; if not, the reason is reported.
+fn may_be(run: &Run, catalog: &Catalog, probe: &Probe) -> bool {
+    let refusal = catalog.refusal(probe);
+    if let Some(why) = &refusal {
+        run.report.notice(&format!("{} cannot be traced: {why}", probe_name(probe)));
+    }
+    refusal.is_none()
 }
 
 fn table(run: &Run, found: &[Listed]) -> Result<String, Failed> {

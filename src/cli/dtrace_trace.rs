@@ -179,8 +179,8 @@ fn settings(options: &Options, target: u32) -> dif::Options {
     }
 }
 
-/// Reports instructions of whole functions that cannot be traced and were not requested one by one.
-fn report_left_out(run: &Run, left_out: &[String]) {
+/// Reports instructions and functions that cannot be traced and were not requested one by one.
+pub fn report_left_out(run: &Run, left_out: &[String]) {
     if run.invocation.verbose {
         left_out.iter().for_each(|text| run.report.notice(text));
     } else if let Some(only) = left_out.first().filter(|_| left_out.len() == 1) {

@@ -1,5 +1,6 @@
 //! cli/run.rs: state that the modes of the dtrace command share: options, programs, the kernel, the module.
 
+use super::backend::Backend;
 use super::cpp;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
 use super::output::{eprint, reason};
@@ -18,7 +19,9 @@ use crate::os::process::{self, Process, Start};
 use crate::os::signals::Signals;
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
-use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, Machine, SiteIndex, Text};
+use crate::sites::{
+    Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, Machine, Reach, SiteIndex, Text,
+};
 use crate::source::{FileId, Origin, Source, Sources};
 use std::cell::OnceCell;
 use std::io::{Read, Write};
@@ -304,7 +307,8 @@ impl Run {
         }
         let kernel = self.open_kernel()?;
         let live = self.live_text();
-        Ok(Arc::clone(self.catalog.get_or_init(|| Arc::new(Catalog::new(kernel, live)))))
+        let catalog = || Arc::new(Catalog::new(kernel, live).with_reach(self.reach()));
+        Ok(Arc::clone(self.catalog.get_or_init(catalog)))
     }
 
     /// Like [`Run::open_catalog`], but reports the error.
@@ -324,10 +328,18 @@ impl Run {
         if !self.is_running() {
             return None;
         }
-        if self.options.text(key::BACKEND) == Some("bpf") || self.without_module.get().is_some() {
+        if Backend::is_bpf(self) {
             return Some(Box::new(self.memory_text().ok()?));
         }
         Some(Box::new(Live(self.device().ok()?)))
+    }
+
+    /// What can be traced of functions, where that is known before it is armed: without the module.
+    fn reach(&self) -> Option<Box<dyn Reach>> {
+        if !self.is_running() || !Backend::is_bpf(self) {
+            return None;
+        }
+        Some(Box::new(bpf::reach::Functions::new(self.memory_text().ok()?)))
     }
 
     /// The kernel's text as programs of BPF read it.

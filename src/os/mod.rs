@@ -159,6 +159,17 @@ pub fn io_text(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
+/// Mounts a filesystem of the kernel's own.
+pub fn mount(kind: &str, at: &str) -> Result<(), Errno> {
+    use rustix::mount::MountFlags;
+    rustix::mount::mount(kind, at, kind, MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None)
+}
+
+/// Lets the processes that are started from now on have a descriptor.
+pub fn inherit(descriptor: impl AsFd) -> Result<(), Errno> {
+    rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::numbers;
@@ -171,9 +182,4 @@ mod tests {
             assert_eq!(numbers(wrong), None, "{wrong:?}");
         }
     }
-}
-
-/// Lets the processes that are started from now on have a descriptor.
-pub fn inherit(descriptor: impl AsFd) -> Result<(), Errno> {
-    rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())
 }

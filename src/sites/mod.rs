@@ -18,7 +18,7 @@ pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::refusals::no_match;
 pub use catalog::tracepoints::EVENTS;
-pub use catalog::{Catalog, DTRACE, LiveInsn, LiveText};
+pub use catalog::{Begun, Catalog, DTRACE, LiveInsn, LiveText, Reach};
 pub use code::decode::text as insn_text;
 pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;

@@ -23,7 +23,9 @@ impl Walk {
     pub fn of(probe: ProbeKind, context: ProbeKind) -> Walk {
         use ProbeKind as K;
         match context {
-            K::Insn | K::Entry | K::Return | K::MultiEntry | K::MultiReturn => Walk::Registers(1),
+            K::Insn | K::Entry | K::Return | K::MultiEntry => Walk::Registers(1),
+            // The function has returned: the first address is its caller's.
+            K::MultiReturn => Walk::Registers(0),
             K::Timer => Walk::Registers(i32::from(probe == K::Error)),
             K::CallEntry | K::CallReturn if probe == K::Error => Walk::Nowhere,
             K::CallEntry | K::CallReturn | K::Trace(_) | K::Event | K::Bare | K::Fentry | K::Fexit => {
@@ -66,11 +68,16 @@ impl Object<'_, '_> {
 
     /// Loads the second address of a stack, the place that the first function returns to.
     pub(super) fn frame(&mut self, flags: i32) {
+        self.address(1, flags);
+    }
+
+    /// Loads an address of a stack; 0 if there are not so many.
+    fn address(&mut self, index: u32, flags: i32) {
         let absent = self.asm.label();
-        self.stack(2, flags);
+        self.stack(index + 1, flags);
         self.asm.mov(R1, 0);
-        self.asm.branch(Cond::SignedLt, R0, 16, absent);
-        self.asm.point(R1, self.shared.memory.frames + 8);
+        self.asm.branch(Cond::SignedLt, R0, 8 * (index as i32 + 1), absent);
+        self.asm.point(R1, self.shared.memory.frames + 8 * index);
         self.asm.load(Width::Double, R1, R1, 0);
         self.asm.bind(absent);
     }
@@ -90,6 +97,7 @@ impl Object<'_, '_> {
                 self.asm.add(R1, R0);
                 self.asm.load(Width::Double, R1, R1, 0);
             }
+            Walk::Registers(_) if self.shared.context == ProbeKind::MultiReturn => self.address(0, 0),
             Walk::Registers(_) if !self.shared.context.is_kprobe() => self.frame(0),
             Walk::Registers(_) => {
                 let machine = self.shared.memory.machine;

@@ -184,7 +184,7 @@ impl Arming<'_> {
     /// Finds tracefs, and starts what removes events there however this process ends.
     fn need_tracefs(&mut self) -> Result<(), EnableError> {
         if self.session.tracefs.is_none() {
-            let tracefs = Tracefs::find()?;
+            let tracefs = Tracefs::find_or_mount()?;
             // Of a process that had this one's number: the kernel would add to them what is defined by the same name.
             if !tracefs.remove_all(Whose::Process(std::process::id())) {
                 return Err(of_file("kprobe_events")(std::io::ErrorKind::ResourceBusy.into()));

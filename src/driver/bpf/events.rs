@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// followed by its number, as in `dtrace_7_4026532201`.
 const GROUP: &str = "dtrace_";
 
+/// Where tracefs is mounted.
+const ROOT: &str = "/sys/kernel/tracing";
+
 /// The kernel's interface to its events.
 #[derive(Debug)]
 pub struct Tracefs {
@@ -37,9 +40,17 @@ pub struct Hits {
 }
 
 impl Tracefs {
+    /// Finds tracefs, and mounts it if it is not there and may be.
+    pub fn find_or_mount() -> Result<Tracefs, EnableError> {
+        match Tracefs::find() {
+            Err(EnableError::Tracefs) if os::mount("tracefs", ROOT).is_ok() => Tracefs::find(),
+            found => found,
+        }
+    }
+
     /// Finds tracefs, where systems mount it.
     pub fn find() -> Result<Tracefs, EnableError> {
-        let roots = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(Path::new);
+        let roots = [ROOT, "/sys/kernel/debug/tracing"].map(Path::new);
         if let Some(root) = roots.into_iter().find(|root| root.join("kprobe_events").exists()) {
             return Ok(Tracefs { root: root.to_owned() });
         }
@@ -48,7 +59,7 @@ impl Tracefs {
             |root: &Path| fs::read_dir(root).is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
         Err(match roots {
             roots if roots.into_iter().any(|root| root.join("trace").exists()) => EnableError::KprobeEvents,
-            roots if roots.into_iter().any(closed) => EnableError::Rights("/sys/kernel/tracing"),
+            roots if roots.into_iter().any(closed) => EnableError::Rights(ROOT),
             _ => EnableError::Tracefs,
         })
     }

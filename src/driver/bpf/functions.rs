@@ -4,7 +4,7 @@
 //! takes up to a hundredth of a second to put in place and more to take away. A kprobe.multi has all its functions at once.
 //! Kprobes are at all instructions, and so at each return of a function, and have all registers there.
 
-use super::kernel::Types;
+use super::kernel::{NO_TYPES, Types};
 use super::means::{self, Means};
 use crate::bpf::By;
 use crate::bpf::needs::{reads_first_argument, reads_registers};
@@ -16,10 +16,8 @@ use crate::probe::{Place, Probe};
 use crate::sites::{Ftraced, KERNEL_PROPER, Spots};
 use std::collections::HashMap;
 
-/// The most functions that have trampolines: where kprobe.multi can be for more, where kprobes can, and where nothing else
-/// can.
-const BESIDE_MULTI: usize = 8;
-const BESIDE_KPROBES: usize = 100;
+/// The most functions that have trampolines: where kprobe.multi or kprobes can be for more, and where nothing else can.
+const BESIDE_OTHERS: usize = 8;
 const ALONE: usize = 2000;
 
 /// What was chosen.
@@ -83,11 +81,7 @@ pub fn choose(program: &Program, enabled: &Enabled, types: Option<&Types>, spots
 }
 
 fn most_trampolines(means: &Means) -> usize {
-    match means {
-        Means { multi: Ok(()), .. } => BESIDE_MULTI,
-        Means { kprobes: Ok(()), .. } => BESIDE_KPROBES,
-        _ => ALONE,
-    }
+    if means.multi.is_ok() || means.kprobes.is_ok() { BESIDE_OTHERS } else { ALONE }
 }
 
 /// The probes of functions, with what their clauses ask for.
@@ -132,10 +126,11 @@ impl Chosen {
         spots: &dyn Spots,
     ) -> Result<By, String> {
         if ftraced.is_none() {
-            return means.kprobes.clone().map(|()| By::Kprobe).map_err(|why| match means.fentry {
-                Ok(()) => "ftrace does not trace the function".to_owned(),
-                Err(_) => why,
-            });
+            return means
+                .kprobes
+                .clone()
+                .map(|()| By::Kprobe)
+                .map_err(|_| means.nothing().unwrap_or_else(|| "ftrace does not trace it".to_owned()));
         }
         let trampoline = match types {
             Some(types) => self.trampoline(wanted, types, spots),
@@ -170,7 +165,7 @@ impl Chosen {
         if !spots.is_sole(&own.module, &name) {
             return Err("several functions have its name".to_owned());
         }
-        let unknown = || "the kernel's types (BTF) do not have the function".to_owned();
+        let unknown = || NO_TYPES.to_owned();
         let function = if own.module == KERNEL_PROPER {
             Function { number: types.function(&name).ok_or_else(unknown)?, types: 0 }
         } else {

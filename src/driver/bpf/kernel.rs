@@ -11,6 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 const FILE: &str = "/sys/kernel/btf/vmlinux";
+/// Why a function has no trampoline.
+pub const NO_TYPES: &str = "the kernel's types (BTF) do not have it";
 const DIRECTORY: &str = "/sys/kernel/btf";
 
 /// The kernel's types.
@@ -29,6 +31,22 @@ impl Types {
     pub fn of_module(&self, module: &str) -> Option<Types> {
         let bytes = std::fs::read(Path::new(DIRECTORY).join(module)).ok()?;
         Btf::parse(bytes, Some(Arc::clone(&self.0)), 1).ok().map(|btf| Types(Arc::new(btf)))
+    }
+
+    /// Whether a function can have a trampoline as far as its type tells: the arguments are words in registers, and what
+    /// it returns is one.
+    pub fn trampoline(&self, name: &str) -> Result<(), &'static str> {
+        /// The registers that arguments are in: more of them are on the stack, which kernels before 6.6 do not copy.
+        const WORDS: usize = 6;
+        self.function(name).ok_or(NO_TYPES)?;
+        let prototype = self.0.prototype(name).ok_or(NO_TYPES)?;
+        let is_structure = |ty: &Type| matches!(ty.resolved(), Type::Record(_));
+        match prototype {
+            p if is_structure(&p.returns) => Err("it returns a structure"),
+            p if p.params.iter().any(|(_, ty)| is_structure(ty)) => Err("it takes a structure"),
+            p if p.params.len() > WORDS => Err("it has more arguments than registers hold"),
+            _ => Ok(()),
+        }
     }
 
     /// The number by which the kernel knows a function.

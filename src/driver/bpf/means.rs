@@ -1,5 +1,6 @@
 //! driver/bpf/means.rs: what the kernel has to make a program run at a function.
 
+use super::error::EnableError;
 use super::events::Tracefs;
 use super::kernel::Types;
 use crate::bpf::asm::Assembler;
@@ -23,21 +24,32 @@ impl Means {
         self.fentry.is_ok() || self.multi.is_ok()
     }
 
-    /// Asks the kernel, whose types are needed for trampolines.
+    /// Why no function can be traced, if none can.
+    pub fn nothing(&self) -> Option<String> {
+        let (Err(kprobes), Err(fentry)) = (&self.kprobes, &self.fentry) else { return None };
+        self.multi.is_err().then(|| format!("{fentry}, and {kprobes}"))
+    }
+
+    /// Asks the kernel, whose types are needed for trampolines. Where tracefs is not mounted, it is now.
     pub fn with(types: Option<&Types>) -> Means {
-        Means { kprobes: kprobes(), fentry: fentry(types), multi: multi() }
+        Means { kprobes: kprobes(Tracefs::find_or_mount()), fentry: fentry(types), multi: multi() }
     }
 }
 
-/// Asks the kernel.
+/// Asks the kernel, and leaves the machine as it is.
 pub fn means() -> Means {
-    Means::with(Types::read().ok().as_ref())
+    let kprobes = kprobes(Tracefs::find());
+    Means { kprobes, fentry: fentry(Types::read().ok().as_ref()), multi: multi() }
 }
 
-fn kprobes() -> Result<(), String> {
-    match Tracefs::find() {
+fn kprobes(tracefs: Result<Tracefs, EnableError>) -> Result<(), String> {
+    match tracefs {
         Ok(_) => Ok(()),
-        Err(error) => Err(error.of_all_places().map_or_else(|| error.to_string(), str::to_owned)),
+        Err(EnableError::KprobeEvents) => {
+            Err("the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)".to_owned())
+        }
+        Err(EnableError::Tracefs) => Err("tracefs is not mounted".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

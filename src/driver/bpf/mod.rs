@@ -13,6 +13,7 @@ mod maps;
 pub mod means;
 mod memory;
 mod misses;
+pub mod reach;
 mod ring;
 mod speculations;
 pub mod sweep;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Catalog, DTRACE};
+use super::{Begun, Catalog, DTRACE};
 use crate::glob::Pattern;
 use crate::probe::{Fields, Place, Probe};
 use crate::sites::symtab::Symbol;
@@ -57,14 +57,45 @@ impl Catalog {
         for module in modules {
             let Some(symbols) = self.kernel.symbols(module) else { continue };
             let base = self.base(module);
-            for (index, start) in (base..).zip(self.functions(module)) {
+            let places = (base..).zip(self.functions(module)).filter_map(|(index, start)| {
                 let mut names = start.names().map(|at| symbols.at(at));
-                if let Some((name, symbol)) = names.find(|(name, _)| function.matches(name)) {
-                    add(FbtPlace { index, module, symbol, function: name });
+                let (function, symbol) = names.find(|(name, _)| function.matches(name))?;
+                Some(FbtPlace { index, module, symbol, function })
+            });
+            self.within_reach(module, places.collect()).into_iter().for_each(&mut add);
+        }
+        probes
+    }
+
+    /// Leaves out the functions of a module that the back end cannot trace.
+    fn within_reach<'p>(&self, module: ModuleId, places: Vec<FbtPlace<'p>>) -> Vec<FbtPlace<'p>> {
+        let Some(reach) = &self.reach else { return places };
+        let name = &self.kernel.modules()[module].name;
+        let address = |place: &FbtPlace<'_>| self.kernel.run_time(module, place.symbol.address).unwrap_or(0);
+        let begun: Vec<Begun<'_>> = places
+            .iter()
+            .map(|place| Begun { address: address(place), module: name, name: place.function })
+            .collect();
+        let refusals = reach.refusals(&begun);
+        let mut made = self.made();
+        let mut kept = Vec::new();
+        for (place, refusal) in places.into_iter().zip(refusals) {
+            match refusal {
+                None => kept.push(place),
+                Some(why) => {
+                    let text = format!("fbt::{} cannot be traced: {why}", place.function);
+                    made.left_out.insert((module, place.symbol.address, None), text);
                 }
             }
         }
-        probes
+        kept
+    }
+
+    /// Why a probe of a function cannot be traced, as far as the back end knows it before it arms it.
+    pub fn refusal(&self, probe: &Probe) -> Option<String> {
+        let (Place::FbtEntry { func } | Place::FbtReturn { func }) = probe.place else { return None };
+        let begun = Begun { address: func, module: &probe.name.module, name: &probe.name.function };
+        self.reach.as_ref()?.refusals(&[begun]).pop()?
     }
 
     /// The functions of a name; if there are none, the clones that the compiler made of it (`f.isra.0`, `f.constprop.0`).

@@ -40,6 +40,21 @@ pub trait LiveText: Send + Sync {
     fn syscalls(&self) -> Vec<u64>;
 }
 
+/// What can have probes at functions, as the back end knows it.
+pub trait Reach: Send + Sync {
+    /// For each function, why no probe can be there; `None` for one that can be traced.
+    fn refusals(&self, functions: &[Begun<'_>]) -> Vec<Option<String>>;
+}
+
+/// Where a function begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun<'a> {
+    pub address: u64,
+    pub module: &'a str,
+    /// Empty if it is not known.
+    pub name: &'a str,
+}
+
 /// One instruction of a [`LiveText`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveInsn {
@@ -54,6 +69,8 @@ pub struct LiveInsn {
 pub struct Catalog {
     pub(super) kernel: Arc<Kernel>,
     pub(super) live: Option<Box<dyn LiveText>>,
+    /// `None`: what cannot be traced is only known when it is armed.
+    pub(super) reach: Option<Box<dyn Reach>>,
     /// The functions of each module.
     functions: OnceLock<Vec<OnceLock<Vec<Function>>>>,
     pub(super) calls: OnceLock<Vec<Call>>,
@@ -112,12 +129,18 @@ impl Catalog {
         Catalog {
             kernel,
             live,
+            reach: None,
             functions: OnceLock::new(),
             calls: OnceLock::new(),
             tracepoints: OnceLock::new(),
             drivers: OnceLock::new(),
             made: Mutex::default(),
         }
+    }
+
+    /// Leaves out what the back end cannot trace.
+    pub fn with_reach(self, reach: Option<Box<dyn Reach>>) -> Catalog {
+        Catalog { reach, ..self }
     }
 
     fn dtrace(&self, fields: &Fields) -> Vec<Probe> {

@@ -68,7 +68,16 @@ impl Catalog {
         // A function is looked up only if its event is meant.
         let meant = (0..).zip(tracepoints::ENTRIES).filter(|(_, (_, entry, _))| name.matches(entry));
         let entries = meant.filter_map(|(number, _)| self.event(tracepoints::EVENTS.len() as u32 + number));
-        events.chain(entries).filter(wanted).collect()
+        events.chain(entries).filter(wanted).filter(|probe| !self.leaves_out(probe)).collect()
+    }
+
+    /// Whether an event that is a function's entry cannot be traced, which is noted.
+    fn leaves_out(&self, probe: &Probe) -> bool {
+        let Some(why) = self.refusal(probe) else { return false };
+        let Fields { provider, name, .. } = &probe.name;
+        let place = (ModuleId::PROPER, probe.place.func().unwrap_or_default(), None);
+        self.made().left_out.insert(place, format!("{provider}:::{name} cannot be traced: {why}"));
+        true
     }
 
     fn event(&self, number: u32) -> Option<Probe> {

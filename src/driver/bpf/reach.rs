@@ -1,0 +1,69 @@
+//! driver/bpf/reach.rs: which functions can have probes without the module, known before anything is armed.
+
+use super::kernel::{NO_TYPES, Types};
+use super::means::Means;
+use crate::sites::{Begun, KERNEL_PROPER, Reach, Symbols, Text};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// The kernel's functions, and what it has to trace them.
+pub struct Functions {
+    text: Text,
+    known: OnceLock<(Option<Types>, Means)>,
+}
+
+impl Functions {
+    pub fn new(text: Text) -> Functions {
+        Functions { text, known: OnceLock::new() }
+    }
+
+    fn known(&self) -> &(Option<Types>, Means) {
+        self.known.get_or_init(|| {
+            let types = Types::read().ok();
+            let means = Means::with(types.as_ref());
+            (types, means)
+        })
+    }
+}
+
+impl Reach for Functions {
+    fn refusals(&self, functions: &[Begun<'_>]) -> Vec<Option<String>> {
+        let (types, means) = self.known();
+        if let Some(why) = means.nothing() {
+            return vec![Some(why); functions.len()];
+        }
+        let addresses: Vec<u64> = functions.iter().map(|begun| begun.address).collect();
+        let ftraced = self.text.ftraced(&addresses);
+        let mut modules: HashMap<&str, Option<Types>> = HashMap::new();
+        let mut refusals = Vec::with_capacity(functions.len());
+        for (begun, ftraced) in functions.iter().zip(ftraced) {
+            refusals.push(match ftraced {
+                // Kprobe events refuse these too, unless the kernel was built otherwise: who names one finds out.
+                None => Some("ftrace does not trace it".to_owned()),
+                Some(_) if means.multi.is_ok() || means.kprobes.is_ok() => None,
+                Some(_) if begun.module == KERNEL_PROPER => self.without_trampoline(begun, types.as_ref()),
+                Some(_) => {
+                    let of_module = || types.as_ref()?.of_module(begun.module);
+                    let own = modules.entry(begun.module).or_insert_with(of_module);
+                    self.without_trampoline(begun, own.as_ref())
+                }
+            });
+        }
+        refusals
+    }
+}
+
+impl Functions {
+    /// Why a function cannot have a trampoline, where nothing else is left.
+    fn without_trampoline(&self, begun: &Begun<'_>, types: Option<&Types>) -> Option<String> {
+        let name = match begun.name {
+            "" => self.text.function_at(begun.address).unwrap_or_default(),
+            name => name.to_owned(),
+        };
+        if !self.text.is_sole(begun.module, &name) {
+            return Some("several functions have its name".to_owned());
+        }
+        let trampoline = types.map_or(Err(NO_TYPES), |types| types.trampoline(&name));
+        trampoline.err().map(str::to_owned)
+    }
+}
