@@ -169,21 +169,6 @@ impl Device {
         }
     }
 
-    /// Returns, by number, the run-time address of the function of each system call; 0 where there is none.
-    pub fn syscalls(&self) -> Result<Vec<u64>, Error> {
-        let mut table = vec![0u64; uapi::MAX_SYSCALLS as usize];
-        let mut calls = uapi::Syscalls {
-            buf: table.as_mut_ptr() as u64,
-            count: uapi::MAX_SYSCALLS,
-            ..uapi::Syscalls::default()
-        };
-        // SAFETY: IOC_SYSCALLS writes at most `count` numbers at `buf`, and the struct itself.
-        let done = unsafe { self.file.update::<{ uapi::IOC_SYSCALLS }, _>(&mut calls) };
-        done.map_err(failed("SYSCALLS"))?;
-        table.truncate(calls.count as usize);
-        Ok(table)
-    }
-
     /// Maps the ring of one CPU.
     pub fn ring(&self, cpu: u32) -> Result<MappedRing, Error> {
         let page = page_size();

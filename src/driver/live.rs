@@ -21,8 +21,4 @@ impl LiveText for Live {
         };
         Ok(insns.iter().map(insn).collect())
     }
-
-    fn syscalls(&self) -> Vec<u64> {
-        self.0.syscalls().unwrap_or_default()
-    }
 }

@@ -3,6 +3,7 @@
 pub mod builtin;
 pub mod callee;
 pub mod constants;
+pub mod numbers;
 pub mod peers;
 pub mod syscalls;
 

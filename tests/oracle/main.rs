@@ -29,5 +29,6 @@ mod locals;
 mod sites;
 mod sweep;
 mod symbols;
+mod syscalls;
 mod ustack;
 mod vmlinux;

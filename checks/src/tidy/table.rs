@@ -49,7 +49,21 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/debuginfo", &["diag", "os"]),
     ("src/types", &["parser::ast", "source"]),
     ("src/dwarf", &["debuginfo", "glob", "parser::ast", "types"]),
-    ("src/sites", &["attributes", "debuginfo", "diag", "dwarf", "glob", "host", "os", "probe", "types"]),
+    (
+        "src/sites",
+        &[
+            "attributes",
+            "debuginfo",
+            "diag",
+            "dwarf",
+            "glob",
+            "host",
+            "os",
+            "probe",
+            "types",
+            "vocabulary::numbers",
+        ],
+    ),
     ("src/knowledge", &["debuginfo", "diag", "dwarf", "parser::ast", "probe", "sites", "types"]),
     ("src/sugar", &["diag", "glob", "parser", "probe", "sites", "source", "vocabulary"]),
     (

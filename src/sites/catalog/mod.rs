@@ -30,14 +30,10 @@ use syscalls::Call;
 use tracepoints::Tracepoint;
 use unplaced::FIRST_UNPLACED_ID;
 
-/// The present contents of memory: the instructions of a function, and the table of system calls; the kernel layer gets
-/// them from the module.
+/// The present contents of memory: the instructions of a function, as the module or a program of BPF reads them.
 pub trait LiveText: Send + Sync {
     /// `function` is the run-time address of its symbol. An error is the reason why its instructions are not available.
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String>;
-
-    /// The run-time addresses of the functions of system calls, by number; 0 where there is none.
-    fn syscalls(&self) -> Vec<u64>;
 }
 
 /// What can have probes at functions, as the back end knows it.

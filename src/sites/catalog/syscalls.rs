@@ -1,11 +1,12 @@
 //! sites/catalog/syscalls.rs: the probes of the provider syscall: the system calls of 64-bit programs, by name.
 
-use super::{LiveText, elsewhere};
+use super::elsewhere;
 use crate::debuginfo::Machine;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel, ModuleId};
-use std::collections::HashMap;
+use crate::vocabulary::numbers;
+use std::collections::HashSet;
 
 /// Makes a place from a system call's number.
 pub type Side = fn(u64) -> Place;
@@ -15,23 +16,25 @@ pub const SIDES: [(&str, Side); 2] = [
 ];
 
 /// The prefix of the kernel's functions for system calls.
-pub fn prefix(machine: Machine) -> &'static str {
+fn prefix(machine: Machine) -> &'static str {
     match machine {
         Machine::X86_64 => "__x64_sys_",
         Machine::Aarch64 => "__arm64_sys_",
     }
 }
 
-/// Calls that have two names: that of the kernel's function, and that of the number (<asm/unistd_64.h>), which programs
-/// use.
-const RENAMED: [(&str, &str); 6] = [
+/// Functions whose name is not that of the call which they serve.
+const RENAMED: [(&str, &str); 7] = [
     ("newstat", "stat"),
     ("newfstat", "fstat"),
     ("newlstat", "lstat"),
     ("newuname", "uname"),
     ("sendfile64", "sendfile"),
+    ("sysctl", "_sysctl"),
     ("umount", "umount2"),
 ];
+const RENAMED_ON_ARM64: [(&str, &str); 2] =
+    [("arm64_personality", "personality"), ("fadvise64_64", "fadvise64")];
 
 /// One system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,47 +53,43 @@ impl Call {
     }
 }
 
-/// The system calls by number. The running kernel's table determines which ones exist. Without it (another kernel, no
-/// module), every function of the kernel with the prefix is taken for a call, including some that only 32-bit programs
-/// can make; their numbers are then unknown, and made up.
-pub fn table(kernel: &Kernel, live: Option<&dyn LiveText>) -> Vec<Call> {
-    let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
+/// The system calls by number: those of the machine whose function the kernel has. Where no function of the kernel's
+/// is known, all calls count: one that the kernel lacks is never made, or fails and is seen to.
+pub fn table(kernel: &Kernel) -> Vec<Call> {
     let prefix = prefix(kernel.machine());
-    let mut functions: Vec<(&str, u64)> = symbols
-        .filter(|(_, symbol)| !symbol.gone())
-        .filter_map(|(name, symbol)| Some((name.strip_prefix(prefix)?, symbol.address)))
-        .collect();
-    functions.sort_unstable();
-    let call = |number: u32, own_name: &str| Call {
-        number,
-        name: renamed(own_name).to_owned(),
-        own_name: own_name.to_owned(),
-    };
-    let Some(live) = live else {
-        let real = functions.iter().filter(|(name, _)| *name != "ni_syscall");
-        return (0..).zip(real).map(|(number, (name, _))| call(number, name)).collect();
-    };
-    // Among names of one address, the first in alphabetical order.
-    let mut by_address: HashMap<u64, &str> = HashMap::new();
-    for (name, address) in functions {
-        if let Some(address) = kernel.run_time(ModuleId::PROPER, address) {
-            by_address.entry(address).or_insert(name);
-        }
-    }
-    let entries = (0..).zip(live.syscalls());
-    entries.filter_map(|(number, address)| Some(call(number, by_address.get(&address)?))).collect()
+    let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
+    let there = symbols.filter(|(_, symbol)| !symbol.gone());
+    let functions = there.filter_map(|(name, _)| name.strip_prefix(prefix)).collect();
+    calls(kernel.machine(), &functions)
 }
 
-fn renamed(own_name: &str) -> &str {
-    RENAMED.iter().find(|(own, _)| *own == own_name).map_or(own_name, |(_, name)| *name)
+/// The calls of a machine that have one of the functions, given without their prefix.
+fn calls(machine: Machine, functions: &HashSet<&str>) -> Vec<Call> {
+    let numbers: Vec<(&str, u32)> = match machine {
+        Machine::X86_64 => numbers::of_x86_64().collect(),
+        Machine::Aarch64 => numbers::of_arm64().collect(),
+    };
+    let call = |(name, number): (&str, u32)| {
+        let own_name = own_name(machine, name);
+        let function = [own_name, name].into_iter().find(|name| functions.contains(name));
+        let own_name = if functions.is_empty() { own_name } else { function? }.to_owned();
+        Some(Call { number, name: name.to_owned(), own_name })
+    };
+    let mut calls: Vec<Call> = numbers.into_iter().filter_map(call).collect();
+    calls.sort_unstable_by_key(|call| call.number);
+    calls
+}
+
+/// The name of a call's function.
+fn own_name(machine: Machine, name: &str) -> &str {
+    let more = if machine == Machine::Aarch64 { &RENAMED_ON_ARM64[..] } else { &[] };
+    let mut renamed = RENAMED.iter().chain(more);
+    renamed.find(|(_, known)| *known == name).map_or(name, |(own, _)| *own)
 }
 
 /// The refusal of a function or name without globs that nothing matches.
 pub fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic {
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
-    if calls.is_empty() {
-        return error("the kernel does not show its table of system calls".to_owned());
-    }
     if function.is_empty() || calls.iter().any(|call| call.name == function || call.own_name == function) {
         let function = if function.is_empty() { "read" } else { function };
         return error(format!("syscall has no probe `{name}`"))
@@ -107,5 +106,46 @@ pub fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic {
             let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
             error.help(format!("did you mean {}?", near.join(" or ")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(machine: Machine, functions: &[&str]) -> Vec<(u32, String, String)> {
+        let calls = calls(machine, &functions.iter().copied().collect());
+        calls.into_iter().map(|call| (call.number, call.name, call.own_name)).collect()
+    }
+
+    #[test]
+    fn a_call_is_there_if_its_function_is() {
+        let functions =
+            ["openat", "read", "newuname", "ni_syscall", "socketcall", "fadvise64", "fadvise64_64"];
+        let call = |number, name: &str, own: &str| (number, name.to_owned(), own.to_owned());
+        assert_eq!(
+            named(Machine::X86_64, &functions),
+            [
+                call(0, "read", "read"),
+                call(63, "uname", "newuname"),
+                call(221, "fadvise64", "fadvise64"),
+                call(257, "openat", "openat")
+            ]
+        );
+        assert_eq!(
+            named(Machine::Aarch64, &functions),
+            [
+                call(56, "openat", "openat"),
+                call(63, "read", "read"),
+                call(160, "uname", "newuname"),
+                call(223, "fadvise64", "fadvise64_64")
+            ]
+        );
+    }
+
+    #[test]
+    fn all_calls_are_there_if_no_function_is_known() {
+        assert!(named(Machine::X86_64, &[]).contains(&(4, "stat".to_owned(), "newstat".to_owned())));
+        assert!(!named(Machine::Aarch64, &[]).iter().any(|call| call.1 == "open"));
     }
 }

@@ -21,7 +21,7 @@ const MAX_TIMERS: usize = 1000;
 
 impl Catalog {
     pub(in crate::sites) fn calls(&self) -> &[Call] {
-        self.calls.get_or_init(|| syscalls::table(&self.kernel, self.live.as_deref()))
+        self.calls.get_or_init(|| syscalls::table(&self.kernel))
     }
 
     pub(in crate::sites) fn syscall(&self, fields: &Fields) -> Vec<Probe> {

@@ -3,7 +3,7 @@
 mod functions;
 mod spots;
 
-use super::catalog::{LiveInsn, LiveText, syscalls};
+use super::catalog::{LiveInsn, LiveText};
 use super::code::decode::{self, Control, InstructionSet};
 use super::code::refusal::Refusal;
 use super::target::{Kernel, ModuleId};
@@ -274,22 +274,5 @@ impl LiveText for Text {
             LiveInsn { offset: insn.offset, bytes: insn.bytes, machine: insn.machine, refused }
         };
         Ok(insns.into_iter().map(insn).collect())
-    }
-
-    fn syscalls(&self) -> Vec<u64> {
-        let none = format!("{}ni_syscall", syscalls::prefix(self.kernel.machine()));
-        let (Some(table), Some(none)) =
-            (self.kernel.address_of("sys_call_table"), self.kernel.address_of(&none))
-        else {
-            return Vec::new();
-        };
-        let none = [Some(none), self.kernel.address_of("sys_ni_syscall")];
-        let size = self.kernel.room_of(table).min(MOST);
-        let bytes = self.memory.read(table, size as usize).unwrap_or_default();
-        let addresses =
-            bytes.chunks_exact(8).filter_map(|word| Some(u64::from_ne_bytes(word.try_into().ok()?)));
-        let addresses = addresses.map(|address| if none.contains(&Some(address)) { 0 } else { address });
-        // What follows the table is no address of a function.
-        addresses.take_while(|address| *address == 0 || *address >> 63 != 0).collect()
     }
 }
