@@ -36,13 +36,13 @@ impl Backend {
             Err(error) if asked != "auto" => return Err(error),
             Err(error) => error,
         };
-        let Some(why) = absent.absence() else { return Err(absent) };
+        let Some(notice) = absent.notice() else { return Err(absent) };
         match bpf::check() {
             Ok(()) => {}
             Err(_) if absent == DriverError::NotRoot => return Err(absent),
             Err(without) => return Err(DriverError::Neither(Box::new(absent), without)),
         }
-        run.report.notice(&format!("tracing without the module, by the kernel's BPF: {why}"));
+        run.report.notice(&notice);
         run.without_module.get_or_init(|| Some(absent));
         Ok(Backend::Bpf)
     }

@@ -8,6 +8,7 @@ pub mod reason;
 pub mod session;
 
 use crate::diag::{Diagnostic, Tag};
+use crate::host::archive;
 use crate::host::distribution::{Family, Part};
 use crate::host::module;
 use crate::os;
@@ -57,6 +58,9 @@ pub enum Error {
 }
 
 impl Error {
+    /// The beginning of the texts that say why there is no module.
+    pub const TITLE: &str = "DTrace device not available: ";
+
     pub fn diagnostic(&self) -> Diagnostic {
         let diagnostic = Diagnostic::error(Tag("D_KERNEL"), self.to_string());
         match self.help() {
@@ -76,7 +80,7 @@ impl Error {
                 });
             }
             Error::Abi { ours, theirs } if theirs > ours => {
-                let mend = Family::running().install(Part::Tool, &os::release());
+                let mend = archive::install(Family::running(), Part::Tool, &os::release());
                 return Some(
                     mend.unwrap_or_else(|| "install the dtrace of the module's version".to_owned()).into(),
                 );
@@ -90,17 +94,20 @@ impl Error {
         self.fixed_help().map(Cow::Borrowed)
     }
 
-    /// Why there is no module to trace with, if that is so.
-    pub fn absence(&self) -> Option<String> {
-        const TITLE: &str = "DTrace device not available: ";
+    /// Why there is no module to trace with, if that is so, in a few words.
+    pub fn absence(&self) -> Option<&'static str> {
         match self {
-            Error::NotLoaded | Error::Unloadable(_) | Error::NoNode => {
-                let text = self.to_string();
-                Some(text.strip_prefix(TITLE).map_or(text.clone(), str::to_owned))
-            }
-            Error::NotRoot => Some(format!("{} may not be opened", uapi::DEVICE)),
+            Error::NotLoaded => Some("it is not loaded"),
+            Error::Unloadable(explained) => Some(explained.short),
+            Error::NoNode => Some("its device has no node in /dev"),
+            Error::NotRoot => Some("it is root's"),
             _ => None,
         }
+    }
+
+    /// The notice that a run has no module, in one line.
+    pub fn notice(&self) -> Option<String> {
+        Some(format!("tracing without the module: {} (dtrace doctor)", self.absence()?))
     }
 
     fn fixed_help(&self) -> Option<&'static str> {
@@ -171,6 +178,20 @@ fn verify_text(error: &uapi::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_notice_is_one_line_of_a_hundred_columns() {
+        let unloadable = module::explanations().into_iter().map(Error::Unloadable);
+        let errors: Vec<Error> =
+            [Error::NotLoaded, Error::NoNode, Error::NotRoot].into_iter().chain(unloadable).collect();
+        let notices: Vec<String> = errors.iter().filter_map(Error::notice).collect();
+        assert_eq!(notices.len(), errors.len());
+        for notice in notices {
+            assert!("dtrace: ".len() + notice.len() <= 100 && !notice.contains('\n'), "{notice}");
+            assert!(notice.ends_with("(dtrace doctor)"), "{notice}");
+        }
+        assert_eq!(Error::Busy.notice(), None);
+    }
 
     #[test]
     fn an_older_tool_and_an_older_module_are_two_messages() {

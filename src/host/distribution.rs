@@ -90,20 +90,22 @@ impl Family {
         }
     }
 
-    /// The command that installs a part for the kernel of this release; `None` if no package has it.
-    pub fn install(self, part: Part, release: &str) -> Option<String> {
+    /// The command that installs a part, and the package that has it, by the distribution's rules for names.
+    pub fn package(self, part: Part, release: &str) -> Option<(String, String)> {
         if matches!(part, Part::Headers | Part::DebugInformation) && !self.has_kernel(release) {
             return None;
         }
-        let packages = match self {
+        let package = match self {
             Family::Debian | Family::Ubuntu => debian(part, release, self == Family::Ubuntu),
             Family::Fedora if part == Part::DebugInformation => {
-                return Some(format!("dnf debuginfo-install -y kernel-core-{release}"));
+                let command = format!("dnf debuginfo-install -y kernel-core-{release}");
+                return Some((command, format!("kernel-debuginfo-{release}")));
             }
             Family::Fedora => fedora(part, release),
             // No package has it: the distribution's servers do, which this file names.
             Family::Arch if part == Part::DebugInformation => {
-                return Some("pacman -S --noconfirm debuginfod && . /etc/profile.d/debuginfod.sh".to_owned());
+                let command = "pacman -S --noconfirm debuginfod && . /etc/profile.d/debuginfod.sh";
+                return Some((command.to_owned(), "debuginfod".to_owned()));
             }
             Family::Arch => arch(part, release)?,
             Family::Suse => suse(part, release),
@@ -115,7 +117,7 @@ impl Family {
             Family::Arch => "pacman -S --noconfirm",
             Family::Suse | Family::Unknown => "zypper install -y",
         };
-        Some(format!("{command} {packages}"))
+        Some((format!("{command} {package}"), package))
     }
 
     /// The commands that change a word of the kernel's command line, without the reboot that they need.
@@ -204,7 +206,7 @@ mod tests {
 
     #[test]
     fn packages_have_the_names_of_the_distribution() {
-        let install = |family: Family, part, release| family.install(part, release).unwrap_or_default();
+        let install = |family: Family, part, release| family.package(part, release).unwrap_or_default().0;
         let debian = "6.1.0-44-amd64";
         assert_eq!(
             install(Family::Debian, Part::DebugInformation, debian),
@@ -231,17 +233,17 @@ mod tests {
             install(Family::Suse, Part::Headers, "6.4.0-150600.21-default"),
             "zypper install -y kernel-default-devel=6.4.0-150600.21"
         );
-        assert_eq!(Family::Arch.install(Part::Module, "6.9"), None);
+        assert_eq!(Family::Arch.package(Part::Module, "6.9"), None);
         // A kernel that one has built oneself, or that of a host, is in no package.
         for family in [Family::Debian, Family::Ubuntu, Family::Fedora, Family::Arch, Family::Suse] {
             for release in ["6.18.44-fc-v669", "6.9.0", "6.9.0-rc3+", "5.15.167.4-microsoft-standard-WSL2"] {
-                assert_eq!(family.install(Part::Headers, release), None, "{family:?} {release}");
-                assert_eq!(family.install(Part::DebugInformation, release), None, "{family:?} {release}");
+                assert_eq!(family.package(Part::Headers, release), None, "{family:?} {release}");
+                assert_eq!(family.package(Part::DebugInformation, release), None, "{family:?} {release}");
             }
         }
         assert!(Family::Debian.has_kernel("6.12.118+deb13-cloud-amd64"));
         assert!(Family::Fedora.has_kernel("6.1.102-108.177.amzn2023.x86_64"));
         assert!(Family::Arch.has_kernel("6.12.8-arch1-1") && !Family::Arch.has_kernel("6.12.8"));
-        assert_eq!(Family::Unknown.install(Part::Headers, "6.9"), None);
+        assert_eq!(Family::Unknown.package(Part::Headers, "6.9"), None);
     }
 }

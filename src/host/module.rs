@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::archive;
 use super::distribution::{Family, Part};
 use crate::debuginfo;
 use crate::os;
@@ -45,6 +46,8 @@ pub enum Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     pub why: String,
+    /// The same in so few words that a notice of one line has room for it.
+    pub short: &'static str,
     pub mend: Option<String>,
     /// Whether a reboot has to follow the command.
     pub reboot: bool,
@@ -137,50 +140,65 @@ pub fn classify(said: &str) -> Refusal {
 
 /// Says why, and the one command that mends it on this machine.
 pub fn explain(refusal: &Refusal, release: &str, family: Family) -> Explained {
-    let install = |part| family.install(part, release);
-    let explained = |why: String, mend: Option<String>| Explained { why, mend, reboot: false };
+    let install = |part| archive::install(family, part, release);
+    let explained = |short, why: String, mend: Option<String>| Explained { why, short, mend, reboot: false };
     match refusal {
-        Refusal::NoModprobe => {
-            explained("there is no modprobe to load it with".to_owned(), install(Part::Modprobe))
-        }
+        Refusal::NoModprobe => explained(
+            "there is no modprobe",
+            "there is no modprobe to load it with".to_owned(),
+            install(Part::Modprobe),
+        ),
         Refusal::Missing => missing(release, family),
         Refusal::OtherKernel => {
             let file = file(release);
             let built = file.as_ref().and_then(|file| file.release.clone()).filter(|built| built != release);
             let path = file.map_or_else(|| format!("{NAME}.ko"), |file| file.path.display().to_string());
             let of = built.unwrap_or_else(|| "another build of this kernel".to_owned());
-            explained(format!("{path} is built for {of}, not for {release}"), Some(rebuild(release)))
+            let why = format!("{path} is built for {of}, not for {release}");
+            explained("it is built for another kernel", why, Some(rebuild(release)))
         }
-        Refusal::Key => unsigned(release),
-        Refusal::NotPermitted => not_permitted(family),
+        Refusal::Key => unsigned(file(release).is_some_and(|file| file.signed), release),
+        Refusal::NotPermitted => {
+            let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+            let disabled = read("/proc/sys/kernel/modules_disabled").trim() == "1";
+            let listed = read("/proc/cmdline").contains(&format!("module_blacklist={NAME}"));
+            not_permitted(disabled, listed, family)
+        }
         Refusal::Configured(path) => explained(
+            "modprobe.d forbids to load it",
             format!("{} has a command in the place of loading it", path.display()),
             Some(format!("sed -i '/^ *install *{NAME} /d' {}", path.display())),
         ),
-        Refusal::Other(said) if said.is_empty() => {
-            explained("modprobe failed without a message".to_owned(), Some(format!("modprobe -v {NAME}")))
+        Refusal::Other(said) if said.is_empty() => explained(
+            "modprobe failed",
+            "modprobe failed without a message".to_owned(),
+            Some(format!("modprobe -v {NAME}")),
+        ),
+        Refusal::Other(said) => {
+            explained("modprobe failed", format!("modprobe: {said}"), Some("dmesg | tail".to_owned()))
         }
-        Refusal::Other(said) => explained(format!("modprobe: {said}"), Some("dmesg | tail".to_owned())),
     }
 }
 
 fn missing(release: &str, family: Family) -> Explained {
-    let mut why = format!("it is not built for this kernel: there is no {NAME}.ko in /lib/modules/{release}");
+    let short = "it is not built for this kernel";
+    let mut why = format!("{short}: there is no {NAME}.ko in /lib/modules/{release}");
     let has_source = Path::new("/var/lib/dkms").join(NAME).exists();
     let mend = match (has_source, has_headers(release)) {
         (true, true) => Some(format!("dkms autoinstall -k {release}")),
         (true, false) => {
             why += ", as DKMS had no headers to build it with";
-            family.install(Part::Headers, release)
+            archive::install(family, Part::Headers, release)
         }
         // DKMS builds it with headers that are there, or come with a package.
-        (false, has_headers) => {
-            let is_buildable = has_headers || family.has_kernel(release);
-            let package = is_buildable.then(|| family.install(Part::Module, release)).flatten();
+        (false, true) => {
+            let package = archive::install(family, Part::Module, release);
             package.or_else(|| Some("make -C kmod modules modules_install && depmod".to_owned()))
         }
+        (false, false) if family.has_kernel(release) => archive::install(family, Part::Module, release),
+        (false, false) => None,
     };
-    Explained { why, mend, reboot: false }
+    Explained { why, short, mend, reboot: false }
 }
 
 pub fn has_headers(release: &str) -> bool {
@@ -192,31 +210,50 @@ fn rebuild(release: &str) -> String {
     format!("dkms install --force {NAME}/{} -k {release}", env!("CARGO_PKG_VERSION"))
 }
 
-fn unsigned(release: &str) -> Explained {
-    let signed = file(release).is_some_and(|file| file.signed);
-    let has = if signed { "of a key that is not enrolled" } else { "missing" };
+fn unsigned(signed: bool, release: &str) -> Explained {
+    let (has, short) = match signed {
+        true => ("of a key that is not enrolled", "its key is not enrolled"),
+        false => ("missing", "it is not signed"),
+    };
     let why = format!("the kernel loads only modules with a good signature, and that of {NAME}.ko is {has}");
     let mend = match signed {
         true => "mokutil --import /var/lib/dkms/mok.pub".to_owned(),
         false => rebuild(release),
     };
-    Explained { why, mend: Some(mend), reboot: signed }
+    Explained { why, short, mend: Some(mend), reboot: signed }
 }
 
-fn not_permitted(family: Family) -> Explained {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let (why, mend) = if read("/proc/sys/kernel/modules_disabled").trim() == "1" {
-        ("kernel.modules_disabled is 1, which only a reboot takes back", None)
-    } else if read("/proc/cmdline").contains(&format!("module_blacklist={NAME}")) {
-        (
-            "module_blacklist= on the kernel's command line names it",
-            family.remove_parameter("module_blacklist"),
-        )
+fn not_permitted(disabled: bool, listed: bool, family: Family) -> Explained {
+    let explained = |short, why: &str, mend, reboot| Explained { why: why.to_owned(), short, mend, reboot };
+    if disabled {
+        let why = "kernel.modules_disabled is 1, which only a reboot takes back";
+        explained("kernel.modules_disabled is 1", why, None, true)
+    } else if listed {
+        let why = "module_blacklist= on the kernel's command line names it";
+        explained("module_blacklist= names it", why, family.remove_parameter("module_blacklist"), true)
     } else {
-        let help = Some("sudo dtrace doctor".to_owned());
-        return Explained { why: "loading it needs CAP_SYS_MODULE".to_owned(), mend: help, reboot: false };
-    };
-    Explained { why: why.to_owned(), mend, reboot: true }
+        let why = "loading it needs CAP_SYS_MODULE";
+        explained(why, why, Some("sudo dtrace doctor".to_owned()), false)
+    }
+}
+
+/// All that can be said about a module that is not loaded, for tests of messages.
+#[cfg(test)]
+pub fn explanations() -> Vec<Explained> {
+    let (release, family) = ("6.12.118+deb13-cloud-amd64", Family::Unknown);
+    let refusals = [
+        Refusal::NoModprobe,
+        Refusal::Missing,
+        Refusal::OtherKernel,
+        Refusal::Configured(PathBuf::from("/etc/modprobe.d/a-file-with-a-name-that-is-rather-long.conf")),
+        Refusal::Other(String::new()),
+        Refusal::Other("ERROR: could not insert 'kinst': Cannot allocate memory".repeat(10)),
+    ];
+    let explained = refusals.iter().map(|refusal| explain(refusal, release, family));
+    let signatures = [true, false].map(|signed| unsigned(signed, release));
+    let bans = [(true, false), (false, true), (false, false)];
+    let bans = bans.map(|(disabled, listed)| not_permitted(disabled, listed, family));
+    explained.chain(signatures).chain(bans).collect()
 }
 
 #[cfg(test)]

@@ -3,20 +3,13 @@
 use super::{Finding, Machine};
 use crate::driver::bpf::{self, EnableError};
 
-/// Whether dtrace traces without the module where that is missing.
-pub fn stands_in(machine: &Machine) -> bool {
-    machine.root && bpf::check().is_ok()
-}
-
 /// Whether programs of BPF can do the module's work.
 pub fn usable(machine: &Machine) -> Option<Finding> {
-    if !machine.root {
-        return None;
-    }
-    Some(match bpf::check() {
-        Ok(()) => Finding::good("possible with -x backend=bpf: programs of BPF can read the kernel's memory"),
+    Some(match &machine.bpf {
+        Ok(_) => Finding::good("the kernel's BPF traces (-x backend=bpf)"),
+        Err(EnableError::Rights(_)) if !machine.root => return None,
         Err(error) => {
-            let finding = Finding::warning(format!("not possible: {error}"));
+            let finding = Finding::hindrance(format!("not possible: {error}"), machine);
             match error.help() {
                 Some(help) => finding.then(help),
                 None => finding,
@@ -25,16 +18,30 @@ pub fn usable(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// The kernel's events at instructions, which programs of BPF run at, and those of sessions that are not there any more.
+/// What programs of BPF run at in the kernel's functions.
+pub fn functions(machine: &Machine) -> Option<Finding> {
+    let means = machine.bpf.as_ref().ok()?;
+    let ways = [("kprobe events", &means.kprobes), ("fentry", &means.fentry), ("kprobe.multi", &means.multi)];
+    let there = ways.iter().filter(|(_, way)| way.is_ok()).map(|(name, _)| *name);
+    let there = there.collect::<Vec<_>>().join(", ");
+    let lacking = ways.iter().filter_map(|(name, way)| Some(format!("{name}: {}", way.as_ref().err()?)));
+    let lacking = lacking.collect::<Vec<_>>().join("; ");
+    Some(match (there.as_str(), &means.kprobes) {
+        ("", _) => Finding::warning(format!("none can be traced ({lacking})")),
+        (_, Ok(())) => Finding::good(format!("all, and their instructions, by {there}")),
+        (_, Err(_)) => Finding::warning(format!("entries and returns, by {there} ({lacking})")),
+    })
+}
+
+/// The events that sessions have left which are not there any more.
 pub fn events(machine: &Machine) -> Option<Finding> {
     if !machine.root {
         return None;
     }
     let left = match bpf::left_over() {
         Ok(left) => left,
-        Err(error @ EnableError::Tracefs) => {
-            return Some(Finding::warning(error.to_string()).mend_if(error.help().map(str::to_owned)));
-        }
+        Err(EnableError::Tracefs) => return Some(Finding::good(super::tracers::NO_TRACEFS)),
+        Err(EnableError::KprobeEvents) => return None,
         Err(error) => {
             return Some(Finding::warning(error.to_string()).then(error.help().unwrap_or_default()));
         }

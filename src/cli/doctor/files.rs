@@ -10,6 +10,19 @@ use std::path::{Path, PathBuf};
 /// What the index of a kernel with all its modules takes, with some room.
 const INDEX: u64 = 64 << 20;
 
+/// What cannot be traced, as neither debug information of the kernel nor an index of it is here.
+pub fn undescribed() -> Option<&'static str> {
+    let wanted = BuildId::of_running_kernel();
+    if debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref()).found.is_some() {
+        return None;
+    }
+    Some(if wanted.is_some_and(|id| is_indexed(&id)) {
+        "variables (locals)"
+    } else {
+        "inlined functions, lines and variables"
+    })
+}
+
 /// Without it there are entries and returns of whole functions, and no inlined ones, lines or variables.
 pub fn vmlinux(machine: &Machine) -> Option<Finding> {
     let wanted = BuildId::of_running_kernel();
@@ -74,7 +87,7 @@ pub fn debuginfod(machine: &Machine) -> Option<Finding> {
     Some(match in_path("debuginfod-find") {
         true => Finding::good(format!("asked for what is not installed: {servers}")),
         false => Finding::warning("DEBUGINFOD_URLS is set, and debuginfod-find is not installed")
-            .mend_if(machine.family.install(Part::Debuginfod, &machine.release)),
+            .install(Part::Debuginfod, machine),
     })
 }
 

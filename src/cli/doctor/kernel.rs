@@ -50,7 +50,10 @@ pub fn lockdown(machine: &Machine) -> Option<Finding> {
         Some("integrity") => lift(Finding::warning(
             "integrity: the module refuses programs with -w; without it, by BPF, they run, but for copyout()",
         )),
-        Some(level) => lift(Finding::fault(format!("{level}: the kernel's memory may not be read"))),
+        Some(level) => {
+            let found = format!("{level}: the kernel's memory may not be read");
+            lift(Finding::hindrance(found, machine))
+        }
         None => Finding::warning(format!("not known: {LOCKDOWN} has '{text}'")),
     })
 }
@@ -71,7 +74,7 @@ pub fn signatures(machine: &Machine) -> Option<Finding> {
         let found = format!("asked for by {by}, and {} is not signed", file.path.display());
         let version = env!("CARGO_PKG_VERSION");
         let sign = format!("dkms install --force {}/{version} -k {}", module::NAME, machine.release);
-        return Some(Finding::without_module(found, machine).mend(sign));
+        return Some(Finding::hindrance(found, machine).mend(sign));
     }
     Some(enrolled(machine, by))
 }
@@ -88,13 +91,13 @@ fn enrolled(machine: &Machine, by: &str) -> Finding {
     let Ok(tested) = tested else {
         let found =
             format!("asked for by {by}; whether the key of DKMS is enrolled is not known without mokutil");
-        return Finding::warning(found).mend_if(machine.family.install(Part::Mokutil, &machine.release));
+        return Finding::warning(found).install(Part::Mokutil, machine);
     };
     let said = String::from_utf8_lossy(&tested.stdout).into_owned();
     if said.contains("is already enrolled") {
         return Finding::good(format!("asked for by {by}; the key of DKMS is enrolled"));
     }
-    Finding::without_module(format!("asked for by {by}, and the key of DKMS is not enrolled"), machine)
+    Finding::hindrance(format!("asked for by {by}, and the key of DKMS is not enrolled"), machine)
         .mend(format!("mokutil --import {KEY}"))
         .then("reboot, and choose Enroll MOK")
 }
@@ -111,12 +114,14 @@ pub fn ftrace(_: &Machine) -> Option<Finding> {
     })
 }
 
-/// Kprobes as a whole can be off; ours are breakpoints of the same machinery's rules, and do not depend on it.
+/// Kprobes as a whole can be off; the module's probes are breakpoints of its own, and do not depend on it.
 pub fn kprobes(_: &Machine) -> Option<Finding> {
     let enabled = Machine::read("/sys/kernel/debug/kprobes/enabled")?;
     Some(match enabled.as_str() {
-        "0" => Finding::warning("the kernel's kprobes are switched off: those of other tracers do not fire")
-            .mend("echo 1 >/sys/kernel/debug/kprobes/enabled"),
+        "0" => Finding::warning(
+            "switched off: those of other tracers, and of dtrace without the module, do not fire",
+        )
+        .mend("echo 1 >/sys/kernel/debug/kprobes/enabled"),
         _ => Finding::good("on"),
     })
 }

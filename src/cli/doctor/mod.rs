@@ -7,10 +7,17 @@ mod module;
 mod rights;
 mod show;
 mod tracers;
+mod verdict;
 
 use super::report::{FAILURE, Report, USAGE};
+use crate::driver::bpf::{EnableError, Means};
+use crate::driver::ioctl::Device;
+use crate::driver::{self, Error};
+use crate::host;
+use crate::host::archive;
 use crate::host::distribution::{Family, Part};
 use crate::os;
+use std::thread;
 
 /// The word that is the command's first argument.
 pub const WORD: &str = "doctor";
@@ -19,7 +26,7 @@ pub const WORD: &str = "doctor";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Good,
-    /// Tracing works, though not all of it.
+    /// Tracing works, though not all of it, or not by the module.
     Warning,
     /// Nothing can be traced.
     Fault,
@@ -62,25 +69,30 @@ impl Finding {
         Finding { mend: command, ..self }
     }
 
-    /// Something of the module is missing, without which the kernel's BPF traces if it can.
-    fn without_module(found: impl Into<String>, machine: &Machine) -> Finding {
-        Finding::new(if bpf::stands_in(machine) { State::Warning } else { State::Fault }, found)
+    /// Something without which the module, or the kernel's BPF, does not trace: a fault if the other does not either.
+    fn hindrance(found: impl Into<String>, machine: &Machine) -> Finding {
+        // Who is not root can make no more of it.
+        let is_fault = machine.root && !machine.traces();
+        Finding::new(if is_fault { State::Fault } else { State::Warning }, found)
     }
 
-    /// The command that installs a part of the kernel, or what to do if no package has it.
+    /// The command that installs a part, or the file that is looked for if no package is known to have it.
     fn install(self, part: Part, machine: &Machine) -> Finding {
-        match machine.family.install(part, &machine.release) {
-            Some(command) => self.mend(command),
-            None if machine.family.has_kernel(&machine.release) => self,
-            None => {
-                let what = match part {
-                    Part::Headers => "its headers are where it was built, for /lib/modules/RELEASE/build",
-                    _ => "its vmlinux is where it was built: --vmlinux FILE",
-                };
-                let what = what.replace("RELEASE", &machine.release);
-                self.then(format!("the kernel is not of this distribution's packages; {what}"))
-            }
+        let Machine { release, family, .. } = machine;
+        if let Some(command) = archive::install(*family, part, release) {
+            return self.mend(command);
         }
+        self.then(match part {
+            Part::Headers => "no package of them is known here; where the kernel was built has them",
+            Part::DebugInformation => {
+                "no package of it is known here; it is looked for in /usr/lib/debug, or is what --vmlinux FILE says"
+            }
+            Part::Module => "dtrace and the module have to be of one version: install the newer module",
+            Part::Tool => "dtrace and the module have to be of one version: install the newer dtrace",
+            Part::Modprobe | Part::Debuginfod | Part::Mokutil => {
+                "no package of it is known here; it is looked for in the directories of PATH"
+            }
+        })
     }
 
     fn then(self, what: impl Into<String>) -> Finding {
@@ -89,17 +101,51 @@ impl Finding {
 }
 
 /// The machine that is examined.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Machine {
     pub release: String,
     pub family: Family,
     /// Whether the process has root's identity.
     pub root: bool,
+    /// Whether the module was loaded for the check, or why it cannot be opened.
+    pub module: Result<bool, Error>,
+    /// What the kernel's BPF reaches, or why it does not trace.
+    pub bpf: Result<Means, EnableError>,
 }
 
 impl Machine {
+    /// Opens the device as a run that traces does; a module that is not loaded is, for the time of the check.
+    fn here() -> Machine {
+        let root = os::identity().euid == 0;
+        let opened = if root { Device::open_or_load() } else { Device::open().map(|device| (device, false)) };
+        let module = opened.map(|(device, loaded)| {
+            drop(device);
+            if loaded {
+                host::module::unload();
+            }
+            loaded
+        });
+        let bpf = driver::bpf::check().map(|()| driver::bpf::means());
+        Machine { release: os::release(), family: Family::running(), root, module, bpf }
+    }
+
     fn read(path: &str) -> Option<String> {
         std::fs::read_to_string(path).ok().map(|text| text.trim_end().to_owned())
+    }
+
+    /// Whether anything can be traced.
+    fn traces(&self) -> bool {
+        self.module.is_ok() || self.bpf.is_ok()
+    }
+
+    fn verdict(&self) -> Finding {
+        verdict::of(&verdict::Facts {
+            root: self.root,
+            module: self.module.as_ref().map(|_| ()),
+            bpf: self.bpf.as_ref(),
+            hidden: rights::hidden(),
+            undescribed: files::undescribed(),
+        })
     }
 }
 
@@ -117,6 +163,7 @@ const CHECKS: &[Check] = &[
     ("signatures", kernel::signatures),
     ("module", module::module),
     ("without the module", bpf::usable),
+    ("functions by BPF", bpf::functions),
     ("events", bpf::events),
     ("ftrace", kernel::ftrace),
     ("kprobes", kernel::kprobes),
@@ -144,13 +191,24 @@ pub fn run(arguments: &[String], report: &Report) -> u8 {
             return USAGE;
         }
     };
-    let family = Family::running();
-    let machine = Machine { release: os::release(), family, root: os::identity().euid == 0 };
-    let findings: Vec<(&str, Finding)> =
-        CHECKS.iter().filter_map(|(name, check)| Some((*name, check(&machine)?))).collect();
+    let machine = Machine::here();
+    // Several ask a command of the distribution, which takes its time.
+    let (findings, verdict) = thread::scope(|scope| {
+        let machine = &machine;
+        let checks: Vec<_> =
+            CHECKS.iter().map(|(name, check)| (*name, scope.spawn(|| check(machine)))).collect();
+        let verdict = machine.verdict();
+        let join = |check: thread::ScopedJoinHandle<'_, Option<Finding>>| {
+            check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let findings: Vec<(&str, Finding)> =
+            checks.into_iter().filter_map(|(name, check)| Some((name, join(check)?))).collect();
+        (findings, verdict)
+    });
     let color = super::report::in_color(&std::io::stdout());
-    let status = report.print(&if json { show::json(&findings) } else { show::text(&findings, color) });
-    if findings.iter().any(|(_, finding)| finding.state == State::Fault) { FAILURE } else { status }
+    let text = if json { show::json(&findings, &verdict) } else { show::text(&findings, &verdict, color) };
+    let status = report.print(&text);
+    if verdict.state == State::Fault { FAILURE } else { status }
 }
 
 const HELP: &str = "\
@@ -158,11 +216,12 @@ Says what tracing needs, what was found on this machine, and the command that me
 
 Usage: dtrace doctor [--json]
 
-  --json  one JSON object a line: check, state (good, warning, fault), found, mend, then
+  --json  one JSON object a line: check, state (good, warning, fault), found, mend, then; the last one,
+          whose check is \"tracing\", is the verdict
 
 The module is loaded for the check if it is not there yet, and taken away again.
 
 Exit status:
-  0  tracing works; warnings say what of it does not
+  0  tracing works, by the module or by the kernel's BPF; the last lines say by which, and what does not
   1  nothing can be traced
 ";

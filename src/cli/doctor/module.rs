@@ -1,22 +1,21 @@
 //! cli/doctor/module.rs: the kernel module: its file, what it is built with, whether it is loaded or can be.
 
-use super::{Finding, Machine, bpf};
+use super::{Finding, Machine};
 use crate::driver::Error;
-use crate::driver::ioctl::Device;
 use crate::host::distribution::Part;
 use crate::host::module::{self, Explained, Refusal};
 use crate::uapi;
 
 /// The file that modprobe takes.
 pub fn file(machine: &Machine) -> Option<Finding> {
-    let Machine { release, family, .. } = machine;
-    let explain = |refusal| module::explain(&refusal, release, *family);
+    let release = &machine.release;
+    let explain = |refusal| module::explain(&refusal, release, machine.family);
     let Some(file) = module::file(release) else {
         let Explained { why, mend, .. } = explain(Refusal::Missing);
         // A module that is loaded already serves until the next boot.
         let finding = match module::is_loaded() {
             true => Finding::warning(why),
-            false => Finding::without_module(why, machine),
+            false => Finding::hindrance(why, machine),
         };
         return Some(finding.mend_if(mend));
     };
@@ -31,7 +30,7 @@ pub fn file(machine: &Machine) -> Option<Finding> {
         let (order, part) = if theirs > ours { ("newer", Part::Tool) } else { ("older", Part::Module) };
         let found =
             format!("{path} is {order} than this dtrace: its interface is {theirs}, that of dtrace {ours}");
-        return Some(Finding::fault(found).mend_if(family.install(part, release)));
+        return Some(Finding::hindrance(found, machine).install(part, machine));
     }
     let signed = if file.signed { "signed" } else { "not signed" };
     Some(Finding::good(format!("{path}, interface {}, {signed}", uapi::ABI_VERSION)))
@@ -50,45 +49,40 @@ pub fn headers(machine: &Machine) -> Option<Finding> {
     Some(Finding::warning(found).install(Part::Headers, machine))
 }
 
-/// Opens the device, as a run that traces does; a module that is not loaded is, for the time of the check.
+/// Whether the device could be opened.
 pub fn module(machine: &Machine) -> Option<Finding> {
-    if !machine.root && !module::is_loaded() {
-        return Some(Finding::warning("not loaded; only root can try to load it").mend("sudo dtrace doctor"));
-    }
-    let (error, loaded) = match Device::open_or_load() {
-        Ok((device, loaded)) => {
-            drop(device);
-            if loaded {
-                module::unload();
-                return Some(Finding::good(
-                    "not loaded; it was loaded for this check, and dtrace loads it when needed",
-                ));
-            }
-            return Some(Finding::good(format!("loaded, interface {}", uapi::ABI_VERSION)));
+    let loaded = module::is_loaded();
+    let error = match &machine.module {
+        Ok(true) => {
+            let found = "not loaded; it was loaded for this check, and dtrace loads it when needed";
+            return Some(Finding::good(found));
         }
-        Err(error) => (error, module::is_loaded()),
+        Ok(false) => return Some(Finding::good(format!("loaded, interface {}", uapi::ABI_VERSION))),
+        Err(error) => error,
     };
-    Some(match &error {
-        Error::NotRoot => Finding::fault("loaded, for root").mend("sudo dtrace doctor"),
+    let hindrance = |found: String| Finding::hindrance(found, machine);
+    Some(match error {
+        Error::NotRoot if loaded => hindrance("loaded, for root".to_owned()).mend("sudo dtrace doctor"),
+        Error::NotRoot => {
+            Finding::warning("not loaded; only root can try to load it").mend("sudo dtrace doctor")
+        }
         Error::Forbidden => {
-            Finding::fault("loaded, and it refuses to be opened; rights and lockdown say why")
+            hindrance("loaded, and it refuses to be opened; rights and lockdown say why".to_owned())
         }
         Error::NoNode => {
             let mend = make_node().unwrap_or_else(|| "modprobe -r kinst".to_owned());
-            Finding::without_module(error.to_string(), machine).mend(mend)
+            hindrance(error.to_string()).mend(mend)
         }
-        Error::Unloadable(Explained { why, mend, reboot }) => {
-            let without = if bpf::stands_in(machine) { "; the kernel's BPF traces in its place" } else { "" };
-            let found = format!("it cannot be loaded: {why}{without}");
-            let finding = Finding::without_module(found, machine).mend_if(mend.clone());
+        Error::Unloadable(Explained { why, mend, reboot, .. }) => {
+            let finding = hindrance(format!("it cannot be loaded: {why}")).mend_if(mend.clone());
             if *reboot { finding.then("reboot") } else { finding }
         }
         Error::Abi { ours, theirs } if theirs > ours => {
-            Finding::fault(error.to_string()).mend_if(machine.family.install(Part::Tool, &machine.release))
+            hindrance(error.to_string()).install(Part::Tool, machine)
         }
-        Error::Abi { .. } | Error::Interface => Finding::fault(error.to_string()).mend("modprobe -r kinst"),
-        _ if loaded => Finding::fault(format!("loaded, and it cannot be opened: {error}")),
-        _ => Finding::fault(error.to_string()),
+        Error::Abi { .. } | Error::Interface => hindrance(error.to_string()).mend("modprobe -r kinst"),
+        _ if loaded => hindrance(format!("loaded, and it cannot be opened: {error}")),
+        _ => hindrance(error.to_string()),
     })
 }
 

@@ -8,7 +8,10 @@ const CAP_SYS_ADMIN: u32 = 21;
 /// The device asks for root's files and CAP_SYS_ADMIN in the first user namespace.
 pub fn rights(machine: &Machine) -> Option<Finding> {
     if !machine.root {
-        return Some(Finding::fault("not root, whom the device belongs to").mend("sudo dtrace doctor"));
+        return Some(match machine.traces() {
+            true => Finding::good("not root, with the capabilities that tracing takes"),
+            false => Finding::fault("not root").mend("sudo dtrace doctor"),
+        });
     }
     let status = Machine::read("/proc/self/status")?;
     let Some(capabilities) = effective(&status) else {
@@ -17,11 +20,12 @@ pub fn rights(machine: &Machine) -> Option<Finding> {
     let mapped = Machine::read("/proc/self/uid_map").unwrap_or_default();
     if mapped.split_whitespace().nth(2).is_some_and(|count| count != "4294967295") {
         let found = "root of a user namespace, as in a container: the kernel wants the machine's own root";
-        return Some(Finding::fault(found).then("run it outside of the container"));
+        return Some(Finding::hindrance(found, machine).then("run it outside of the container"));
     }
     if capabilities & (1 << CAP_SYS_ADMIN) == 0 {
         let found = "root without CAP_SYS_ADMIN, as in a container";
-        return Some(Finding::fault(found).then("run it from a shell with all of root's capabilities"));
+        let then = "run it from a shell with all of root's capabilities";
+        return Some(Finding::hindrance(found, machine).then(then));
     }
     Some(Finding::good("root with CAP_SYS_ADMIN"))
 }
@@ -41,27 +45,32 @@ fn effective(status: &str) -> Option<u64> {
     u64::from_str_radix(set.trim(), 16).ok()
 }
 
-/// Without addresses, no probe of a function can be placed.
-pub fn addresses(machine: &Machine) -> Option<Finding> {
-    let restrict = Machine::read("/proc/sys/kernel/kptr_restrict").unwrap_or_default();
-    let Some(symbols) = first_symbols() else {
-        return Some(
-            Finding::fault("/proc/kallsyms cannot be read").then("boot a kernel with CONFIG_KALLSYMS"),
-        );
-    };
+/// Why no address of a function is known, so that no probe of one can be placed.
+pub fn hidden() -> Option<String> {
+    let Some(symbols) = first_symbols() else { return Some("/proc/kallsyms cannot be read".to_owned()) };
     let shown = symbols.lines().any(|line| !line.starts_with("0000000000000000"));
-    if shown {
-        return Some(Finding::good(format!(
-            "/proc/kallsyms shows them (kernel.kptr_restrict is {restrict})"
-        )));
+    (!shown).then(|| format!("/proc/kallsyms has only zeros (kernel.kptr_restrict is {})", restrict()))
+}
+
+fn restrict() -> String {
+    Machine::read("/proc/sys/kernel/kptr_restrict").unwrap_or_default()
+}
+
+pub fn addresses(machine: &Machine) -> Option<Finding> {
+    let Some(found) = hidden() else {
+        let restrict = restrict();
+        let found = format!("/proc/kallsyms shows them (kernel.kptr_restrict is {restrict})");
+        return Some(Finding::good(found));
+    };
+    if first_symbols().is_none() {
+        return Some(Finding::warning(found).then("boot a kernel with CONFIG_KALLSYMS"));
     }
     if !machine.root {
         return Some(Finding::warning("hidden from all but root").mend("sudo dtrace doctor"));
     }
-    let found = format!("/proc/kallsyms has only zeros (kernel.kptr_restrict is {restrict})");
-    Some(match restrict.as_str() {
-        "2" => Finding::fault(found).mend("sysctl -w kernel.kptr_restrict=1"),
-        _ => Finding::fault(found).then("run it with CAP_SYSLOG, and without kernel lockdown"),
+    Some(match restrict().as_str() {
+        "2" => Finding::warning(found).mend("sysctl -w kernel.kptr_restrict=1"),
+        _ => Finding::warning(found).then("run it with CAP_SYSLOG, and without kernel lockdown"),
     })
 }
 

@@ -6,7 +6,7 @@ use crate::diag::{Severity, color};
 /// The columns of a check's name; a longer one moves its line.
 const NAME: usize = 26;
 
-pub fn text(findings: &[(&str, Finding)], colored: bool) -> String {
+pub fn text(findings: &[(&str, Finding)], verdict: &Finding, colored: bool) -> String {
     let mut text = String::new();
     for (name, finding) in findings {
         let state = format!("{:<7}", word(finding.state));
@@ -23,21 +23,16 @@ pub fn text(findings: &[(&str, Finding)], colored: bool) -> String {
             text += &format!("{:11}then: {then}\n", "");
         }
     }
-    let count = |state| findings.iter().filter(|(_, finding)| finding.state == state).count();
-    text + &verdict(count(State::Fault), count(State::Warning))
-}
-
-fn verdict(faults: usize, warnings: usize) -> String {
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    match (faults, warnings) {
-        (0, 0) => "tracing works\n".to_owned(),
-        (0, warnings) => format!("tracing works, with {}\n", plural(warnings, "warning")),
-        (faults, _) => format!("tracing does not work: {}\n", plural(faults, "fault")),
+    text += &format!("{}\n", verdict.found);
+    if let Some(then) = &verdict.then {
+        text += &format!("{then}\n");
     }
+    text
 }
 
-pub fn json(findings: &[(&str, Finding)]) -> String {
-    let line = |(check, finding): &(&str, Finding)| {
+/// The verdict is the last object.
+pub fn json(findings: &[(&str, Finding)], verdict: &Finding) -> String {
+    let line = |(check, finding): (&str, &Finding)| {
         let Finding { state, found, mend, then } = finding;
         let state = word(*state);
         let object = serde_json::json!({
@@ -45,7 +40,8 @@ pub fn json(findings: &[(&str, Finding)]) -> String {
         });
         format!("{object}\n")
     };
-    findings.iter().map(line).collect()
+    let findings = findings.iter().map(|(check, finding)| (*check, finding));
+    findings.chain([("tracing", verdict)]).map(line).collect()
 }
 
 fn word(state: State) -> &'static str {
@@ -77,20 +73,23 @@ warning  BTF                         there is none
 fault    lockdown                    \"confidentiality\"
            mend: a && b
            then: reboot
-tracing does not work: 1 fault
+tracing does not work: it needs root
 ";
-        assert_eq!(text(&findings(), false), expected);
-        assert!(text(&findings()[..2], false).ends_with("tracing works, with 1 warning\n"));
-        assert!(text(&findings()[..1], false).ends_with("\ntracing works\n"));
+        let verdict = Finding::fault("tracing does not work: it needs root");
+        assert_eq!(text(&findings(), &verdict, false), expected);
+        let verdict = Finding::good("tracing works").then("but");
+        assert!(text(&findings(), &verdict, false).ends_with("reboot\ntracing works\nbut\n"));
     }
 
     #[test]
     fn an_object_a_line() {
-        let text = json(&findings());
-        let last = text.lines().last().unwrap_or_default();
+        let text = json(&findings(), &Finding::good("tracing works"));
+        let last = text.lines().nth(2).unwrap_or_default();
         let value: serde_json::Value = serde_json::from_str(last).unwrap();
         assert_eq!(value["mend"], "a && b");
         assert_eq!(value["state"], "fault");
-        assert_eq!(text.lines().count(), 3);
+        let verdict: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        assert_eq!((&verdict["check"], &verdict["found"]), (&"tracing".into(), &"tracing works".into()));
+        assert_eq!(text.lines().count(), 4);
     }
 }

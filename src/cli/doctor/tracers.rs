@@ -8,16 +8,18 @@ const TRACING: &str = "/sys/kernel/tracing";
 /// The function at which our own module has a kprobe.
 const OWN: &str = "arch_optimize_kprobes";
 
-fn not_known(filesystem: &str, dir: &str) -> Finding {
-    Finding::warning(format!("not known: {filesystem} is not mounted"))
-        .mend(format!("mount -t {filesystem} none {dir}"))
-}
+/// A run that needs tracefs mounts it.
+pub const NO_TRACEFS: &str = "not known: tracefs is not mounted; dtrace mounts it when it needs it";
 
 /// Kprobes in debugfs's list, of which kprobe_events has those that can be taken away by a command.
 pub fn kprobes(machine: &Machine) -> Option<Finding> {
     let Some(list) = Machine::read("/sys/kernel/debug/kprobes/list") else {
         let mounted = Path::new("/sys/kernel/debug/kprobes").exists();
-        return (machine.root && !mounted).then(|| not_known("debugfs", "/sys/kernel/debug"));
+        let here = machine.bpf.as_ref().is_ok_and(|means| means.kprobes.is_ok()) || machine.module.is_ok();
+        return (machine.root && !mounted && here).then(|| {
+            Finding::warning("not known: debugfs is not mounted")
+                .mend("mount -t debugfs none /sys/kernel/debug")
+        });
     };
     let others = |line: &&str| !symbol(line).is_some_and(|symbol| symbol.starts_with(OWN));
     let list: Vec<&str> = list.lines().filter(others).collect();
@@ -43,8 +45,7 @@ fn symbol(line: &str) -> Option<&str> {
 pub fn functions(machine: &Machine) -> Option<Finding> {
     let Some(tracer) = Machine::read(&format!("{TRACING}/current_tracer")) else {
         let mounted = Path::new(TRACING).join("README").exists();
-        return (machine.root && !mounted && Path::new(TRACING).exists())
-            .then(|| not_known("tracefs", TRACING));
+        return (machine.root && !mounted && Path::new(TRACING).exists()).then(|| Finding::good(NO_TRACEFS));
     };
     if tracer != "nop" {
         let found = format!("the tracer '{tracer}' is on: all that is traced becomes slower");

@@ -10,7 +10,7 @@ mod functions;
 mod kept;
 mod kernel;
 mod maps;
-pub mod means;
+mod means;
 mod memory;
 mod misses;
 pub mod reach;
@@ -54,6 +54,7 @@ use sweep::Sweeper;
 use timers::Timers;
 
 pub use error::EnableError;
+pub use means::{Means, means};
 pub use memory::Reader;
 
 /// A program in the kernel, armed.

@@ -1,0 +1,153 @@
+//! cli/doctor/verdict.rs: the last lines: whether this machine can be traced, by the module or by the kernel's BPF, and what not.
+
+use super::Finding;
+use crate::driver::Error;
+use crate::driver::bpf::{EnableError, Means};
+
+/// What the verdict depends on.
+pub struct Facts<'a> {
+    pub root: bool,
+    pub module: Result<(), &'a Error>,
+    pub bpf: Result<&'a Means, &'a EnableError>,
+    /// Why no function's address is known.
+    pub hidden: Option<String>,
+    /// What cannot be traced for want of debug information.
+    pub undescribed: Option<&'static str>,
+}
+
+const PLACES: &str = "the kernel's functions (fbt, kinst, io:::done)";
+const INSTRUCTIONS: &str = "instructions and inlined functions (kinst)";
+
+/// The finding is a fault if nothing can be traced; what follows it is what else the module would do.
+pub fn of(facts: &Facts) -> Finding {
+    let (by, means) = match (facts.module, facts.bpf) {
+        (Ok(()), _) => ("by the module".to_owned(), None),
+        (Err(error), Ok(means)) if error.absence().is_some() => {
+            ("by the kernel's BPF".to_owned(), Some(means))
+        }
+        // The module is there, and dtrace would not do without it unless it is asked to.
+        (Err(error), Ok(means)) => (format!("with -x backend=bpf alone ({error})"), Some(means)),
+        (Err(_), Err(_)) if !facts.root => return Finding::fault("tracing does not work: it needs root"),
+        (Err(module), Err(bpf)) => {
+            let text = module.to_string();
+            let why = text.strip_prefix(Error::TITLE).unwrap_or(&text);
+            let without = format!("nor by the kernel's BPF: {bpf}");
+            return Finding::fault(format!("tracing does not work: {why}; {without}"));
+        }
+    };
+    let missing = missing(facts, means);
+    let found = match &missing {
+        Some((what, why)) => format!("tracing works, {by}, but for {what}: {why}"),
+        None => format!("tracing works, {by}"),
+    };
+    let finding = if missing.is_some() { Finding::warning(found) } else { Finding::good(found) };
+    let Some(absence) = facts.module.err().and_then(Error::absence) else { return finding };
+    let by_means = means.and_then(lacking).is_some() && facts.hidden.is_none();
+    let more = if by_means { "would trace these too" } else { "would count every hit" };
+    finding.then(format!("the module {more}: {absence}"))
+}
+
+/// The first thing that cannot be traced, and why.
+fn missing(facts: &Facts, means: Option<&Means>) -> Option<(&'static str, String)> {
+    let hidden = facts.hidden.clone().map(|why| (PLACES, why));
+    let undescribed = || Some((facts.undescribed?, "the kernel's debug information is not here".to_owned()));
+    hidden.or_else(|| means.and_then(lacking)).or_else(undescribed)
+}
+
+/// The places that the kernel's BPF does not reach here.
+fn lacking(means: &Means) -> Option<(&'static str, String)> {
+    let why = means.kprobes.clone().err()?;
+    let functions = means.fentry.is_ok() || means.multi.is_ok();
+    Some((if functions { INSTRUCTIONS } else { PLACES }, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+    use crate::host::module::Explained;
+
+    fn means(kprobes: bool, fentry: bool) -> Means {
+        let is = |there: bool, why: &str| if there { Ok(()) } else { Err(why.to_owned()) };
+        Means {
+            kprobes: is(kprobes, "no kprobe events"),
+            fentry: is(fentry, "EPERM"),
+            multi: is(false, "none"),
+        }
+    }
+
+    fn unloadable() -> Error {
+        let why = "it is not built for this kernel: there is no kinst.ko".to_owned();
+        Error::Unloadable(Explained { why, short: "it is not built", mend: None, reboot: false })
+    }
+
+    fn text(finding: &Finding) -> String {
+        [Some(&finding.found), finding.then.as_ref()]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    #[test]
+    fn one_verdict_for_each_way() {
+        let (absent, other) = (unloadable(), Error::Abi { ours: 1, theirs: 2 });
+        let (all, entries, none) = (means(true, true), means(false, true), means(false, false));
+        let facts = |module, bpf| Facts { root: true, module, bpf, hidden: None, undescribed: None };
+        let no_bpf = EnableError::NoBpf;
+        let cases = [
+            (facts(Ok(()), Ok(&all)), State::Good, "tracing works, by the module"),
+            (facts(Ok(()), Err(&no_bpf)), State::Good, "tracing works, by the module"),
+            (
+                facts(Err(&absent), Ok(&all)),
+                State::Good,
+                "tracing works, by the kernel's BPF; the module would count every hit: it is not built",
+            ),
+            (
+                facts(Err(&absent), Ok(&entries)),
+                State::Warning,
+                "tracing works, by the kernel's BPF, but for instructions and inlined functions (kinst): no kprobe \
+                 events; the module would trace these too: it is not built",
+            ),
+            (
+                facts(Err(&absent), Ok(&none)),
+                State::Warning,
+                "tracing works, by the kernel's BPF, but for the kernel's functions (fbt, kinst, io:::done): no \
+                 kprobe events; the module would trace these too: it is not built",
+            ),
+            (
+                Facts { undescribed: Some("variables"), ..facts(Ok(()), Ok(&all)) },
+                State::Warning,
+                "tracing works, by the module, but for variables: the kernel's debug information is not here",
+            ),
+            (
+                Facts { hidden: Some("zeros".to_owned()), ..facts(Err(&absent), Ok(&none)) },
+                State::Warning,
+                "tracing works, by the kernel's BPF, but for the kernel's functions (fbt, kinst, io:::done): zeros; \
+                 the module would count every hit: it is not built",
+            ),
+            (
+                facts(Err(&absent), Err(&no_bpf)),
+                State::Fault,
+                "tracing does not work: the kernel module kinst cannot be loaded: it is not built for this kernel: \
+                 there is no kinst.ko; nor by the kernel's BPF: the kernel cannot run programs of BPF: it has no \
+                 system call for them",
+            ),
+            (
+                Facts { root: false, ..facts(Err(&Error::NotRoot), Err(&no_bpf)) },
+                State::Fault,
+                "tracing does not work: it needs root",
+            ),
+        ];
+        for (facts, state, expected) in cases {
+            let finding = of(&facts);
+            assert_eq!((finding.state, text(&finding).as_str()), (state, expected));
+        }
+        let by_option = of(&facts(Err(&other), Ok(&all)));
+        assert!(
+            by_option.found.starts_with("tracing works, with -x backend=bpf alone (this dtrace is older")
+        );
+        assert_eq!(by_option.then, None);
+    }
+}
