@@ -171,3 +171,17 @@ fn the_time_of_a_profile_is_that_of_the_trace() {
     let time = |line: &serde_json::Value| line["timestamp"].as_str().expect("a time").to_owned();
     assert_eq!(time(record)[..23], time(&lines[lines.len() - 1])[..23], "it ends with exit()");
 }
+
+/// Numbers of calls do not come from the kernel, which may hide its table.
+#[test]
+fn system_calls() {
+    if !can_trace() {
+        return;
+    }
+    let program = "syscall::openat:entry /pid == $target/ { self->opened = copyinstr(arg1); } \
+        syscall::openat:return /self->opened != NULL/ { printf(\"%s %d\\n\", self->opened, errno); }";
+    let ran = dtrace(&["-qn", program, "-c", "cat /etc/passwd /not/there"]);
+    let said = text(&ran.stdout);
+    assert!(said.lines().any(|line| line == "/etc/passwd 0"), "{said}{}", text(&ran.stderr));
+    assert!(said.lines().any(|line| line == "/not/there 2"), "{said}{}", text(&ran.stderr));
+}
