@@ -37,6 +37,8 @@ pub enum Name {
     Gcov,
     /// Linux 6.1, built here with what counts the calls of functions, inlined ones too (-finstrument-functions)
     Counted,
+    /// Linux 6.1, built here without kprobes, as kernels of micro-VMs are
+    Bare,
     /// The kernel that KINST_VMLINUZ names
     Own,
 }
@@ -57,8 +59,8 @@ impl Name {
     pub const ALL: [Name; 4] = [Name::V6_1, Name::V6_12, Name::V7_2, Name::V7_3];
 
     /// The kernels that run the cases of 6.1.
-    pub const LIKE_6_1: [Name; 6] =
-        [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Own];
+    pub const LIKE_6_1: [Name; 7] =
+        [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare, Name::Own];
 
     /// The named kernels, or the one that is taken if none is named.
     pub fn or_default(names: &[Name]) -> Vec<Name> {
@@ -70,9 +72,14 @@ impl Name {
         match self {
             Name::V6_12 => (Debian::Trixie, false),
             Name::V7_2 | Name::V7_3 => (Debian::Trixie, true),
-            Name::V6_1 | Name::Rt | Name::Debug | Name::Kcsan | Name::Gcov | Name::Counted | Name::Own => {
-                (Debian::Bookworm, false)
-            }
+            Name::V6_1
+            | Name::Rt
+            | Name::Debug
+            | Name::Kcsan
+            | Name::Gcov
+            | Name::Counted
+            | Name::Bare
+            | Name::Own => (Debian::Bookworm, false),
         }
     }
 
@@ -100,10 +107,15 @@ impl Name {
         if Name::LIKE_6_1.contains(&self) { Name::V6_1 } else { self }
     }
 
+    /// Whether it has kprobes, which the module does not do without.
+    pub fn has_kprobes(self) -> bool {
+        self != Name::Bare
+    }
+
     /// The factor for time limits, compared with Debian's usual kernels.
     pub fn slowness(self) -> u32 {
         match self {
-            Name::V6_1 | Name::V6_12 | Name::V7_2 | Name::V7_3 | Name::Gcov | Name::Own => 1,
+            Name::V6_1 | Name::V6_12 | Name::V7_2 | Name::V7_3 | Name::Gcov | Name::Bare | Name::Own => 1,
             Name::Rt | Name::Counted => 2,
             Name::Debug | Name::Kcsan => 6,
         }
@@ -120,6 +132,7 @@ impl Name {
             Name::Kcsan => "kcsan",
             Name::Gcov => "gcov",
             Name::Counted => "counted",
+            Name::Bare => "bare",
             Name::Own => "own",
         }
     }

@@ -42,14 +42,22 @@ pub fn main(options: &Options) -> Result<()> {
     let warnings = if options.deny_warnings { Warnings::Denied } else { Warnings::Shown };
     match build(&kernel, warnings)? {
         Some(module) => println!("{}", module.display()),
-        None => bail!("there is no kmod/Kbuild to build"),
+        None => bail!("{}", why_none(&kernel)),
     }
     Ok(())
 }
 
-/// Builds the module for this kernel unless it is up to date; None if the checkout has none.
+/// Why there is no module.
+fn why_none(kernel: &Kernel) -> String {
+    if kernel.name.has_kprobes() {
+        return "there is no kmod/Kbuild to build".to_owned();
+    }
+    format!("{} has no kprobes, without which there is no module: trace with -x backend=bpf", kernel.release)
+}
+
+/// Builds the module for this kernel unless it is up to date; None if the checkout has none, or the kernel no kprobes.
 pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
-    if !workspace::root().join(KINST).join("Kbuild").is_file() {
+    if !kernel.name.has_kprobes() || !workspace::root().join(KINST).join("Kbuild").is_file() {
         return Ok(None);
     }
     build_module(kernel, KINST, "kinst", warnings).map(Some)

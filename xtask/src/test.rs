@@ -94,12 +94,14 @@ fn host_steps(options: &Options, tally: &mut Tally) {
 /// The module, and the cases in guests.
 fn guest_steps(options: &Options, workers: &Workers, tally: &mut Tally) {
     for name in Name::or_default(&options.kernels) {
-        tally.run(&format!("the module for the kernel {name}"), || {
-            match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
-                Some(_) => Ok(()),
-                None => bail!("there is no kmod/Kbuild to build"),
-            }
-        });
+        if name.has_kprobes() {
+            tally.run(&format!("the module for the kernel {name}"), || {
+                match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
+                    Some(_) => Ok(()),
+                    None => bail!("there is no kmod/Kbuild to build"),
+                }
+            });
+        }
         let step = format!("cases in guests, kernel {name}");
         let (seconds, faults) = timed(|| vmtest::run_everything(name, options.long, workers, tally));
         if faults.is_empty() {

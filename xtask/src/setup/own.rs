@@ -17,6 +17,7 @@ const DEBUG: &str = include_str!("../../kernels/debug.config");
 const KCSAN: &str = include_str!("../../kernels/kcsan.config");
 const GCOV: &str = include_str!("../../kernels/gcov.config");
 const COUNTED: &str = include_str!("../../kernels/counted.config");
+const BARE: &str = include_str!("../../kernels/bare.config");
 
 /// Bytes for the source, the build, the installed files, and the disk image made from those.
 const SPACE: u64 = 16 << 30;
@@ -41,8 +42,19 @@ fn fragment(name: Name) -> Option<String> {
         Name::Kcsan => Some([BASE, KCSAN].concat()),
         Name::Gcov => Some([BASE, GCOV].concat()),
         Name::Counted => Some([BASE, COUNTED, &instrument::as_comment()].concat()),
+        Name::Bare => Some(without(BASE, BARE) + BARE),
         _ => None,
     }
+}
+
+/// The lines of a fragment without the settings that another one makes.
+fn without(fragment: &str, other: &str) -> String {
+    let made = |line: &str| {
+        line.split_once('=').is_some_and(|(option, _)| {
+            other.lines().any(|line| line.split_once('=').is_some_and(|(made, _)| made == option))
+        })
+    };
+    fragment.split_inclusive('\n').filter(|line| !made(line)).collect()
 }
 
 /// Whether the kernel has the wanted configuration; one that is not built here always has.
@@ -191,8 +203,14 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_that_another_fragment_makes_is_left_out() {
+        let base = "# words\nCONFIG_A=y\nCONFIG_A_B=y\nCONFIG_C=m\n";
+        assert_eq!(without(base, "CONFIG_A=n\nCONFIG_C=y\n"), "# words\nCONFIG_A_B=y\n");
+    }
+
+    #[test]
     fn a_setting_is_made_once() {
-        for name in [Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted] {
+        for name in [Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare] {
             let fragment = fragment(name).unwrap();
             let settings = fragment.lines().filter(|line| line.starts_with("CONFIG_"));
             let mut options: Vec<_> = settings.filter_map(|l| l.split_once('=')).map(|(o, _)| o).collect();

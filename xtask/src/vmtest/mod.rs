@@ -43,45 +43,45 @@ pub struct Options {
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    let mut cases = select(load()?, &options.patterns)?;
-    let all = cases.len();
-    if options.without_module {
-        cases.retain(is_without_module);
-        cases.iter_mut().for_each(without_module);
-    }
-    let skipped = all - cases.len();
-    if options.list {
-        for case in cases {
-            println!("{}: {}", case.file, case.name);
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
-    let mut total = Tally::default();
+    let all = select(load()?, &options.patterns)?;
+    let (mut total, mut skipped) = (Tally::default(), 0);
     for kernel in Name::or_default(&options.kernels) {
+        let mut cases = all.clone();
+        if options.without_module || !kernel.has_kprobes() {
+            without_module(&mut cases);
+            skipped += all.len() - cases.len();
+        }
+        if options.list {
+            cases.iter().for_each(|case| println!("{}: {}", case.file, case.name));
+            return Ok(ExitCode::SUCCESS);
+        }
         run::cases(&cases, kernel, options, &Workers::all(), &mut total)?;
     }
     Ok(total.print_end(skipped))
 }
 
-/// Whether a case can pass without the module; says why it cannot.
-fn is_without_module(case: &Case) -> bool {
-    if let Some(why) = &case.module_only {
-        println!("skip  {}: {}: {why}", case.file, case.name);
+/// Leaves out the cases that cannot pass without the module, and says why; the others have no module and may not load it.
+fn without_module(cases: &mut Vec<Case>) {
+    cases.retain(|case| {
+        if let Some(why) = &case.module_only {
+            println!("skip  {}: {}: {why}", case.file, case.name);
+        }
+        case.module_only.is_none()
+    });
+    for case in cases {
+        case.guest.module = false;
+        case.guest.append += vm::LOCKED;
+        case.script.insert_str(0, vm::BY_BPF);
     }
-    case.module_only.is_none()
-}
-
-/// Makes a case one that has no module and may not load it.
-fn without_module(case: &mut Case) {
-    case.guest.module = false;
-    case.guest.append += vm::LOCKED;
-    case.script.insert_str(0, vm::BY_BPF);
 }
 
 /// Runs every case on one kernel, or every one that is not long.
 pub fn run_everything(kernel: Name, long: bool, workers: &Workers, tally: &mut Tally) -> Result<()> {
     let mut cases = load()?;
     cases.retain(|case| long || !case.long);
+    if !kernel.has_kprobes() {
+        without_module(&mut cases);
+    }
     run::cases(&cases, kernel, &Options { repeat: 1, tested: true, ..Options::default() }, workers, tally)
 }
 
