@@ -3,21 +3,15 @@
 # What is hit is one instruction of getppid(), which is called in a loop. Each way is measured between two loops
 # without any; a round of all of them is repeated.
 export PATH=/root:$PATH
-calls=200000
 rounds=5
 function=__do_sys_getppid
 
 # An instruction at which a jump can stand, as long as one: then kprobes can have one there too.
 . ./jump.sh
-. ./peers.sh
+. ./hits.sh
 jumpy $function 5 15 || exit 1
 offset=$at
 echo "$function+$offset is probed"
-
-lap() { load lap $calls; }
-
-# report NAME NS BASE
-report() { awk -v name="$1" -v ns="$2" -v base="$3" 'BEGIN { printf "%s %.1f\n", name, ns - base }'; }
 
 # kinst NAME OPTIONS CLAUSE
 kinst() {
@@ -36,30 +30,6 @@ kernel() {
 	after=$(cat /sys/module/kbench/parameters/hits)
 	[ $((after - before)) -ge $calls ] || echo "$1 was not hit"
 	rmmod kbench
-	report "$1" "$ns" "$base"
-}
-
-# peer NAME: bpftrace.
-peer() {
-	base=$(lap)
-	attach "kprobe:$function+$offset { @ = count(); }"
-	ns=$(lap)
-	detach
-	if awk -v calls=$calls '/^@: / && $2 >= calls { hit = 1 } END { exit !hit }' /tmp/attached; then
-		report "$1" "$ns" "$base"
-	else
-		echo "$1 was not hit:"
-		cat /tmp/attached
-	fi
-}
-
-# bpf NAME: ours without the module. The kernel makes its jump a while after the breakpoint.
-printf 'sleep 1\nload lap %d\n' $calls >later.sh
-bpf() {
-	base=$(lap)
-	dtrace -q -x backend=bpf -n "kinst::$function:$offset { @ = count(); }" -c 'sh later.sh' >/tmp/counted
-	ns=$(awk '/^[0-9.]+$/ { print; exit }' /tmp/counted)
-	awk -v calls=$calls '/^ +[0-9]+$/ && $1 >= calls { hit = 1 } END { exit !hit }' /tmp/counted || echo "$1 was not hit"
 	report "$1" "$ns" "$base"
 }
 
@@ -92,15 +62,13 @@ for round in $(seq $rounds); do
 	done
 	echo 0 >/proc/sys/debug/kprobes-optimization
 	kernel kprobe-int3 "kind=kprobe symbol=$function offset=$offset"
-	peer bpftrace-int3
-	bpf bpf-int3
+	peer bpftrace-int3 "kprobe:$function+$offset"
+	ours bpf-int3 bpf "kinst::$function:$offset"
 	echo 1 >/proc/sys/debug/kprobes-optimization
 	kernel kprobe-optimised "kind=kprobe symbol=$function offset=$offset"
-	peer bpftrace-optimised
-	bpf bpf-optimised
-	traced=$(awk -v f=$function '$1 == f { print f; exit } $1 ~ /^__(x64|do)_sys_getppid$/ { other = $1 } END { print other }' \
-		/sys/kernel/debug/tracing/available_filter_functions /sys/kernel/tracing/available_filter_functions 2>/dev/null | head -n 1)
-	kernel ftrace "kind=ftrace symbol=$traced"
+	peer bpftrace-optimised "kprobe:$function+$offset"
+	ours bpf-optimised bpf "kinst::$function:$offset"
+	kernel ftrace "kind=ftrace symbol=$(traced $function)"
 done
 
 # How long it takes to arm and to release a great many, three times; the first time the trampolines are new.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::bench::kmod::Output;
+use crate::bench::guest::Output;
 use crate::kernels::{Kernel, Name};
 use crate::vm::machine::{End, Machine};
 use crate::vm::{self, Guest};

@@ -1,6 +1,10 @@
 //! `cargo xtask bench`: the benchmarks, and their results next to the aims.
 
-pub mod kmod;
+mod arm;
+mod functions;
+pub mod guest;
+mod hits;
+mod kmod;
 mod path;
 
 use std::fs;
@@ -14,7 +18,8 @@ use crate::{crates, exec, workspace};
 #[derive(clap::Args)]
 pub struct Options {
     /// Only the benchmarks whose name holds this; kmod: what a hit costs in a guest, and nothing else; path: how many
-    /// instructions one takes
+    /// instructions one takes; functions: what a hit costs at a function's entry and at its return, beside bpftrace; arm: how
+    /// long it takes to arm and to release many functions, beside bpftrace
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
     /// The kernel of the guest
@@ -40,11 +45,12 @@ enum Unit {
 }
 
 pub fn main(options: &Options) -> Result<()> {
-    if options.filter.as_deref() == Some("kmod") {
-        return kmod::main(options.kernel);
-    }
-    if options.filter.as_deref() == Some("path") {
-        return path::main(options.kernel);
+    match options.filter.as_deref() {
+        Some("kmod") => return kmod::main(options.kernel),
+        Some("path") => return path::main(options.kernel),
+        Some("functions") => return functions::main(options.kernel),
+        Some("arm") => return arm::main(options.kernel),
+        _ => {}
     }
     run("compiler", options)?;
     println!("{:<18} {:>14}   aim", "benchmark", "median");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::kmod::{Output, push};
+use super::guest::{Output, push};
 use crate::kernels::{Kernel, Name};
 use crate::vm::{
     self, Guest,
