@@ -4,6 +4,7 @@
 //! takes up to a hundredth of a second to put in place and more to take away. A kprobe.multi has all its functions at once.
 //! Kprobes are at all instructions, and so at each return of a function, and have all registers there.
 
+use super::events::Tracefs;
 use super::kernel::{NO_TYPES, Types};
 use super::means::{self, Means};
 use crate::bpf::By;
@@ -13,12 +14,15 @@ use crate::dif::enabled::Enabled;
 use crate::os::bpf::{Function, ModuleTypes, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
-use crate::sites::{Ftraced, KERNEL_PROPER, Spots};
+use crate::sites::{KERNEL_PROPER, Spots, Symbols};
 use std::collections::HashMap;
 
 /// The most functions that have trampolines: where kprobe.multi or kprobes can be for more, and where nothing else can.
 const BESIDE_OTHERS: usize = 8;
 const ALONE: usize = 2000;
+
+/// The bytes that may be before ftrace's call in a function.
+const MARK: usize = 8;
 
 /// What was chosen.
 #[derive(Debug, Default)]
@@ -67,10 +71,10 @@ pub fn choose(program: &Program, enabled: &Enabled, types: Option<&Types>, spots
         }
     }
     let functions: Vec<u64> = free.iter().map(|wanted| wanted.function).collect();
-    let ftraced = if means.is_more_than_kprobes() { spots.ftraced(&functions) } else { Vec::new() };
     let few = free.len() <= most_trampolines(&means);
+    let ftraced = if means.is_more_than_kprobes() { ftraced(spots, &functions) } else { Vec::new() };
     for (at, wanted) in free.iter().enumerate() {
-        let ftraced = ftraced.get(at).copied().flatten();
+        let ftraced = ftraced.get(at).copied().unwrap_or_default();
         let types = types.filter(|_| few && means.fentry.is_ok());
         match chosen.choose_one(wanted, (ftraced, types), &means, spots) {
             Ok(by) => chosen.by[wanted.index as usize] = by,
@@ -78,6 +82,19 @@ pub fn choose(program: &Program, enabled: &Enabled, types: Option<&Types>, spots
         }
     }
     chosen
+}
+
+/// Whether ftrace traces each function: as it says itself, where many are asked for and the kernel shows it, or as the
+/// beginnings of the functions show. Those are now and then taken for its own where the kernel has patched them otherwise.
+pub fn ftraced<S: Symbols + ?Sized>(symbols: &S, functions: &[u64]) -> Vec<bool> {
+    /// The kernel takes up to half a second to write its list.
+    const MANY: usize = 1000;
+    let listed = || Tracefs::find().ok()?.ftraced().ok();
+    let Some(listed) = (functions.len() >= MANY).then(listed).flatten() else {
+        return symbols.ftraced(functions).into_iter().map(|ftraced| ftraced.is_some()).collect();
+    };
+    let sites = |function: u64| (function..).take(1 + MARK);
+    functions.iter().map(|function| sites(*function).any(|site| listed.contains(&site))).collect()
 }
 
 fn most_trampolines(means: &Means) -> usize {
@@ -121,11 +138,11 @@ impl Chosen {
     fn choose_one(
         &mut self,
         wanted: &Wanted<'_>,
-        (ftraced, types): (Option<Ftraced>, Option<&Types>),
+        (ftraced, types): (bool, Option<&Types>),
         means: &Means,
         spots: &dyn Spots,
     ) -> Result<By, String> {
-        if ftraced.is_none() {
+        if !ftraced {
             return means
                 .kprobes
                 .clone()

@@ -1,5 +1,6 @@
 //! driver/bpf/reach.rs: which functions can have probes without the module, known before anything is armed.
 
+use super::functions;
 use super::kernel::{NO_TYPES, Types};
 use super::means::Means;
 use crate::sites::{Begun, KERNEL_PROPER, Reach, Symbols, Text};
@@ -27,25 +28,25 @@ impl Functions {
 }
 
 impl Reach for Functions {
-    fn refusals(&self, functions: &[Begun<'_>]) -> Vec<Option<String>> {
+    fn refusals(&self, begun: &[Begun<'_>]) -> Vec<Option<String>> {
         let (types, means) = self.known();
         if let Some(why) = means.nothing() {
-            return vec![Some(why); functions.len()];
+            return vec![Some(why); begun.len()];
         }
-        let addresses: Vec<u64> = functions.iter().map(|begun| begun.address).collect();
-        let ftraced = self.text.ftraced(&addresses);
+        let addresses: Vec<u64> = begun.iter().map(|one| one.address).collect();
+        let ftraced = functions::ftraced(&self.text, &addresses);
         let mut modules: HashMap<&str, Option<Types>> = HashMap::new();
-        let mut refusals = Vec::with_capacity(functions.len());
-        for (begun, ftraced) in functions.iter().zip(ftraced) {
+        let mut refusals = Vec::with_capacity(begun.len());
+        for (one, ftraced) in begun.iter().zip(ftraced) {
             refusals.push(match ftraced {
                 // Kprobe events refuse these too, unless the kernel was built otherwise: who names one finds out.
-                None => Some("ftrace does not trace it".to_owned()),
-                Some(_) if means.multi.is_ok() || means.kprobes.is_ok() => None,
-                Some(_) if begun.module == KERNEL_PROPER => self.without_trampoline(begun, types.as_ref()),
-                Some(_) => {
-                    let of_module = || types.as_ref()?.of_module(begun.module);
-                    let own = modules.entry(begun.module).or_insert_with(of_module);
-                    self.without_trampoline(begun, own.as_ref())
+                false => Some("ftrace does not trace it".to_owned()),
+                true if means.multi.is_ok() || means.kprobes.is_ok() => None,
+                true if one.module == KERNEL_PROPER => self.without_trampoline(one, types.as_ref()),
+                true => {
+                    let of_module = || types.as_ref()?.of_module(one.module);
+                    let own = modules.entry(one.module).or_insert_with(of_module);
+                    self.without_trampoline(one, own.as_ref())
                 }
             });
         }

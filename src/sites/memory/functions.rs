@@ -9,8 +9,9 @@ const BEGINNING: usize = 16;
 /// The bytes of text that are read at once.
 const CHUNK: usize = 4096;
 
-/// The beginnings of the functions whose trampolines ftrace calls.
-const OWN: [&str; 3] = ["ftrace_", "bpf_trampoline_", "__fentry__"];
+/// Those that functions call for ftrace. Trampolines that were made at run time have no names, or these for a beginning.
+const CALLED: [&str; 3] = ["ftrace_caller", "ftrace_regs_caller", "__fentry__"];
+const MADE: [&str; 2] = ["ftrace_trampoline", "bpf_trampoline_"];
 
 impl Text {
     /// What ftrace has at the beginning of each function. Text is read in chunks: functions are next to each other.
@@ -47,7 +48,9 @@ impl Text {
             FtraceEntry::Nop => Some(Ftraced::Idle),
             FtraceEntry::Goes(to) => {
                 let known = self.kernel.function_around(to);
-                let own = known.is_none_or(|(name, ..)| OWN.iter().any(|own| name.starts_with(own)));
+                let own = known.is_none_or(|(name, ..)| {
+                    CALLED.contains(&&*name) || MADE.iter().any(|made| name.starts_with(made))
+                });
                 own.then_some(Ftraced::Used)
             }
         }
