@@ -131,7 +131,6 @@ impl Image {
         (memory.kernel, memory.machine) = (found.kernel, found.machine);
         memory.own.clone_from(&found.own);
         let needs = Needs::of(program);
-        let timed = needs.time || layouts.iter().any(|layout| layout.size > 0);
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
         let (mut units, mut alone) = (Vec::new(), 0);
@@ -157,14 +156,13 @@ impl Image {
                 kernel: &found.kernel,
                 level: needs.interrupts,
                 once: options.once,
-                timed,
+                timed: needs.time || record > 0,
                 named: needs.names,
                 inlined: needs.names || needs.stacks,
             };
             let (kind, functions) = (group.kind, &Functions::default());
-            let site = members.first().filter(|_| kind.is_trampoline()).map(Member::at);
-            let memory = with_site(&memory, site);
-            let (memory, layouts, entries, error) = (&*memory, &*layouts, &*entries, &error);
+            let (memory, layouts, entries, error) =
+                (&*with_site(&memory, kind, &members), &*layouts, &*entries, &error);
             let writer =
                 Writer { program, prologue, kind, context: kind, error, memory, layouts, entries, functions };
             let code = writer.write(&group.clauses).and_then(within_limits);
@@ -185,8 +183,10 @@ impl Image {
 }
 
 /// Memory whose own code is also the call at a function's beginning that its trampoline is run by.
-fn with_site(memory: &Memory, function: Option<u64>) -> Cow<'_, Memory> {
-    let Some(function) = function else { return Cow::Borrowed(memory) };
+fn with_site<'m>(memory: &'m Memory, kind: ProbeKind, members: &[Member<'_>]) -> Cow<'m, Memory> {
+    let Some(function) = members.first().filter(|_| kind.is_trampoline()).map(Member::at) else {
+        return Cow::Borrowed(memory);
+    };
     let mut memory = memory.clone();
     let end = memory.machine.registers().ftrace_end;
     memory.own.push((function, function.wrapping_add(end) + 1));

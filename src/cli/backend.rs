@@ -5,9 +5,7 @@ use crate::dif::{self, Options, Program};
 use crate::driver::ioctl::Device;
 use crate::driver::session::{EnableError, Plan, Refused, Session, Tracing};
 use crate::driver::{Error as DriverError, bpf};
-use crate::host::module;
 use crate::options::key;
-use crate::os;
 use crate::pipeline::Compiled;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -45,18 +43,6 @@ impl Backend {
         run.report.notice(&notice);
         run.without_module.get_or_init(|| Some(absent));
         Ok(Backend::Bpf)
-    }
-
-    /// Whether programs are run by BPF; where nothing was chosen yet, as it would be.
-    pub fn is_bpf(run: &Run) -> bool {
-        let asked = run.options.text(key::BACKEND).unwrap_or_default();
-        if asked == "bpf" || run.without_module.get().is_some() {
-            return true;
-        }
-        asked == "auto"
-            && run.device().is_err()
-            && module::file(&os::release()).is_none()
-            && bpf::check().is_ok()
     }
 
     /// Makes it ready for another session.

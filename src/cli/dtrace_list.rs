@@ -37,7 +37,7 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
             Ok(probes) if !probes.is_empty() => {
                 let inlined = description.inlined();
                 let new = probes.into_iter().filter(|probe| known.insert((probe.id, inlined)));
-                let new = new.filter(|probe| !names_function(description) || may_be(run, &catalog, probe));
+                let new = new.filter(|probe| !is_named(description, probe) || may_be(run, &catalog, probe));
                 found.extend(new.map(|probe| Listed::new(probe, description)));
             }
             nothing => {
@@ -51,9 +51,11 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     Ok(u8::from(unmatched > 0 && !run.options.flag(key::ZDEFS)))
 }
 
-/// Whether a description names a function: those of a glob that cannot be traced are left out before.
-fn names_function(description: &Description) -> bool {
-    description.fields().is_some_and(|fields| !fields.function.is_empty() && !glob::is_glob(&fields.function))
+/// Whether a description names a probe's function, or the probe has none: functions of a glob that cannot be traced are
+/// left out before.
+fn is_named(description: &Description, probe: &Probe) -> bool {
+    let is_name = |field: &String| !field.is_empty() && !glob::is_glob(field);
+    probe.name.function.is_empty() || description.fields().is_some_and(|fields| is_name(&fields.function))
 }
 
 /// Whether a probe can be traced, as far as that is known; if not, the reason is reported.

@@ -90,6 +90,9 @@ pub fn trace_into(run: &mut Run, taker: Option<Taker<'_>>) -> Result<u8, Failed>
         Some(_) => refused::report_some(run, &plan, &refused)?,
     }
     report_left_out(run, &left_out);
+    if let Some(by) = session.by().filter(|_| run.invocation.verbose) {
+        run.report.notice(&format!("functions: {by}"));
+    }
     let armed = plan.enabled.probes.iter().enumerate();
     let mut armed = armed.filter(|(index, _)| !is_refused(*index as u32, &refused)).map(|(_, probe)| probe);
     let (mut export, mut end) = (None, None);

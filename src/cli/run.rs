@@ -1,6 +1,5 @@
 //! cli/run.rs: state that the modes of the dtrace command share: options, programs, the kernel, the module.
 
-use super::backend::Backend;
 use super::cpp;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
 use super::output::{eprint, reason};
@@ -11,6 +10,7 @@ use crate::dif;
 use crate::driver::ioctl::Device;
 use crate::driver::live::Live;
 use crate::driver::{Error as DriverError, bpf};
+use crate::host::module;
 use crate::knowledge::{Installed, Knowledge};
 use crate::options::key;
 use crate::options::{From as Setter, Options};
@@ -328,18 +328,26 @@ impl Run {
         if !self.is_running() {
             return None;
         }
-        if Backend::is_bpf(self) {
+        if self.is_bpf() {
             return Some(Box::new(self.memory_text().ok()?));
         }
         Some(Box::new(Live(self.device().ok()?)))
     }
 
+    /// Whether programs are run by BPF; where that was not decided yet, whether they would be.
+    fn is_bpf(&self) -> bool {
+        let asked = self.options.text(key::BACKEND).unwrap_or_default();
+        let decided = asked == "bpf" || self.without_module.get().is_some();
+        let absent = || self.device().is_err() && module::file(&os::release()).is_none();
+        decided || asked == "auto" && absent() && bpf::check().is_ok()
+    }
+
     /// What can be traced of functions, where that is known before it is armed: without the module.
     fn reach(&self) -> Option<Box<dyn Reach>> {
-        if !self.is_running() || !Backend::is_bpf(self) {
+        if !self.is_running() || !self.is_bpf() {
             return None;
         }
-        Some(Box::new(bpf::reach::Functions::new(self.memory_text().ok()?)))
+        Some(Box::new(bpf::reach::Functions::new(self.memory_text().ok()?)?))
     }
 
     /// The kernel's text as programs of BPF read it.

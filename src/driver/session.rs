@@ -25,6 +25,10 @@ pub trait Tracing {
     fn missed(&self) -> u64 {
         0
     }
+    /// What makes the probes of functions fire, where the kernel has several ways.
+    fn by(&self) -> Option<&str> {
+        None
+    }
     /// Moves the records in the rings to `into`; a damaged ring is reported and emptied.
     fn drain(&mut self, into: &mut Drain) -> Vec<Damaged>;
     /// Returns the records lost so far, by CPU.

@@ -70,7 +70,7 @@ pub(super) fn found(
     Ok(Facts { found, variables, chosen, unknown })
 }
 
-/// The place of a probe that is told of a whole function where its program would otherwise be at each exit.
+/// The place of a probe whose program is at a whole function, where a kprobe would be at each exit.
 fn whole(place: &Place, by: By) -> Place {
     match *place {
         Place::FbtReturn { func } if by != By::Kprobe => Place::FbtEntry { func },

@@ -14,8 +14,8 @@ use crate::dif::enabled::Enabled;
 use crate::os::bpf::{Function, ModuleTypes, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
-use crate::sites::{KERNEL_PROPER, Spots, Symbols};
-use std::collections::HashMap;
+use crate::sites::{KERNEL_PROPER, Machine, Spots, Symbols};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The most functions that have trampolines: where kprobe.multi or kprobes can be for more, and where nothing else can.
 const BESIDE_OTHERS: usize = 8;
@@ -57,7 +57,7 @@ impl Wanted<'_> {
 pub fn choose(program: &Program, enabled: &Enabled, types: Option<&Types>, spots: &dyn Spots) -> Chosen {
     let mut chosen = Chosen::kprobes(enabled);
     let wanted = wanted(program, enabled);
-    if wanted.is_empty() {
+    if wanted.is_empty() || !is_known(spots.machine()) {
         return chosen;
     }
     let read = types.is_none().then(Types::read);
@@ -101,6 +101,11 @@ fn most_trampolines(means: &Means) -> usize {
     if means.multi.is_ok() || means.kprobes.is_ok() { BESIDE_OTHERS } else { ALONE }
 }
 
+/// Whether it is known how trampolines and kprobe.multi are found on a machine's stack. Elsewhere functions have kprobes.
+pub fn is_known(machine: Machine) -> bool {
+    machine == Machine::X86_64
+}
+
 /// The probes of functions, with what their clauses ask for.
 fn wanted<'p>(program: &Program, enabled: &'p Enabled) -> Vec<Wanted<'p>> {
     let mut only: HashMap<u32, [bool; 2]> = HashMap::new();
@@ -133,6 +138,27 @@ impl Chosen {
     /// Kprobes for all.
     pub fn kprobes(enabled: &Enabled) -> Chosen {
         Chosen { by: vec![By::Kprobe; enabled.probes.len()], ..Chosen::default() }
+    }
+
+    /// How many probes of functions each way has: `2 by fentry, 76 by kprobe.multi`.
+    pub fn in_words(&self, enabled: &Enabled) -> Option<String> {
+        let unable: HashSet<u32> = self.unable.iter().map(|(index, _)| *index).collect();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (index, (probe, by)) in (0..).zip(enabled.probes.iter().zip(&self.by)) {
+            if unable.contains(&index) {
+                continue;
+            }
+            let way = match (&probe.place, by) {
+                (Place::FbtEntry { .. }, By::Trampoline) => "fentry",
+                (Place::FbtReturn { .. }, By::Trampoline) => "fexit",
+                (Place::FbtEntry { .. } | Place::FbtReturn { .. }, By::Multi) => "kprobe.multi",
+                (Place::FbtEntry { .. } | Place::FbtReturn { .. }, By::Kprobe) => "kprobes",
+                _ => continue,
+            };
+            *counts.entry(way).or_default() += 1;
+        }
+        let words: Vec<String> = counts.iter().map(|(way, count)| format!("{count} by {way}")).collect();
+        (!words.is_empty()).then(|| words.join(", "))
     }
 
     fn choose_one(

@@ -33,7 +33,7 @@ impl Types {
         Btf::parse(bytes, Some(Arc::clone(&self.0)), 1).ok().map(|btf| Types(Arc::new(btf)))
     }
 
-    /// Whether a function can have a trampoline as far as its type tells: the arguments are words in registers, and what
+    /// Whether a function can have a trampoline, as far as its type shows: the arguments are words in registers, and what
     /// it returns is one.
     pub fn trampoline(&self, name: &str) -> Result<(), &'static str> {
         /// The registers that arguments are in: more of them are on the stack, which kernels before 6.6 do not copy.

@@ -78,8 +78,9 @@ pub struct Session {
     at_places: Vec<bpf::Program>,
     counted: Vec<bpf::Program>,
     attached: Vec<Attached>,
-    /// What runs programs at functions.
+    /// What runs programs at functions, and how many of each kind there are, in words.
     at_functions: Vec<Attached>,
+    by: Option<String>,
     timers: Timers,
     tracefs: Option<Tracefs>,
     events: Vec<Event>,
@@ -131,6 +132,7 @@ impl Session {
             arming.refuse(probe, &why, None);
         }
         let refused = arming.run()?;
+        session.by = chosen.in_words(&plan.enabled);
         Ok((session, refused))
     }
 
@@ -198,6 +200,7 @@ impl Session {
             counted: Vec::new(),
             attached: Vec::new(),
             at_functions: Vec::new(),
+            by: None,
             timers: Timers::default(),
             tracefs: None,
             events: Vec::new(),
@@ -318,6 +321,10 @@ impl Tracing for Session {
             hits: sum(layout::cpu::HITS),
             ..uapi::Status::default()
         })
+    }
+
+    fn by(&self) -> Option<&str> {
+        self.by.as_deref()
     }
 
     fn missed(&self) -> u64 {

@@ -3,7 +3,7 @@
 use super::functions;
 use super::kernel::{NO_TYPES, Types};
 use super::means::Means;
-use crate::sites::{Begun, KERNEL_PROPER, Reach, Symbols, Text};
+use crate::sites::{Begun, KERNEL_PROPER, Reach, Spots as _, Symbols as _, Text};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -14,8 +14,9 @@ pub struct Functions {
 }
 
 impl Functions {
-    pub fn new(text: Text) -> Functions {
-        Functions { text, known: OnceLock::new() }
+    /// `None` where functions have kprobes alone, and what cannot be traced is known when it is armed.
+    pub fn new(text: Text) -> Option<Functions> {
+        functions::is_known(text.machine()).then(|| Functions { text, known: OnceLock::new() })
     }
 
     fn known(&self) -> &(Option<Types>, Means) {

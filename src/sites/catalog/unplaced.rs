@@ -68,7 +68,9 @@ impl Catalog {
         // A function is looked up only if its event is meant.
         let meant = (0..).zip(tracepoints::ENTRIES).filter(|(_, (_, entry, _))| name.matches(entry));
         let entries = meant.filter_map(|(number, _)| self.event(tracepoints::EVENTS.len() as u32 + number));
-        events.chain(entries).filter(wanted).filter(|probe| !self.leaves_out(probe)).collect()
+        // One that is named is refused when it is armed, with the reason.
+        let is_left_out = |probe: &Probe| name.exact().is_none() && self.leaves_out(probe);
+        events.chain(entries).filter(wanted).filter(|probe| !is_left_out(probe)).collect()
     }
 
     /// Whether an event that is a function's entry cannot be traced, which is noted.
