@@ -18,7 +18,7 @@ pub mod tuple;
 
 use crate::dif::enabled::Enabled;
 use crate::dif::layout::{self, LayoutError};
-use crate::dif::{Options, Program};
+use crate::dif::{Action, ActionKind, Options, Program};
 use crate::probe::{Place, Spot, When};
 use asm::{Code, FUNCTIONS, MAPS};
 use kernel::Layout;
@@ -155,6 +155,7 @@ impl Image {
                 cpu: options.cpu,
                 kernel: &found.kernel,
                 level: needs.interrupts,
+                computes: group.clauses.iter().any(|clause| computes(program, *clause)),
                 once: options.once,
                 timed: needs.time || record > 0,
                 named: needs.names,
@@ -167,9 +168,8 @@ impl Image {
                 Writer { program, prologue, kind, context: kind, error, memory, layouts, entries, functions };
             let code = writer.write(&group.clauses).and_then(within_limits);
             let code = code.map_err(|why| Unable::Clauses { probe, why })?;
-            if !shares {
-                alone += places.iter().map(|place| place.entry.len() as u32 * 8).sum::<u32>();
-            }
+            let bytes = |place: &Located| place.entry.len() as u32 * 8;
+            alone += if shares { 0 } else { places.iter().map(bytes).sum() };
             units.push(Unit { kind, code, places });
         }
         let constants = [&[0; SCRATCH as usize], &*memory.constants, &names].concat();
@@ -180,6 +180,15 @@ impl Image {
     pub fn places(&self) -> impl Iterator<Item = &Located> {
         self.units.iter().flat_map(|unit| &unit.places)
     }
+}
+
+/// Whether a clause does more than to count its hits.
+fn computes(program: &Program, clause: usize) -> bool {
+    program.clauses.get(clause).is_none_or(|clause| {
+        let counts =
+            |action: &Action| action.kind == ActionKind::Count && action.difo.is_none() && action.ntuple == 0;
+        clause.record || clause.predicate.is_some() || !clause.actions.iter().all(counts)
+    })
 }
 
 /// Memory whose own code is also the call at a function's beginning that its trampoline is run by.

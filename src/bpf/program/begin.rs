@@ -32,6 +32,8 @@ pub struct Prologue<'a> {
     pub level: bool,
     /// Whether places fire once.
     pub once: bool,
+    /// Whether the clauses do more than count.
+    pub computes: bool,
     /// Whether something asks when the hit was, and what the probe is called.
     pub timed: bool,
     pub named: bool,
@@ -173,15 +175,18 @@ impl Writer<'_> {
             asm.exchange(R7, cpu::BUSY, R1);
             asm.branch(Cond::Eq, R1, 0, free);
         } else {
+            let busy = asm.label();
             asm.load(Width::Double, R1, R7, cpu::BUSY);
-            asm.branch(Cond::Eq, R1, 0, free);
+            asm.branch(Cond::Ne, R1, 0, busy);
+            asm.store(Width::Double, R7, cpu::BUSY, 1);
+            asm.jump(free);
+            asm.bind(busy);
         }
         asm.mov(R1, 1);
         asm.point(R2, cpu::NESTED as u32);
         asm.atomic_add(R2, 0, R1);
         asm.jump(out);
         asm.bind(free);
-        asm.store(Width::Double, R7, cpu::BUSY, 1);
         if !self.entries.is_empty() {
             asm.map_value(R1, Map::Globals as u32, globals::HALF);
             asm.load(Width::Double, R1, R1, 0);
@@ -214,6 +219,13 @@ impl Writer<'_> {
         asm.branch(Cond::Ne, R1, 0, fired);
         asm.store(Width::Double, R9, place::FIRED, 1);
         asm.bind(fired);
+        asm.count(R7, cpu::HITS);
+        if self.prologue.timed {
+            self.take_time(asm);
+        }
+        if !self.prologue.computes {
+            return;
+        }
         if self.prologue.level {
             self.level(asm);
         }
@@ -234,10 +246,6 @@ impl Writer<'_> {
             asm.store(Width::Double, R7, cpu::PROBE + 32, R1);
         }
         self.arguments(asm);
-        if self.prologue.timed {
-            self.take_time(asm);
-        }
-        asm.count(R7, cpu::HITS);
     }
 
     pub(super) fn take_time(&self, asm: &mut Assembler) {

@@ -172,9 +172,11 @@ impl Writer<'_> {
         let clause = self.program.clauses.get(index).ok_or(Missing::Invalid)?;
         let layout = self.layouts.get(index).ok_or(Missing::Invalid)?;
         let end = asm.label();
-        self.enabling(asm, number);
-        asm.store(Width::Double, R7, cpu::USED, 0);
-        asm.store(Width::Word, R7, cpu::FAULT, 0);
+        if self.prologue.computes {
+            self.enabling(asm, number);
+            asm.store(Width::Double, R7, cpu::USED, 0);
+            asm.store(Width::Word, R7, cpu::FAULT, 0);
+        }
         if let Some(predicate) = clause.predicate {
             self.value(asm, predicate, 0, used);
             asm.branch(Cond::Eq, R0, 0, end);

@@ -9,7 +9,7 @@ use crate::bpf::program::event;
 use crate::bpf::program::place;
 use crate::bpf::{Home, Image, Located, Unit, memory};
 use crate::driver::session::{Refused, probe_name};
-use crate::os::bpf::{self, Attached, Counted, Function, Map, ProgramKind};
+use crate::os::bpf::{self, Counted, Function, Map, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
 use crate::sites::{Ftraced, Spots};
@@ -216,10 +216,10 @@ impl Arming<'_> {
 }
 
 /// Attaches to all of the places at once; where the kernel refuses that, to each half, down to those that it refuses alone.
-fn halved<'u>(
-    places: &'u [Located],
-    attach: &impl Fn(&[Located]) -> Result<Attached, Errno>,
-) -> (Vec<Attached>, Vec<(&'u Located, Errno)>) {
+fn halved<'u, P, A>(
+    places: &'u [P],
+    attach: &impl Fn(&[P]) -> Result<A, Errno>,
+) -> (Vec<A>, Vec<(&'u P, Errno)>) {
     let errno = match (attach(places), places) {
         (Ok(attached), _) => return (vec![attached], Vec::new()),
         (Err(errno), [place]) => return (Vec::new(), vec![(place, errno)]),
@@ -287,4 +287,34 @@ fn load_unit(
         | ProbeKind::Event => ProgramKind::RawTracepoint,
     };
     load(kind, &unit.code, |map| maps.get(map as usize).map_or(u32::MAX, Map::number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_are_refused_alone_are_found_by_halves() {
+        let places: Vec<u32> = (0..1000).collect();
+        let refused = [0, 1, 500, 999];
+        let attach = |places: &[u32]| match places.iter().any(|place| refused.contains(place)) {
+            true => Err(Errno::NOENT),
+            false => Ok(places.to_vec()),
+        };
+        let (attached, not) = halved(&places, &attach);
+        let not: Vec<u32> = not.into_iter().map(|(place, _)| *place).collect();
+        assert_eq!(not, refused);
+        let mut attached: Vec<u32> = attached.concat();
+        attached.extend(refused);
+        attached.sort_unstable();
+        assert_eq!(attached, places);
+        // What is about none of them is asked once.
+        let asked = std::cell::Cell::new(0);
+        let none = |_: &[u32]| -> Result<(), Errno> {
+            asked.set(asked.get() + 1);
+            Err(Errno::PERM)
+        };
+        assert_eq!(halved(&places, &none).1.len(), places.len());
+        assert_eq!(asked.get(), 1);
+    }
 }

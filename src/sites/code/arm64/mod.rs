@@ -146,6 +146,22 @@ fn target(word: u32, address: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_ftrace_has_where_functions_begin() {
+        const KEEP_LINK: u32 = 0xaa1e_03e9;
+        let entry = |words: &[u32]| {
+            let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            Arm64.ftrace_entry(&code, 0x1000)
+        };
+        assert_eq!(entry(&[KEEP_LINK, 0xd503_201f]), Some(FtraceEntry::Nop));
+        assert_eq!(entry(&[0xd503_245f, KEEP_LINK, 0xd503_201f]), Some(FtraceEntry::Nop));
+        // bl .+8
+        assert_eq!(entry(&[KEEP_LINK, 0x9400_0002]), Some(FtraceEntry::Goes(0x100c)));
+        for other in [&[0xd503_201f][..], &[KEEP_LINK], &[KEEP_LINK, 0xd65f_03c0], &[]] {
+            assert_eq!(entry(other), None, "{other:x?}");
+        }
+    }
+
     /// One of each 65,521 numbers, and each as part of some code.
     #[test]
     fn any_words_are_read() {

@@ -109,3 +109,25 @@ impl InstructionSet for X86 {
 /// A call, and a jump, of 5 bytes.
 const CALL: u8 = 0xe8;
 const JUMP: u8 = 0xe9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ftrace_has_where_functions_begin() {
+        let nop = [0x0f, 0x1f, 0x44, 0x00, 0x00];
+        let call = [0xe8, 0xfb, 0xff, 0xff, 0xff];
+        let jump = [0xe9, 0x10, 0x00, 0x00, 0x00];
+        let endbr = [0xf3, 0x0f, 0x1e, 0xfa];
+        let entry = |parts: &[&[u8]]| X86.ftrace_entry(&parts.concat(), 0x1000);
+        assert_eq!(entry(&[&nop, &[0x55]]), Some(FtraceEntry::Nop));
+        assert_eq!(entry(&[&endbr, &nop]), Some(FtraceEntry::Nop));
+        assert_eq!(entry(&[&[0x66, 0x0f, 0x1f, 0x00], &nop]), Some(FtraceEntry::Nop));
+        assert_eq!(entry(&[&call]), Some(FtraceEntry::Goes(0x1000)));
+        assert_eq!(entry(&[&endbr, &jump]), Some(FtraceEntry::Goes(0x1019)));
+        for other in [&[0x55, 0x48, 0x89, 0xe5, 0x41][..], &endbr, &nop[..4], &[]] {
+            assert_eq!(entry(&[other]), None, "{other:x?}");
+        }
+    }
+}
