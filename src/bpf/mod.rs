@@ -438,6 +438,40 @@ mod tests {
     }
 
     #[test]
+    fn each_trampoline_has_a_program_of_its_own() {
+        let units = |by: By| {
+            let clause = Clause {
+                probes: vec![],
+                predicate: None,
+                actions: vec![],
+                statements: vec![],
+                record: false,
+                part: false,
+            };
+            let program = Program { clauses: vec![clause], ..Program::default() };
+            let (mut enabled, mut found) = (Enabled::default(), Found::default());
+            for index in 0..3 {
+                let func = 0x1000 * (1 + u64::from(index));
+                let name = Fields::new("fbt", "vmlinux", "f", "entry");
+                enabled.probes.push(Probe { id: index, place: Place::FbtEntry { func }, name });
+                enabled.ecbs.push((index, 0).into());
+                found.spots.push(Some(vec![Spot {
+                    address: func,
+                    exit: 0,
+                    when: When::Always,
+                    keys: Vec::new(),
+                }]));
+                found.by.push(by);
+            }
+            let image = Image::new(&program, &enabled, &Options::default(), &found).unwrap();
+            image.units.iter().map(|unit| (unit.kind, unit.places.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(units(By::Trampoline), [(ProbeKind::Fentry, 1); 3]);
+        assert_eq!(units(By::Multi), [(ProbeKind::MultiEntry, 3)]);
+        assert_eq!(units(By::Kprobe), [(ProbeKind::Entry, 3)]);
+    }
+
+    #[test]
     fn a_place_is_alone_if_it_has_its_program_for_itself() {
         let entry = 8 * 12;
         assert_eq!(homes([&[1], &[1]]), (vec![Home::Alone(0), Home::Alone(entry)], 2 * entry));

@@ -95,7 +95,8 @@ impl ProbeKind {
 
     /// Whether its programs may write to the memory of a process: they are not run inside of an exception or interrupt.
     pub fn may_write(self) -> bool {
-        self.is_trace() || self.is_trampoline() || matches!(self, ProbeKind::Bare | ProbeKind::Entry)
+        let at_function = self == ProbeKind::Entry || self.is_trampoline() || self.is_multi();
+        self.is_trace() || at_function || self == ProbeKind::Bare
     }
 
     /// Whether its programs may be preempted by one another.

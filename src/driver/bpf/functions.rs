@@ -14,7 +14,7 @@ use crate::dif::enabled::Enabled;
 use crate::os::bpf::{Function, ModuleTypes, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
-use crate::sites::{KERNEL_PROPER, Machine, Spots, Symbols};
+use crate::sites::{KERNEL_PROPER, Machine, NO_EXIT, Spots, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The most functions that have trampolines: where kprobe.multi or kprobes can be for more, and where nothing else can.
@@ -134,6 +134,11 @@ fn wanted<'p>(program: &Program, enabled: &'p Enabled) -> Vec<Wanted<'p>> {
     wanted.collect()
 }
 
+/// Whether the text of a function shows that it does not return.
+fn never_returns(wanted: &Wanted<'_>, spots: &dyn Spots) -> bool {
+    spots.spots(&wanted.probe.place).is_err_and(|why| why == NO_EXIT)
+}
+
 impl Chosen {
     /// Kprobes for all.
     pub fn kprobes(enabled: &Enabled) -> Chosen {
@@ -176,6 +181,8 @@ impl Chosen {
                 .map_err(|_| means.nothing().unwrap_or_else(|| "ftrace does not trace it".to_owned()));
         }
         let trampoline = match types {
+            // The kernel would take one, and keep its memory for ever.
+            Some(_) if wanted.returns && never_returns(wanted, spots) => return Err(NO_EXIT.to_owned()),
             Some(types) => self.trampoline(wanted, types, spots),
             None => match &means.fentry {
                 Ok(()) => Err(format!("a program has trampolines at no more than {ALONE} functions")),

@@ -3,6 +3,8 @@
 mod functions;
 mod spots;
 
+pub use spots::NO_EXIT;
+
 use super::catalog::{LiveInsn, LiveText};
 use super::code::decode::{self, Control, InstructionSet};
 use super::code::refusal::Refusal;

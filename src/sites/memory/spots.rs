@@ -5,6 +5,9 @@ use crate::debuginfo::Machine;
 use crate::probe::{Jump, Key, Place, Spot, When};
 use crate::sites::code::decode::{self, Control, Step};
 
+/// Why a function has no probe where it returns.
+pub const NO_EXIT: &str = "it has no exit";
+
 /// The thunks through which a compiler makes indirect jumps, before the name of a register.
 const THUNKS: [&str; 3] =
     ["__x86_indirect_thunk_", "__x86_indirect_jump_thunk_", "__x86_indirect_its_thunk_"];
@@ -70,7 +73,7 @@ impl Text {
             }
         }
         match spots.is_empty() {
-            true => Err("it has no exit".to_owned()),
+            true => Err(NO_EXIT.to_owned()),
             false => Ok(spots),
         }
     }
