@@ -40,14 +40,14 @@ pub(super) fn found(
     let (mut found, mut variables) = (Found { machine, ..Found::default() }, Variables::default());
     let mut unknown = Vec::new();
     let types = types_for(enabled, (machine, needs), spots, &mut found, &mut variables)?;
+    let walking = walking(program, enabled);
     let chosen = match purpose {
-        Purpose::Arm => functions::choose(program, enabled, types.as_ref(), spots),
+        Purpose::Arm => functions::choose(program, (enabled, &walking), types.as_ref(), spots),
         Purpose::Load => Chosen::kprobes(enabled),
     };
     found.by.clone_from(&chosen.by);
     unknown.extend(chosen.unable.iter().cloned());
     let unable: HashSet<u32> = chosen.unable.iter().map(|(index, _)| *index).collect();
-    let walking = walking(program, enabled);
     // The clauses of ERROR are run at all probes.
     let everywhere = walking.iter().any(|index| probes[*index as usize].place == Place::Error);
     let walked = (0..).zip(probes).filter(|(index, _)| everywhere || walking.contains(index));

@@ -45,6 +45,8 @@ struct Wanted<'p> {
     returns: bool,
     /// What only kprobes have, if a clause asks for it.
     only_kprobes: Option<&'static str>,
+    /// Whether a stack of another probe can lead over it.
+    on_stacks: bool,
 }
 
 impl Wanted<'_> {
@@ -53,10 +55,15 @@ impl Wanted<'_> {
     }
 }
 
-/// Chooses for all probes of functions.
-pub fn choose(program: &Program, enabled: &Enabled, types: Option<&Types>, spots: &dyn Spots) -> Chosen {
+/// Chooses for all probes of functions. Some of all probes have clauses that ask for the kernel's stack.
+pub fn choose(
+    program: &Program,
+    (enabled, walking): (&Enabled, &HashSet<u32>),
+    types: Option<&Types>,
+    spots: &dyn Spots,
+) -> Chosen {
     let mut chosen = Chosen::kprobes(enabled);
-    let wanted = wanted(program, enabled);
+    let wanted = wanted(program, enabled, walking);
     if wanted.is_empty() || !is_known(spots.machine()) {
         return chosen;
     }
@@ -98,7 +105,7 @@ pub fn ftraced<S: Symbols + ?Sized>(symbols: &S, functions: &[u64]) -> Vec<bool>
 }
 
 fn most_trampolines(means: &Means) -> usize {
-    if means.multi.is_ok() || means.kprobes.is_ok() { BESIDE_OTHERS } else { ALONE }
+    if means.is_more_than_fentry() { BESIDE_OTHERS } else { ALONE }
 }
 
 /// Whether it is known how trampolines and kprobe.multi are found on a machine's stack. Elsewhere functions have kprobes.
@@ -107,7 +114,7 @@ pub fn is_known(machine: Machine) -> bool {
 }
 
 /// The probes of functions, with what their clauses ask for.
-fn wanted<'p>(program: &Program, enabled: &'p Enabled) -> Vec<Wanted<'p>> {
+fn wanted<'p>(program: &Program, enabled: &'p Enabled, walking: &HashSet<u32>) -> Vec<Wanted<'p>> {
     let mut only: HashMap<u32, [bool; 2]> = HashMap::new();
     let asks: Vec<[bool; 2]> = (0..program.clauses.len())
         .map(|clause| [reads_registers(program, clause), reads_first_argument(program, clause)])
@@ -129,9 +136,18 @@ fn wanted<'p>(program: &Program, enabled: &'p Enabled) -> Vec<Wanted<'p>> {
             () if returns && argument => Some("arg0, which return it is,"),
             () => None,
         };
-        Some(Wanted { index, probe, function, returns, only_kprobes })
+        let is_other = |index: &u32| {
+            enabled.probes.get(*index as usize).is_some_and(|other| !is_end(&other.place, function))
+        };
+        let on_stacks = walking.iter().any(is_other);
+        Some(Wanted { index, probe, function, returns, only_kprobes, on_stacks })
     });
     wanted.collect()
+}
+
+/// Whether a place is the entry or return of the function.
+fn is_end(place: &Place, function: u64) -> bool {
+    matches!(place, Place::FbtEntry { func } | Place::FbtReturn { func } if *func == function)
 }
 
 /// Whether the text of a function shows that it does not return.
@@ -182,7 +198,12 @@ impl Chosen {
         }
         let trampoline = match types {
             // The kernel would take one, and keep its memory for ever.
+            // The kernel would take one, and keep its memory for ever.
             Some(_) if wanted.returns && never_returns(wanted, spots) => return Err(NO_EXIT.to_owned()),
+            // The function is then called by its trampoline, as stacks of others would show.
+            Some(_) if wanted.returns && wanted.on_stacks && means.is_more_than_fentry() => {
+                Err("other probes of the program ask for stacks".to_owned())
+            }
             Some(types) => self.trampoline(wanted, types, spots),
             None => match &means.fentry {
                 Ok(()) => Err(format!("a program has trampolines at no more than {ALONE} functions")),

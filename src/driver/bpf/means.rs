@@ -24,6 +24,10 @@ impl Means {
         self.fentry.is_ok() || self.multi.is_ok()
     }
 
+    pub fn is_more_than_fentry(&self) -> bool {
+        self.multi.is_ok() || self.kprobes.is_ok()
+    }
+
     /// Why no function can be traced, if none can.
     pub fn nothing(&self) -> Option<String> {
         let (Err(kprobes), Err(fentry)) = (&self.kprobes, &self.fentry) else { return None };

@@ -42,7 +42,7 @@ impl Reach for Functions {
             refusals.push(match ftraced {
                 // Kprobe events refuse these too, unless the kernel was built otherwise: who names one finds out.
                 false => Some("ftrace does not trace it".to_owned()),
-                true if means.multi.is_ok() || means.kprobes.is_ok() => None,
+                true if means.is_more_than_fentry() => None,
                 true if one.module == KERNEL_PROPER => self.without_trampoline(one, types.as_ref()),
                 true => {
                     let of_module = || types.as_ref()?.of_module(one.module);
