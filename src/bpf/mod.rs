@@ -87,7 +87,7 @@ pub struct Found {
     pub own: Vec<(u64, u64)>,
 }
 
-/// What makes the probe of a function fire.
+/// The way in which the probe of a function is made to fire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
     /// Kprobes, at the entry or at each of the exits.
@@ -297,8 +297,8 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
         if probe.place == Place::Error {
             continue;
         }
-        let of = |index: u32| (found.arguments.get(index as usize), found.by.get(index as usize));
-        let kind = kind(&probe.place, of(index)).ok_or(Unable::Probe(index))?;
+        let (arguments, by) = (found.arguments.get(index as usize), found.by.get(index as usize));
+        let kind = kind(&probe.place, arguments, by).ok_or(Unable::Probe(index))?;
         let number = match probe.place {
             Place::SyscallEntry { number } | Place::SyscallReturn { number } => number,
             _ => index.into(),
@@ -327,7 +327,7 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
 }
 
 /// What the context is at a place; `None` if only the module has such probes.
-fn kind(place: &Place, (arguments, by): (Option<&u8>, Option<&By>)) -> Option<ProbeKind> {
+fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeKind> {
     let by = by.copied().unwrap_or_default();
     Some(match place {
         Place::Insn { .. } | Place::Edge { .. } | Place::Driver { .. } => ProbeKind::Insn,
@@ -407,17 +407,21 @@ mod tests {
     use crate::dif::Clause;
     use crate::probe::{Fields, Probe};
 
-    /// Two clauses of nothing, each at probes of its own: how many places each probe has, by clause.
-    fn image(probes: [&[usize]; 2]) -> Image {
-        let clause = Clause {
+    /// A clause that does nothing.
+    fn clause() -> Clause {
+        Clause {
             probes: vec![],
             predicate: None,
             actions: vec![],
             statements: vec![],
             record: false,
             part: false,
-        };
-        let program = Program { clauses: vec![clause.clone(), clause], ..Program::default() };
+        }
+    }
+
+    /// Two clauses of nothing, each at probes of its own: how many places each probe has, by clause.
+    fn image(probes: [&[usize]; 2]) -> Image {
+        let program = Program { clauses: vec![clause(), clause()], ..Program::default() };
         let (mut enabled, mut found) = (Enabled::default(), Found::default());
         for (clause, places) in
             (0..).zip(probes).flat_map(|(clause, all)| all.iter().map(move |n| (clause, *n)))
@@ -440,15 +444,7 @@ mod tests {
     #[test]
     fn each_trampoline_has_a_program_of_its_own() {
         let units = |by: By| {
-            let clause = Clause {
-                probes: vec![],
-                predicate: None,
-                actions: vec![],
-                statements: vec![],
-                record: false,
-                part: false,
-            };
-            let program = Program { clauses: vec![clause], ..Program::default() };
+            let program = Program { clauses: vec![clause()], ..Program::default() };
             let (mut enabled, mut found) = (Enabled::default(), Found::default());
             for index in 0..3 {
                 let func = 0x1000 * (1 + u64::from(index));

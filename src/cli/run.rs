@@ -342,7 +342,7 @@ impl Run {
         decided || asked == "auto" && absent() && bpf::check().is_ok()
     }
 
-    /// What can be traced of functions, where that is known before it is armed: without the module.
+    /// The functions that can be traced, where that is known before it is armed: without the module.
     fn reach(&self) -> Option<Box<dyn Reach>> {
         if !self.is_running() || !self.is_bpf() {
             return None;

@@ -25,7 +25,7 @@ pub trait Tracing {
     fn missed(&self) -> u64 {
         0
     }
-    /// What makes the probes of functions fire, where the kernel has several ways.
+    /// The ways in which the probes of functions are made to fire, where the kernel has several ways.
     fn by(&self) -> Option<&str> {
         None
     }

@@ -169,8 +169,8 @@ impl Writer<'_> {
     fn take(&self, asm: &mut Assembler, out: Label) {
         let free = asm.label();
         if self.kind.is_preempted() || !self.entries.is_empty() {
-            // Those of tracepoints and functions may be preempted by one another between any two instructions. Who reads
-            // aggregations has to see that this one runs before it asks which half it has.
+            // Programs of tracepoints and functions may be preempted by one another between any two instructions. The reader
+            // of aggregations has to see that this one runs before it asks which half it has.
             asm.mov(R1, 1);
             asm.exchange(R7, cpu::BUSY, R1);
             asm.branch(Cond::Eq, R1, 0, free);

@@ -18,7 +18,7 @@ pub fn usable(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// What programs of BPF run at in the kernel's functions.
+/// The events and links that programs of BPF run at in the kernel's functions.
 pub fn functions(machine: &Machine) -> Option<Finding> {
     let means = machine.bpf.as_ref().ok()?;
     let ways = [("kprobe events", &means.kprobes), ("fentry", &means.fentry), ("kprobe.multi", &means.multi)];

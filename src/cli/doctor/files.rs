@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// What the index of a kernel with all its modules takes, with some room.
 const INDEX: u64 = 64 << 20;
 
-/// What cannot be traced, as neither debug information of the kernel nor an index of it is here.
+/// The places that cannot be traced, as neither debug information of the kernel nor an index of it is here.
 pub fn undescribed() -> Option<&'static str> {
     let wanted = BuildId::of_running_kernel();
     if debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref()).found.is_some() {

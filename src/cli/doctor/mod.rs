@@ -71,7 +71,7 @@ impl Finding {
 
     /// Something without which the module, or the kernel's BPF, does not trace: a fault if the other does not either.
     fn hindrance(found: impl Into<String>, machine: &Machine) -> Finding {
-        // Who is not root can make no more of it.
+        // A user who is not root can make no more of it.
         let is_fault = machine.root && !machine.traces();
         Finding::new(if is_fault { State::Fault } else { State::Warning }, found)
     }
@@ -109,7 +109,7 @@ pub struct Machine {
     pub root: bool,
     /// Whether the module was loaded for the check, or why it cannot be opened.
     pub module: Result<bool, Error>,
-    /// What the kernel's BPF reaches, or why it does not trace.
+    /// The reach of the kernel's BPF, or why it does not trace.
     pub bpf: Result<Means, EnableError>,
 }
 

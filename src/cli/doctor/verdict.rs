@@ -4,14 +4,14 @@ use super::Finding;
 use crate::driver::Error;
 use crate::driver::bpf::{EnableError, Means};
 
-/// What the verdict depends on.
+/// The facts that the verdict depends on.
 pub struct Facts<'a> {
     pub root: bool,
     pub module: Result<(), &'a Error>,
     pub bpf: Result<&'a Means, &'a EnableError>,
     /// Why no function's address is known.
     pub hidden: Option<String>,
-    /// What cannot be traced for want of debug information.
+    /// The places that cannot be traced for want of debug information.
     pub undescribed: Option<&'static str>,
 }
 

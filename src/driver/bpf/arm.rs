@@ -129,11 +129,7 @@ impl Arming<'_> {
         };
         let (attached, not) = halved(&unit.places, &attach);
         for (place, errno) in not {
-            self.refuse(
-                place.probe,
-                &format!("the kernel takes it for no kprobe.multi: {}", errno_text(errno)),
-                None,
-            );
+            self.refuse(place.probe, &format!("kprobe.multi refuses it: {}", errno_text(errno)), None);
         }
         if !attached.is_empty() {
             self.session.at_functions.extend(attached);
@@ -308,7 +304,7 @@ mod tests {
         attached.extend(refused);
         attached.sort_unstable();
         assert_eq!(attached, places);
-        // What is about none of them is asked once.
+        // An error that is about none of them ends the halving.
         let asked = std::cell::Cell::new(0);
         let none = |_: &[u32]| -> Result<(), Errno> {
             asked.set(asked.get() + 1);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// followed by its number, as in `dtrace_7_4026532201`.
 const GROUP: &str = "dtrace_";
 
-/// Where tracefs is mounted.
+/// The directory at which tracefs is mounted.
 const ROOT: &str = "/sys/kernel/tracing";
 
 /// The kernel's interface to its events.

@@ -19,7 +19,7 @@ use std::collections::HashSet;
 /// The probes whose places are not known, and why.
 pub type Unknown = Vec<(u32, String)>;
 
-/// What was looked up.
+/// The facts that were looked up.
 pub struct Facts {
     pub found: Found,
     pub variables: Variables,

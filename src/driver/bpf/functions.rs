@@ -24,7 +24,7 @@ const ALONE: usize = 2000;
 /// The bytes that may be before ftrace's call in a function.
 const MARK: usize = 8;
 
-/// What was chosen.
+/// The choice for all probes.
 #[derive(Debug, Default)]
 pub struct Chosen {
     /// By probe.
@@ -43,7 +43,7 @@ struct Wanted<'p> {
     probe: &'p Probe,
     function: u64,
     returns: bool,
-    /// What only kprobes have, if a clause asks for it.
+    /// The feature that only kprobes have, if a clause asks for it.
     only_kprobes: Option<&'static str>,
     /// Whether a stack of another probe can lead over it.
     on_stacks: bool,

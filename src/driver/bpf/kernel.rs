@@ -27,7 +27,7 @@ impl Types {
         Ok(Types(Arc::new(parsed)))
     }
 
-    /// Those of a module, which continue these.
+    /// The types of a module, which continue these.
     pub fn of_module(&self, module: &str) -> Option<Types> {
         let bytes = std::fs::read(Path::new(DIRECTORY).join(module)).ok()?;
         Btf::parse(bytes, Some(Arc::clone(&self.0)), 1).ok().map(|btf| Types(Arc::new(btf)))
@@ -36,7 +36,7 @@ impl Types {
     /// Whether a function can have a trampoline, as far as its type shows: the arguments are words in registers, and what
     /// it returns is one.
     pub fn trampoline(&self, name: &str) -> Result<(), &'static str> {
-        /// The registers that arguments are in: more of them are on the stack, which kernels before 6.6 do not copy.
+        /// The registers that arguments are in: more of them are on the stack, which older kernels do not copy.
         const WORDS: usize = 6;
         self.function(name).ok_or(NO_TYPES)?;
         let prototype = self.0.prototype(name).ok_or(NO_TYPES)?;

@@ -8,7 +8,7 @@ use crate::bpf::insn::Reg::R0;
 use crate::os::bpf::{Function, Program, ProgramKind};
 use crate::os::{Errno, errno_text};
 
-/// What the kernel has, each with the reason why it does not.
+/// The means that the kernel has, each with the reason why it does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Means {
     /// Events at instructions.

@@ -78,7 +78,7 @@ pub struct Session {
     at_places: Vec<bpf::Program>,
     counted: Vec<bpf::Program>,
     attached: Vec<Attached>,
-    /// What runs programs at functions, and how many of each kind there are, in words.
+    /// The links that run programs at functions, and how many of each kind there are, in words.
     at_functions: Vec<Attached>,
     by: Option<String>,
     timers: Timers,
@@ -95,7 +95,7 @@ pub struct Session {
     clocks: Vec<Clock>,
 }
 
-/// What programs are made for.
+/// The use that programs are made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Arm,
@@ -123,11 +123,16 @@ impl Session {
         let probes = &plan.enabled.probes;
         let Prepared { mut session, image, cpus, chosen, unknown } =
             Session::prepare(program, plan, options, spots, Purpose::Arm)?;
-        let refused = BTreeMap::new();
-        let (armed, whole, functions) = (&mut session, &image, &chosen.functions);
-        let cpu = options.cpu;
-        let mut arming =
-            Arming { session: armed, image: whole, probes, functions, spots, cpus, cpu, refused };
+        let mut arming = Arming {
+            session: &mut session,
+            image: &image,
+            probes,
+            functions: &chosen.functions,
+            spots,
+            cpus,
+            cpu: options.cpu,
+            refused: BTreeMap::new(),
+        };
         for (probe, why) in unknown {
             arming.refuse(probe, &why, None);
         }

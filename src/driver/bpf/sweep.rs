@@ -35,7 +35,7 @@ fn command(session: u32) -> Command {
 }
 
 /// Leaves it to a process of its own to take programs away from functions: the kernel waits for each of them until no
-/// thread is in what ran it, a seventh of a second before 7.0. Where there can be no process, this one waits.
+/// thread is in what ran it, a seventh of a second in 6.1 and 6.12. Where there can be no process, this one waits.
 pub fn let_go(attached: Vec<Attached>) {
     if attached.is_empty() {
         return;

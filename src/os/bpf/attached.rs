@@ -1,6 +1,6 @@
 //! os/bpf/attached.rs: what makes programs run: events of perf, tracepoints, and functions of the kernel.
 
-use super::{Info, Program, bpf, command, owned, result};
+use super::{Program, bpf, command, last_word, owned, result};
 use crate::os::perf::{self, Attribute};
 use rustix::io::Errno;
 use std::ffi::CString;
@@ -30,7 +30,7 @@ struct Link {
     cookies: u64,
 }
 
-/// What an event of perf counts.
+/// The thing that an event of perf counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// An event of tracefs, by number.
@@ -52,16 +52,7 @@ impl Attached {
 
     /// How many hits of kprobe.multi were missed before the program was asked for. Kernels before 6.7 do not tell.
     pub fn missed(&self) -> u64 {
-        const WORDS: usize = 6;
-        const MISSED: usize = 4;
-        let mut words = [0u64; WORDS];
-        let size = size_of_val(&words) as u32;
-        let mut info = Info { descriptor: self.0.as_raw_fd() as u32, size, info: words.as_mut_ptr() as u64 };
-        // SAFETY: the kernel writes at most the size of the words.
-        match unsafe { bpf(command::OBJECT_INFO, &mut info) } {
-            Ok(_) => words[MISSED],
-            Err(_) => 0,
-        }
+        last_word::<5>(&self.0)
     }
 }
 

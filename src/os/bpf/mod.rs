@@ -36,7 +36,7 @@ pub enum MapKind {
     RingBuffer = 27,
 }
 
-/// What a program is loaded for.
+/// The use that a program is loaded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
     Kprobe,
@@ -301,6 +301,18 @@ impl Load {
     }
 }
 
+/// The last of so many words that the kernel has about a program or a link; 0 where it has fewer.
+fn last_word<const WORDS: usize>(object: &OwnedFd) -> u64 {
+    let mut words = [0u64; WORDS];
+    let size = size_of_val(&words) as u32;
+    let mut info = Info { descriptor: object.as_raw_fd() as u32, size, info: words.as_mut_ptr() as u64 };
+    // SAFETY: the kernel writes at most the size of the words.
+    match unsafe { bpf(command::OBJECT_INFO, &mut info) } {
+        Ok(_) => words.last().copied().unwrap_or_default(),
+        Err(_) => 0,
+    }
+}
+
 /// A program that the kernel has verified.
 #[derive(Debug)]
 pub struct Program(OwnedFd);
@@ -353,15 +365,6 @@ impl Program {
     /// How often it was not run because it, or another program, was running on the CPU. Kernels before 6.7 count that for
     /// programs of tracepoints alone.
     pub fn missed(&self) -> u64 {
-        const WORDS: usize = 27;
-        const MISSED: usize = 26;
-        let mut words = [0u64; WORDS];
-        let size = size_of_val(&words) as u32;
-        let mut info = Info { descriptor: self.0.as_raw_fd() as u32, size, info: words.as_mut_ptr() as u64 };
-        // SAFETY: the kernel writes at most the size of the words.
-        match unsafe { bpf(command::OBJECT_INFO, &mut info) } {
-            Ok(_) => words[MISSED],
-            Err(_) => 0,
-        }
+        last_word::<27>(&self.0)
     }
 }

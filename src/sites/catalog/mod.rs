@@ -36,13 +36,13 @@ pub trait LiveText: Send + Sync {
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String>;
 }
 
-/// What can have probes at functions, as the back end knows it.
+/// The reach of the back end: which functions can have probes.
 pub trait Reach: Send + Sync {
     /// For each function, why no probe can be there; `None` for one that can be traced.
     fn refusals(&self, functions: &[Begun<'_>]) -> Vec<Option<String>>;
 }
 
-/// Where a function begins.
+/// The beginning of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun<'a> {
     pub address: u64,

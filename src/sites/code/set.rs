@@ -65,11 +65,11 @@ pub trait InstructionSet: Sync {
     /// How far before a function that address may be.
     fn ftrace_before(&self) -> u64;
 
-    /// What ftrace has at the beginning of a function; `None` if it does not trace it.
+    /// The code that ftrace has at the beginning of a function; `None` if it does not trace it.
     fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry>;
 }
 
-/// What is at the beginning of a function that ftrace traces.
+/// The code at the beginning of a function that ftrace traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FtraceEntry {
     /// Nothing traces it now.

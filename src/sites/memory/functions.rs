@@ -9,12 +9,12 @@ const BEGINNING: usize = 16;
 /// The bytes of text that are read at once.
 const CHUNK: usize = 4096;
 
-/// Those that functions call for ftrace. Trampolines that were made at run time have no names, or these for a beginning.
+/// The functions that others call for ftrace. Trampolines that were made at run time have no names, or these for a beginning.
 const CALLED: [&str; 3] = ["ftrace_caller", "ftrace_regs_caller", "__fentry__"];
 const MADE: [&str; 2] = ["ftrace_trampoline", "bpf_trampoline_"];
 
 impl Text {
-    /// What ftrace has at the beginning of each function. Text is read in chunks: functions are next to each other.
+    /// The use that ftrace makes of the beginning of each function. Text is read in chunks: functions are next to each other.
     pub(super) fn all_ftraced(&self, functions: &[u64]) -> Vec<Option<Ftraced>> {
         let mut order: Vec<usize> = (0..functions.len()).collect();
         order.sort_unstable_by_key(|at| functions[*at]);
@@ -37,7 +37,7 @@ impl Text {
         if let Some(code) = within(chunk) {
             return Some(code);
         }
-        // What follows a module's last function may not be there.
+        // The text after a module's last function may not be there.
         let read = self.memory.read(function, CHUNK).or_else(|| self.memory.read(function, BEGINNING));
         *chunk = (function, read?);
         within(chunk)

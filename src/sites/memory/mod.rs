@@ -41,7 +41,7 @@ pub trait Symbols {
     /// Reads the kernel's memory.
     fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>>;
 
-    /// What ftrace has at the beginning of functions.
+    /// The use that ftrace makes of the beginnings of functions.
     fn ftraced(&self, functions: &[u64]) -> Vec<Option<Ftraced>>;
 
     /// The name of the function that begins at an address.
@@ -51,7 +51,7 @@ pub trait Symbols {
     fn is_sole(&self, module: &str, name: &str) -> bool;
 }
 
-/// What is at the beginning of a function that ftrace traces.
+/// The use that ftrace makes of a function's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ftraced {
     /// Nothing traces it now.

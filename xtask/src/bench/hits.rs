@@ -9,7 +9,7 @@ pub struct Row {
     pub aims: &'static [(&'static str, f64)],
 }
 
-/// What a script has measured: of each row the nanoseconds of each round, or why there are none.
+/// The measurements of a script: of each row the nanoseconds of each round, or why there are none.
 #[derive(Default)]
 struct Measured<'a> {
     times: BTreeMap<&'a str, Vec<f64>>,
