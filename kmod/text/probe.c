@@ -366,7 +366,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 
 	/* Sites disarmed a moment ago still have their slots. */
 	if (count > kinst_slots_left())
-		kinst_sites_reap();
+		kinst_sites_reap_killable();
 	atomic_inc(&kinst_moves);
 	kinst_arm_all(points, probes, order, count, res);
 	atomic_dec(&kinst_moves);

@@ -371,6 +371,17 @@ void kinst_sites_reap(void)
 	flush_work(&kinst_reaper);
 }
 
+/*
+ * The reaper waits for tasks RCU. Before 6.9 that waits for the first task of a PID namespace while this one ends, and so
+ * waits for all others of the namespace, which it has killed: none of them may wait for the reaper.
+ */
+void kinst_sites_reap_killable(void)
+{
+	kinst_sites_reap_later();
+	while (work_busy(&kinst_reaper) && !fatal_signal_pending(current))
+		schedule_timeout_killable(HZ / 100);
+}
+
 int kinst_sites_init(void)
 {
 	kinst_quiesce_init();

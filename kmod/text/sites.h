@@ -67,6 +67,7 @@ void kinst_sites_reap_later(void);
 
 /* Waits until the slots of the removed sites are free again. Without the mutex. */
 void kinst_sites_reap(void);
+void kinst_sites_reap_killable(void);
 
 int kinst_sites_init(void);
 void kinst_sites_exit(void);

@@ -53,6 +53,16 @@ pub fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
+/// The version and patch level of the running kernel.
+pub fn release_number() -> Option<(u32, u32)> {
+    numbers_of(&release())
+}
+
+fn numbers_of(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
 /// Whether the running kernel is a realtime one, as `uname -v` says.
 pub fn is_realtime() -> bool {
     rustix::system::uname().version().to_string_lossy().contains("PREEMPT_RT")
@@ -172,7 +182,21 @@ pub fn inherit(descriptor: impl AsFd) -> Result<(), Errno> {
 
 #[cfg(test)]
 mod tests {
-    use super::numbers;
+    use super::{numbers, numbers_of};
+
+    #[test]
+    fn releases_have_a_version_and_a_patch_level() {
+        for (release, wanted) in [
+            ("6.1.0-57-cloud-amd64", Some((6, 1))),
+            ("7.0-rc3", Some((7, 0))),
+            ("5.14.0-427.el9.x86_64", Some((5, 14))),
+            ("6.12+deb13-amd64", Some((6, 12))),
+            ("next", None),
+            ("6", None),
+        ] {
+            assert_eq!(numbers_of(release), wanted, "{release}");
+        }
+    }
 
     #[test]
     fn lists_of_cpus_are_read() {

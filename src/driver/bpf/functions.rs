@@ -198,7 +198,6 @@ impl Chosen {
         }
         let trampoline = match types {
             // The kernel would take one, and keep its memory for ever.
-            // The kernel would take one, and keep its memory for ever.
             Some(_) if wanted.returns && never_returns(wanted, spots) => return Err(NO_EXIT.to_owned()),
             // The function is then called by its trampoline, as stacks of others would show.
             Some(_) if wanted.returns && wanted.on_stacks && means.is_more_than_fentry() => {

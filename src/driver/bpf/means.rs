@@ -5,6 +5,7 @@ use super::events::Tracefs;
 use super::kernel::Types;
 use crate::bpf::asm::Assembler;
 use crate::bpf::insn::Reg::R0;
+use crate::os;
 use crate::os::bpf::{Function, Program, ProgramKind};
 use crate::os::{Errno, errno_text};
 
@@ -36,14 +37,31 @@ impl Means {
 
     /// Asks the kernel, whose types are needed for trampolines. Where tracefs is not mounted, it is now.
     pub fn with(types: Option<&Types>) -> Means {
-        Means { kprobes: kprobes(Tracefs::find_or_mount()), fentry: fentry(types), multi: multi() }
+        Means::beside(kprobes(Tracefs::find_or_mount()), types)
+    }
+
+    fn beside(kprobes: Result<(), String>, types: Option<&Types>) -> Means {
+        match may_wait_for_tasks() {
+            Ok(()) => Means { kprobes, fentry: fentry(types), multi: multi() },
+            Err(why) => Means { kprobes, fentry: Err(why.to_owned()), multi: Err(why.to_owned()) },
+        }
     }
 }
 
 /// Asks the kernel, and leaves the machine as it is.
 pub fn means() -> Means {
-    let kprobes = kprobes(Tracefs::find());
-    Means { kprobes, fentry: fentry(Types::read().ok().as_ref()), multi: multi() }
+    Means::beside(kprobes(Tracefs::find()), Types::read().ok().as_ref())
+}
+
+/// The first release whose tasks RCU does not wait for a task that ends.
+const ENDS_ARE_NOT_WAITED_FOR: (u32, u32) = (6, 9);
+
+/// Whether a process of this session may wait for tasks RCU, as it does when it takes a program away from ftrace's call.
+/// Before 6.9, tasks RCU waits for the first process of a PID namespace while that one ends, and so waits for all others in
+/// it: if one of them waits for tasks RCU, none of the three ever goes on, and with them all that changes the kernel's text.
+fn may_wait_for_tasks() -> Result<(), &'static str> {
+    let safe = os::pid_namespace().is_none() || os::release_number() >= Some(ENDS_ARE_NOT_WAITED_FOR);
+    safe.then_some(()).ok_or("in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed")
 }
 
 fn kprobes(tracefs: Result<Tracefs, EnableError>) -> Result<(), String> {
