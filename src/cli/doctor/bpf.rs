@@ -21,7 +21,8 @@ pub fn usable(machine: &Machine) -> Option<Finding> {
 /// The events and links that programs of BPF run at in the kernel's functions.
 pub fn functions(machine: &Machine) -> Option<Finding> {
     let means = machine.bpf.as_ref().ok()?;
-    let ways = [("kprobe events", &means.kprobes), ("fentry", &means.fentry), ("kprobe.multi", &means.multi)];
+    let ways =
+        [("kprobe events", &means.kprobes), ("fentry", means.fentry()), ("kprobe.multi", &means.multi)];
     let there = ways.iter().filter(|(_, way)| way.is_ok()).map(|(name, _)| *name);
     let there = there.collect::<Vec<_>>().join(", ");
     let lacking = ways.iter().filter_map(|(name, way)| Some(format!("{name}: {}", way.as_ref().err()?)));

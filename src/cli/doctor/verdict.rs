@@ -57,7 +57,7 @@ fn missing(facts: &Facts, means: Option<&Means>) -> Option<(&'static str, String
 /// The places that the kernel's BPF does not reach here.
 fn lacking(means: &Means) -> Option<(&'static str, String)> {
     let why = means.kprobes.clone().err()?;
-    let functions = means.fentry.is_ok() || means.multi.is_ok();
+    let functions = means.fentry().is_ok() || means.multi.is_ok();
     Some((if functions { INSTRUCTIONS } else { PLACES }, why))
 }
 
@@ -69,11 +69,7 @@ mod tests {
 
     fn means(kprobes: bool, fentry: bool) -> Means {
         let is = |there: bool, why: &str| if there { Ok(()) } else { Err(why.to_owned()) };
-        Means {
-            kprobes: is(kprobes, "no kprobe events"),
-            fentry: is(fentry, "EPERM"),
-            multi: is(false, "none"),
-        }
+        Means::new(is(kprobes, "no kprobe events"), is(false, "none"), is(fentry, "EPERM"))
     }
 
     fn unloadable() -> Error {

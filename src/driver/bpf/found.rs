@@ -42,7 +42,7 @@ pub(super) fn found(
     let types = types_for(enabled, (machine, needs), spots, &mut found, &mut variables)?;
     let walking = walking(program, enabled);
     let chosen = match purpose {
-        Purpose::Arm => functions::choose(program, (enabled, &walking), types.as_ref(), spots),
+        Purpose::Arm => functions::choose(program, (enabled, &walking), spots),
         Purpose::Load => Chosen::kprobes(enabled),
     };
     found.by.clone_from(&chosen.by);
@@ -85,7 +85,7 @@ fn types_for(
     spots: &dyn Spots,
     found: &mut Found,
     variables: &mut Variables,
-) -> Result<Option<kernel::Types>, EnableError> {
+) -> Result<Option<&'static kernel::Types>, EnableError> {
     use Place as P;
     let probes = &enabled.probes;
     let of_types = |place: &Place| {
@@ -101,7 +101,7 @@ fn types_for(
     let first = probes.first().filter(|_| needs.types());
     let Some(probe) = demanding.or(first) else { return Ok(None) };
     let read = types_beside(needs, spots).and_then(|types| {
-        found.kernel = layout_for(&types, (machine, needs), spots, variables)?;
+        found.kernel = layout_for(types, (machine, needs), spots, variables)?;
         let events = probes.iter().any(|probe| matches!(probe.place, P::Event { .. }));
         found.kernel.tells_last = events && types.tells_last();
         Ok(Some(types))
@@ -114,9 +114,9 @@ fn types_for(
 }
 
 /// Reads the kernel's types, and beside that its symbols, which takes as long, if some will be looked up.
-fn types_beside(needs: Needs, spots: &dyn Spots) -> Result<kernel::Types, String> {
+fn types_beside(needs: Needs, spots: &dyn Spots) -> Result<&'static kernel::Types, String> {
     std::thread::scope(|scope| {
-        let types = scope.spawn(kernel::Types::read);
+        let types = scope.spawn(kernel::Types::get);
         if needs.interrupts || needs.clock {
             spots.symbol("_stext");
         }

@@ -56,20 +56,13 @@ impl Wanted<'_> {
 }
 
 /// Chooses for all probes of functions. Some of all probes have clauses that ask for the kernel's stack.
-pub fn choose(
-    program: &Program,
-    (enabled, walking): (&Enabled, &HashSet<u32>),
-    types: Option<&Types>,
-    spots: &dyn Spots,
-) -> Chosen {
+pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), spots: &dyn Spots) -> Chosen {
     let mut chosen = Chosen::kprobes(enabled);
     let wanted = wanted(program, enabled, walking);
     if wanted.is_empty() || !is_known(spots.machine()) {
         return chosen;
     }
-    let read = types.is_none().then(Types::read);
-    let types = types.or(read.as_ref().and_then(|read| read.as_ref().ok()));
-    let means = Means::with(types);
+    let means = Means::find();
     let (kprobes, free): (Vec<Wanted<'_>>, _) =
         wanted.into_iter().partition(|wanted| wanted.only_kprobes.is_some());
     for Wanted { index, only_kprobes, .. } in kprobes {
@@ -78,11 +71,12 @@ pub fn choose(
         }
     }
     let functions: Vec<u64> = free.iter().map(|wanted| wanted.function).collect();
-    let few = free.len() <= most_trampolines(&means);
-    let ftraced = if means.is_more_than_kprobes() { ftraced(spots, &functions) } else { Vec::new() };
+    let trampolines = free.len() <= most_trampolines(&means) && means.fentry().is_ok();
+    let types = trampolines.then(|| Types::get().ok()).flatten();
+    let is_more_than_kprobes = trampolines || means.multi.is_ok();
+    let ftraced = if is_more_than_kprobes { ftraced(spots, &functions) } else { Vec::new() };
     for (at, wanted) in free.iter().enumerate() {
         let ftraced = ftraced.get(at).copied().unwrap_or_default();
-        let types = types.filter(|_| few && means.fentry.is_ok());
         match chosen.choose_one(wanted, (ftraced, types), &means, spots) {
             Ok(by) => chosen.by[wanted.index as usize] = by,
             Err(why) => chosen.unable.push((wanted.index, why)),
@@ -196,27 +190,26 @@ impl Chosen {
                 .map(|()| By::Kprobe)
                 .map_err(|_| means.nothing().unwrap_or_else(|| "ftrace does not trace it".to_owned()));
         }
-        let trampoline = match types {
-            // The kernel would take one, and keep its memory for ever.
-            Some(_) if wanted.returns && never_returns(wanted, spots) => return Err(NO_EXIT.to_owned()),
-            // The function is then called by its trampoline, as stacks of others would show.
-            Some(_) if wanted.returns && wanted.on_stacks && means.is_more_than_fentry() => {
-                Err("other probes of the program ask for stacks".to_owned())
-            }
-            Some(types) => self.trampoline(wanted, types, spots),
-            None => match &means.fentry {
-                Ok(()) => Err(format!("a program has trampolines at no more than {ALONE} functions")),
-                Err(why) => Err(why.clone()),
-            },
-        };
-        match trampoline {
-            Ok(function) => {
+        // The kernel would take a trampoline, and keep its memory for ever.
+        if types.is_some() && wanted.returns && never_returns(wanted, spots) {
+            return Err(NO_EXIT.to_owned());
+        }
+        // The function is called by the trampoline of a return, as stacks of others would show.
+        let is_seen = wanted.returns && wanted.on_stacks && means.is_more_than_fentry();
+        let why = match types.filter(|_| !is_seen).map(|types| self.trampoline(wanted, types, spots)) {
+            Some(Ok(function)) => {
                 self.functions.insert(wanted.index, function);
-                Ok(By::Trampoline)
+                return Ok(By::Trampoline);
             }
-            Err(_) if means.multi.is_ok() => Ok(By::Multi),
-            Err(_) if means.kprobes.is_ok() => Ok(By::Kprobe),
-            Err(why) => Err(why),
+            Some(Err(why)) => Some(why),
+            None => None,
+        };
+        match () {
+            () if means.multi.is_ok() => Ok(By::Multi),
+            () if means.kprobes.is_ok() => Ok(By::Kprobe),
+            () => Err(why
+                .or_else(|| means.fentry().clone().err())
+                .unwrap_or_else(|| format!("a program has trampolines at no more than {ALONE} functions"))),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::sites::Spots;
 use crate::types::btf::Btf;
 use crate::types::{Member, Type};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const FILE: &str = "/sys/kernel/btf/vmlinux";
 /// Why a function has no trampoline.
@@ -20,8 +20,13 @@ const DIRECTORY: &str = "/sys/kernel/btf";
 pub struct Types(Arc<Btf>);
 
 impl Types {
-    /// An error is the reason why there are none.
-    pub fn read() -> Result<Types, String> {
+    /// Those of the running kernel, which are read once. An error is the reason why there are none.
+    pub fn get() -> Result<&'static Types, String> {
+        static TYPES: OnceLock<Result<Types, String>> = OnceLock::new();
+        TYPES.get_or_init(Types::read).as_ref().map_err(String::clone)
+    }
+
+    fn read() -> Result<Types, String> {
         let bytes = std::fs::read(FILE).map_err(|_| "the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)")?;
         let parsed = Btf::parse(bytes, None, 0).map_err(|_| format!("{FILE} is damaged"))?;
         Ok(Types(Arc::new(parsed)))

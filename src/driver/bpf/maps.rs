@@ -96,12 +96,16 @@ pub fn fill(image: &Image, maps: &[Map]) -> Result<(), EnableError> {
     maps[memory::Map::Constants as usize].update(&0u32.to_ne_bytes(), &image.constants).map_err(&failed)?;
     let bytes =
         |place: &Located| -> Vec<u8> { place.entry.iter().flat_map(|word| word.to_ne_bytes()).collect() };
-    let places = &maps[memory::Map::Places as usize];
-    let words = longest(image);
+    let size = longest(image) * 8;
+    let (mut keys, mut values) = (Vec::new(), Vec::new());
     for (key, place) in shared(image) {
-        let mut value = bytes(place);
-        value.resize(words * 8, 0);
-        places.update(&key.to_ne_bytes(), &value).map_err(&failed)?;
+        keys.extend(key.to_ne_bytes());
+        values.extend(bytes(place));
+        values.resize(keys.len() / size_of_val(&key) * size, 0);
+    }
+    let places = &maps[memory::Map::Places as usize];
+    if !keys.is_empty() {
+        places.fill(&keys, &values).map_err(request("BPF_MAP_UPDATE_BATCH"))?;
     }
     let alone = image.places().filter(|place| matches!(place.home, Home::Alone(_)));
     let mut value: Vec<u8> = alone.flat_map(bytes).collect();

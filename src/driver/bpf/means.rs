@@ -8,21 +8,38 @@ use crate::bpf::insn::Reg::R0;
 use crate::os;
 use crate::os::bpf::{Function, Program, ProgramKind};
 use crate::os::{Errno, errno_text};
+use std::sync::OnceLock;
 
 /// The means that the kernel has, each with the reason why it does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Means {
     /// Events at instructions.
     pub kprobes: Result<(), String>,
-    /// Trampolines: fentry and fexit.
-    pub fentry: Result<(), String>,
     /// One program for many functions: kprobe.multi.
     pub multi: Result<(), String>,
+    /// Trampolines, known once they are asked for: that takes the kernel's types.
+    fentry: OnceLock<Result<(), String>>,
 }
 
 impl Means {
-    pub fn is_more_than_kprobes(&self) -> bool {
-        self.fentry.is_ok() || self.multi.is_ok()
+    /// Asks the kernel. Where tracefs is not mounted, it is now.
+    pub fn find() -> Means {
+        Means::beside(kprobes(Tracefs::find_or_mount()))
+    }
+
+    fn beside(kprobes: Result<(), String>) -> Means {
+        let multi = may_wait_for_tasks().and_then(|()| multi());
+        Means { kprobes, multi, fentry: OnceLock::new() }
+    }
+
+    #[cfg(test)]
+    pub fn new(kprobes: Result<(), String>, multi: Result<(), String>, fentry: Result<(), String>) -> Means {
+        Means { kprobes, multi, fentry: OnceLock::from(fentry) }
+    }
+
+    /// Trampolines: fentry and fexit.
+    pub fn fentry(&self) -> &Result<(), String> {
+        self.fentry.get_or_init(|| may_wait_for_tasks().and_then(|()| fentry()))
     }
 
     pub fn is_more_than_fentry(&self) -> bool {
@@ -31,26 +48,17 @@ impl Means {
 
     /// Why no function can be traced, if none can.
     pub fn nothing(&self) -> Option<String> {
-        let (Err(kprobes), Err(fentry)) = (&self.kprobes, &self.fentry) else { return None };
-        self.multi.is_err().then(|| format!("{fentry}, and {kprobes}"))
-    }
-
-    /// Asks the kernel, whose types are needed for trampolines. Where tracefs is not mounted, it is now.
-    pub fn with(types: Option<&Types>) -> Means {
-        Means::beside(kprobes(Tracefs::find_or_mount()), types)
-    }
-
-    fn beside(kprobes: Result<(), String>, types: Option<&Types>) -> Means {
-        match may_wait_for_tasks() {
-            Ok(()) => Means { kprobes, fentry: fentry(types), multi: multi() },
-            Err(why) => Means { kprobes, fentry: Err(why.to_owned()), multi: Err(why.to_owned()) },
+        if self.is_more_than_fentry() {
+            return None;
         }
+        let (Err(kprobes), Err(fentry)) = (&self.kprobes, self.fentry()) else { return None };
+        Some(format!("{fentry}, and {kprobes}"))
     }
 }
 
 /// Asks the kernel, and leaves the machine as it is.
 pub fn means() -> Means {
-    Means::beside(kprobes(Tracefs::find()), Types::read().ok().as_ref())
+    Means::beside(kprobes(Tracefs::find()))
 }
 
 /// The first release whose tasks RCU does not wait for a task that ends.
@@ -59,9 +67,10 @@ const ENDS_ARE_NOT_WAITED_FOR: (u32, u32) = (6, 9);
 /// Whether a process of this session may wait for tasks RCU, as it does when it takes a program away from ftrace's call.
 /// Before 6.9, tasks RCU waits for the first process of a PID namespace while that one ends, and so waits for all others in
 /// it: if one of them waits for tasks RCU, none of the three ever goes on, and with them all that changes the kernel's text.
-fn may_wait_for_tasks() -> Result<(), &'static str> {
+fn may_wait_for_tasks() -> Result<(), String> {
     let safe = os::pid_namespace().is_none() || os::release_number() >= Some(ENDS_ARE_NOT_WAITED_FOR);
-    safe.then_some(()).ok_or("in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed")
+    let why = "in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed";
+    if safe { Ok(()) } else { Err(why.to_owned()) }
 }
 
 fn kprobes(tracefs: Result<Tracefs, EnableError>) -> Result<(), String> {
@@ -78,8 +87,8 @@ fn kprobes(tracefs: Result<Tracefs, EnableError>) -> Result<(), String> {
 /// Functions that nearly all kernels have; the first is there to be tried.
 const TRIED: [&str; 2] = ["bpf_fentry_test1", "vfs_read"];
 
-fn fentry(types: Option<&Types>) -> Result<(), String> {
-    let types = types.ok_or("the kernel has no types (BTF)")?;
+fn fentry() -> Result<(), String> {
+    let types = Types::get()?;
     let number =
         TRIED.iter().find_map(|name| types.function(name)).ok_or("the kernel's types have no functions")?;
     match try_load(ProgramKind::Fentry(Function { number, types: 0 })) {

@@ -10,27 +10,19 @@ use std::sync::OnceLock;
 /// The kernel's functions, and what it has to trace them.
 pub struct Functions {
     text: Text,
-    known: OnceLock<(Option<Types>, Means)>,
+    means: OnceLock<Means>,
 }
 
 impl Functions {
     /// `None` where functions have kprobes alone, and what cannot be traced is known when it is armed.
     pub fn new(text: Text) -> Option<Functions> {
-        functions::is_known(text.machine()).then(|| Functions { text, known: OnceLock::new() })
-    }
-
-    fn known(&self) -> &(Option<Types>, Means) {
-        self.known.get_or_init(|| {
-            let types = Types::read().ok();
-            let means = Means::with(types.as_ref());
-            (types, means)
-        })
+        functions::is_known(text.machine()).then(|| Functions { text, means: OnceLock::new() })
     }
 }
 
 impl Reach for Functions {
     fn refusals(&self, begun: &[Begun<'_>]) -> Vec<Option<String>> {
-        let (types, means) = self.known();
+        let means = self.means.get_or_init(Means::find);
         if let Some(why) = means.nothing() {
             return vec![Some(why); begun.len()];
         }
@@ -43,9 +35,9 @@ impl Reach for Functions {
                 // Kprobe events refuse these too, unless the kernel was built otherwise: who names one finds out.
                 false => Some("ftrace does not trace it".to_owned()),
                 true if means.is_more_than_fentry() => None,
-                true if one.module == KERNEL_PROPER => self.without_trampoline(one, types.as_ref()),
+                true if one.module == KERNEL_PROPER => self.without_trampoline(one, Types::get().ok()),
                 true => {
-                    let of_module = || types.as_ref()?.of_module(one.module);
+                    let of_module = || Types::get().ok()?.of_module(one.module);
                     let own = modules.entry(one.module).or_insert_with(of_module);
                     self.without_trampoline(one, own.as_ref())
                 }

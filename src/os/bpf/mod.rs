@@ -24,6 +24,7 @@ mod command {
     pub const BTF_FROM_NUMBER: i32 = 19;
     pub const BTF_NEXT_NUMBER: i32 = 23;
     pub const MAP_LOOKUP_AND_DELETE_BATCH: i32 = 25;
+    pub const MAP_UPDATE_BATCH: i32 = 26;
     pub const LINK_CREATE: i32 = 28;
 }
 
@@ -210,6 +211,18 @@ impl Map {
         unsafe { bpf(command::MAP_UPDATE, &mut element).map(drop) }
     }
 
+    /// Puts in as many entries as there are keys, one after the other.
+    pub fn fill(&self, keys: &[u8], values: &[u8]) -> Result<(), Errno> {
+        let count = keys.len() / self.key;
+        if keys.len() != count * self.key || values.len() != count * self.value {
+            return Err(Errno::INVAL);
+        }
+        let count = u32::try_from(count).map_err(|_| Errno::TOOBIG)?;
+        let mut batch = self.batch(keys.as_ptr() as u64, values.as_ptr() as u64, count);
+        // SAFETY: the kernel reads as many keys and values as are counted, which have the sizes of the map's.
+        unsafe { bpf(command::MAP_UPDATE_BATCH, &mut batch).map(drop) }
+    }
+
     /// Deletes an entry, if it is there.
     pub fn delete(&self, key: &[u8]) -> Result<(), Errno> {
         if key.len() != self.key {
@@ -236,22 +249,15 @@ impl Map {
 
     /// Takes all elements out of a hash, and calls `each` with their keys and values.
     pub fn take(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Errno> {
-        const MOST: usize = 1024;
-        let (mut keys, mut values) = (vec![0; MOST * self.key], vec![0; MOST * self.value]);
+        const MOST: u32 = 1024;
+        let room = |size: usize| vec![0; MOST as usize * size];
+        let (mut keys, mut values) = (room(self.key), room(self.value));
         // Where the kernel goes on.
         let (mut at, mut begun) = (0u32, false);
         loop {
             let place = &raw mut at as u64;
-            let mut batch = Batch {
-                from: if begun { place } else { 0 },
-                to: place,
-                keys: keys.as_mut_ptr() as u64,
-                values: values.as_mut_ptr() as u64,
-                count: MOST as u32,
-                map: self.number(),
-                element_flags: 0,
-                flags: 0,
-            };
+            let mut batch = self.batch(keys.as_mut_ptr() as u64, values.as_mut_ptr() as u64, MOST);
+            (batch.from, batch.to) = (if begun { place } else { 0 }, place);
             // SAFETY: the kernel fills no more keys and values than the count, which have the sizes of the map's. Of a hash
             // the place to go on at has 4 bytes, which it reads before it writes them.
             let done = unsafe { bpf(command::MAP_LOOKUP_AND_DELETE_BATCH, &mut batch) };
@@ -266,6 +272,10 @@ impl Map {
             }
             begun = true;
         }
+    }
+
+    fn batch(&self, keys: u64, values: u64, count: u32) -> Batch {
+        Batch { from: 0, to: 0, keys, values, count, map: self.number(), element_flags: 0, flags: 0 }
     }
 
     fn element(&self, key: &[u8], value: u64) -> Element {
