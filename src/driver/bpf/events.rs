@@ -84,11 +84,13 @@ impl Tracefs {
         Ok((there.then_some(event), refused))
     }
 
-    /// The places in functions that ftrace has, which kernels since 6.5 tell.
-    pub fn ftraced(&self) -> io::Result<HashSet<u64>> {
+    /// The places in functions that ftrace has, in order, which kernels since 6.5 tell.
+    pub fn ftraced(&self) -> io::Result<Vec<u64>> {
         let text = fs::read_to_string(self.root.join("available_filter_functions_addrs"))?;
         let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();
-        Ok(text.lines().filter_map(address).collect())
+        let mut places: Vec<u64> = text.lines().filter_map(address).collect();
+        places.sort_unstable();
+        Ok(places)
     }
 
     fn open(&self) -> io::Result<File> {

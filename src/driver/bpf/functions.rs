@@ -16,13 +16,14 @@ use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
 use crate::sites::{KERNEL_PROPER, Machine, NO_EXIT, Spots, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::OnceLock;
 
 /// The most functions that have trampolines: where kprobe.multi or kprobes can be for more, and where nothing else can.
 const BESIDE_OTHERS: usize = 8;
 const ALONE: usize = 2000;
 
 /// The bytes that may be before ftrace's call in a function.
-const MARK: usize = 8;
+const MARK: u64 = 8;
 
 /// The choice for all probes.
 #[derive(Debug, Default)]
@@ -90,12 +91,16 @@ pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), 
 pub fn ftraced<S: Symbols + ?Sized>(symbols: &S, functions: &[u64]) -> Vec<bool> {
     /// The kernel takes up to half a second to write its list.
     const MANY: usize = 1000;
-    let listed = || Tracefs::find().ok()?.ftraced().ok();
-    let Some(listed) = (functions.len() >= MANY).then(listed).flatten() else {
+    static LISTED: OnceLock<Option<Vec<u64>>> = OnceLock::new();
+    let list = || LISTED.get_or_init(|| Tracefs::find().ok()?.ftraced().ok()).as_ref();
+    let Some(listed) = (functions.len() >= MANY).then(list).flatten() else {
         return symbols.ftraced(functions).into_iter().map(|ftraced| ftraced.is_some()).collect();
     };
-    let sites = |function: u64| (function..).take(1 + MARK);
-    functions.iter().map(|function| sites(*function).any(|site| listed.contains(&site))).collect()
+    let is_listed = |function: u64| {
+        let next = listed.get(listed.partition_point(|place| *place < function));
+        next.is_some_and(|place| place - function <= MARK)
+    };
+    functions.iter().map(|function| is_listed(*function)).collect()
 }
 
 fn most_trampolines(means: &Means) -> usize {
