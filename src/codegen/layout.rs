@@ -3,7 +3,7 @@
 use super::uses::Uses;
 use crate::dif;
 use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
-use crate::parser::ast::TagKind;
+use crate::types::TagKind;
 use crate::typeck::typed::{self, AggregatingFunction, KeyType, StackAction, SymbolAction};
 use crate::types::{self, Layout};
 

@@ -10,7 +10,7 @@ pub use files::{Files, Installed, Located};
 
 use crate::diag::Diagnostic;
 use crate::dwarf::types as dwarf;
-use crate::parser::ast::TagKind;
+use crate::types::TagKind;
 use crate::probe::{Description, Fields, Site};
 use crate::sites::{self, Driven, InScope, Machine, Places};
 use crate::types::btf::Btf;

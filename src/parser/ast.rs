@@ -5,6 +5,7 @@
 
 use crate::probe::Fields;
 use crate::source::{Span, Spanned};
+use crate::types::TagKind;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -418,13 +419,6 @@ impl TypeKeyword {
             TypeKeyword::Restrict => "restrict",
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TagKind {
-    Struct,
-    Union,
-    Enum,
 }
 
 /// One step of a declarator.

@@ -6,6 +6,7 @@ use super::error::ParseError;
 use super::lex::macros::Macros;
 use super::lex::probe as lexed;
 use crate::source::{Origin, Span, Spanned};
+use crate::types::TagKind;
 
 impl Expr {
     pub fn new(kind: ExprKind, span: Span) -> Expr {

@@ -9,6 +9,7 @@ use crate::probe::Fields;
 use crate::snapshot;
 use crate::source::{Origin, Source, Spanned};
 use crate::sugar;
+use crate::types::TagKind;
 
 fn is_type(word: &str) -> bool {
     matches!(word, "foo_t" | "bar_t")

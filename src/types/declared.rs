@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Layout, Member, Tagged, Type, TypeId, TypeOrigin, TypeSource, has_size};
-use crate::parser::ast::TagKind;
 use crate::source::Span;
+use crate::types::TagKind;
 
 /// Typedefs by name; structs, unions and enums in the order of their first appearance in the program.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Int, KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeSource};
-use crate::parser::ast::TagKind;
+use crate::types::TagKind;
 
 const fn int(name: &'static str, bytes: u8, signed: bool) -> Type {
     Type::Int(Int { name: Cow::Borrowed(name), bytes, signed })

@@ -4,13 +4,14 @@ pub mod btf;
 pub mod declared;
 pub mod intrinsic;
 mod layout;
+mod tag;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::parser::ast::TagKind;
 
 pub use layout::{Layout, has_size, promote};
+pub use tag::TagKind;
 
 /// A D type. A struct, union or enum is a name and a handle: its members come from the [`TypeSource`] that made it, so
 /// a type is a finite value although the kernel's structures refer to each other.

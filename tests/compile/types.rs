@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use kinst::debuginfo::Image;
-use kinst::parser::ast::TagKind;
+use kinst::types::TagKind;
 use kinst::types::{KernelTypes, Layout, Member, Type, TypeSource};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! tests/support/exhaust.rs: all queries for a kernel's types.
 
 use kinst::knowledge::{Files, Knowledge};
-use kinst::parser::ast::TagKind;
+use kinst::types::TagKind;
 use kinst::types::{KernelTypes, Layout, Tagged, Type, TypeSource};
 
 const LAYOUT: Layout = Layout { strsize: 256 };

@@ -3,7 +3,7 @@
 use super::clock::Variables;
 use crate::bpf::kernel::{Interrupts, Layout, Locks, Paths, TRACE_ARGUMENTS, Times};
 use crate::bpf::machine::Machine;
-use crate::parser::ast::TagKind;
+use crate::types::TagKind;
 use crate::sites::Spots;
 use crate::types::btf::Btf;
 use crate::types::{Member, Type};

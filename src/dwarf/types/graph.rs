@@ -7,7 +7,7 @@ use gimli::{DwTag, UnitOffset};
 
 use super::Types;
 use super::unit::Unit;
-use crate::parser::ast::TagKind;
+use crate::types::TagKind;
 use crate::types::btf::integer;
 use crate::types::{Member, Prototype, Tagged, Type, TypeId, TypeOrigin, intrinsic};
 

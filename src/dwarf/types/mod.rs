@@ -6,7 +6,7 @@ pub(super) mod unit;
 use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 
 use crate::debuginfo::Image;
-use crate::parser::ast::TagKind;
+use crate::types::TagKind;
 use crate::types::{Member, Tagged, Type};
 use unit::Units;
 

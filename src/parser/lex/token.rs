@@ -2,7 +2,8 @@
 
 use logos::Logos;
 
-use crate::parser::ast::{Storage, TagKind, TypeKeyword};
+use crate::parser::ast::{Storage, TypeKeyword};
+use crate::types::TagKind;
 
 /// Between external declarations: probe specifiers, and the words that open a declaration.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]

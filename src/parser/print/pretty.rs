@@ -7,6 +7,7 @@ use std::fmt::{self, Write as _};
 
 use crate::parser::ast::*;
 use crate::source::Spanned;
+use crate::types::TagKind;
 
 /// Prints the clauses of a program, each followed by an empty line, as `-d` shows them.
 pub fn clauses(program: &Program) -> String {

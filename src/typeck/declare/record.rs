@@ -6,13 +6,13 @@ use super::inline::{Inline, Value};
 use super::specs::has_user;
 use crate::attributes::STABLE;
 use crate::parser::ast::{
-    EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition, TagKind,
+    EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition,
 };
 use crate::source::{Span, Spanned};
 use crate::typeck::{Checker, Result, error};
 use crate::types::declared::{Placement, Unplaced};
 use crate::types::intrinsic::{INT, LONG, UINT, ULONG};
-use crate::types::{Tagged, Type};
+use crate::types::{TagKind, Tagged, Type};
 use crate::vocabulary::constants;
 
 /// A member before its offset is known.

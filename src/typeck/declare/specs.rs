@@ -1,11 +1,11 @@
 //! typeck/declare/specs.rs: resolution of types as written.
 
 use crate::diag::suggest;
-use crate::parser::ast::{Derived, Expr, Params, Storage, TagKind, TypeKeyword, TypeName, TypeSpec};
+use crate::parser::ast::{Derived, Expr, Params, Storage, TypeKeyword, TypeName, TypeSpec};
 use crate::source::{Span, Spanned};
 use crate::typeck::{Checker, Error, Result, error};
 use crate::types::declared::Declared;
-use crate::types::{KernelTypes, Member, Tagged, Type, TypeOrigin, TypeSource};
+use crate::types::{KernelTypes, Member, TagKind, Tagged, Type, TypeOrigin, TypeSource};
 
 /// All types that the program can name at this point: its own, then the kernel's.
 #[derive(Clone, Copy)]

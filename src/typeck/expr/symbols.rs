@@ -1,13 +1,13 @@
 //! typeck/expr/symbols.rs: names that get their meaning from the kernel: symbols, curthread, enumerators.
 
 use crate::dif::insn::Builtin;
-use crate::parser::ast::{self, TagKind};
+use crate::parser::ast;
 use crate::source::Span;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind};
 use crate::typeck::words;
 use crate::typeck::{Checker, Result, error};
 use crate::types::intrinsic::{INT, ULONG};
-use crate::types::{Symbol, Type, TypeSource as _};
+use crate::types::{Symbol, TagKind, Type, TypeSource as _};
 use crate::vocabulary::constants;
 
 impl Checker<'_> {

@@ -3,7 +3,7 @@
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::glob::is_glob;
-use crate::parser::ast::{self, TagKind};
+use crate::parser::ast;
 use crate::probe::{Description, Fields};
 use crate::source::Span;
 use crate::sugar::plain::ProbeDesc;
@@ -12,7 +12,7 @@ use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result, error};
 use crate::types::intrinsic::{INT, LONG, ULONG};
-use crate::types::{Prototype, Type};
+use crate::types::{Prototype, TagKind, Type};
 use crate::vocabulary::syscalls;
 
 /// arg0 to arg9.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::arguments::number_of;
 use super::fan_out::Place;
 use crate::dwarf::variables::scope::NoScope;
-use crate::parser::ast::TagKind;
+use crate::types::TagKind;
 use crate::probe::Description;
 use crate::sites::{Driven, DrivenArgument, DrivenType};
 use crate::source::Span;

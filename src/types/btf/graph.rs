@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::index::Group;
 use super::{Btf, Record};
-use crate::parser::ast::TagKind;
+use crate::types::TagKind;
 use crate::types::intrinsic::{self, Intrinsic};
 use crate::types::{Int, Member, Prototype, Tagged, Type, TypeId, TypeOrigin, TypeSource};
 

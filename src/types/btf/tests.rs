@@ -88,7 +88,7 @@ fn parsed(file: &File) -> Result<Btf, Malformed> {
 #[test]
 fn kinds_of_inline_sites_are_skipped_by_the_layout() {
     let btf = parsed(&with_sites().with_layout()).expect("a file");
-    let Some(Type::Record(after)) = btf.tagged(crate::parser::ast::TagKind::Struct, "after") else {
+    let Some(Type::Record(after)) = btf.tagged(crate::types::TagKind::Struct, "after") else {
         panic!("no struct");
     };
     let members = btf.members(after.id.index);
@@ -168,7 +168,7 @@ proptest::proptest! {
         for name in ["int", "after", "called", "field"] {
             btf.named(name);
             btf.prototype(name);
-            btf.tagged(crate::parser::ast::TagKind::Struct, name);
+            btf.tagged(crate::types::TagKind::Struct, name);
         }
         for id in 0..20 {
             btf.ty(id);
