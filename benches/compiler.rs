@@ -20,11 +20,12 @@ use kinst::driver::bpf::{self, Session};
 use kinst::driver::session::Plan;
 use kinst::knowledge::{Files, Installed, Knowledge, Located};
 use kinst::options::Options;
-use kinst::parser::{self, Macros, ParseOptions, Settings, ast::TagKind};
+use kinst::parser::{self, Macros, ParseOptions, Settings};
 use kinst::pipeline::{self, Given};
 use kinst::probe::{Fields, Place, Probe};
 use kinst::sites::{Catalog, Kernel};
 use kinst::source::{FileId, Origin, Source, Sources};
+use kinst::types::TagKind;
 use kinst::types::intrinsic::Intrinsic;
 use kinst::types::{Type, TypeSource};
 

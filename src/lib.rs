@@ -57,6 +57,7 @@ pub mod attributes;
 pub mod diag;
 pub mod glob;
 pub mod host;
+pub mod machine;
 pub mod options;
 pub mod os;
 pub mod probe;

@@ -188,9 +188,6 @@ pub struct Key {
     pub to: u64,
 }
 
-/// The instruction of a [`Place::Driver`].
-pub const DRIVER_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
-
 impl Fields {
     pub fn new(provider: &str, module: &str, function: &str, name: &str) -> Fields {
         let [provider, module, function, name] = [provider, module, function, name].map(str::to_owned);

@@ -197,7 +197,7 @@ fn with_site<'m>(memory: &'m Memory, kind: ProbeKind, members: &[Member<'_>]) ->
         return Cow::Borrowed(memory);
     };
     let mut memory = memory.clone();
-    let end = memory.machine.registers().ftrace_end;
+    let end = memory.machine.facts().ftrace_end;
     memory.own.push((function, function.wrapping_add(end) + 1));
     Cow::Owned(memory)
 }

@@ -12,6 +12,7 @@ use crate::driver::live::Live;
 use crate::driver::{Error as DriverError, bpf};
 use crate::host::module;
 use crate::knowledge::{Installed, Knowledge};
+use crate::machine::Machine;
 use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::os;
@@ -19,9 +20,7 @@ use crate::os::process::{self, Process, Start};
 use crate::os::signals::Signals;
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
-use crate::sites::{
-    Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, Machine, Reach, SiteIndex, Text,
-};
+use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, Reach, SiteIndex, Text};
 use crate::source::{FileId, Origin, Source, Sources};
 use std::cell::OnceCell;
 use std::io::{Read, Write};
@@ -198,7 +197,7 @@ impl Run {
                 let strsize = u32::try_from(self.options.number(key::STRSIZE)).unwrap_or(u32::MAX);
                 let options = dif::Options { strsize, ..dif::Options::default() };
                 let machine = self.open_kernel().map_or(Machine::HERE, |kernel| kernel.machine());
-                let machine = bpf::machine(machine);
+                let machine = crate::bpf::machine::of(machine);
                 eprint(&crate::bpf::listing::program(&compiled.program, &options, machine));
             }
         }

@@ -3,8 +3,8 @@
 use super::uses::Uses;
 use crate::dif;
 use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
-use crate::types::TagKind;
 use crate::typeck::typed::{self, AggregatingFunction, KeyType, StackAction, SymbolAction};
+use crate::types::TagKind;
 use crate::types::{self, Layout};
 
 pub(super) fn dif_type(ty: &types::Type, layout: &Layout) -> Type {

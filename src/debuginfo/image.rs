@@ -12,7 +12,8 @@ use object::{
 
 use super::reloc_arm64::Kind;
 use super::unpack::{self, Bytes};
-use super::{BuildId, Error, Machine, reloc, search};
+use super::{BuildId, Error, reloc, search};
+use crate::machine::Machine;
 
 /// A loaded section. In a relocatable file (a module), sections have no addresses; they get some here, one after the
 /// other, so that an address determines section and offset.
@@ -94,6 +95,15 @@ const GAP: u64 = 0x1000;
 /// No section is this large: such a size is damaged.
 const TOO_LARGE: u64 = 1 << 36;
 
+/// `None` for a machine whose code cannot be read.
+fn machine_of(architecture: object::Architecture) -> Option<Machine> {
+    match architecture {
+        object::Architecture::X86_64 => Some(Machine::X86_64),
+        object::Architecture::Aarch64 => Some(Machine::Aarch64),
+        _ => None,
+    }
+}
+
 impl Image {
     pub fn open(path: &Path) -> Result<Image, Error> {
         Image::parse(path, unpack::read(path)?)
@@ -110,7 +120,7 @@ impl Image {
         let relocatable = file.kind() == ObjectKind::Relocatable;
         let (sections, bases) = lay_out(&file, relocatable);
         let build_id = file.build_id().ok().flatten().map(BuildId::new);
-        let machine = Machine::of(file.architecture());
+        let machine = machine_of(file.architecture());
         let (alternate, named) = (OnceLock::new(), Vec::new());
         // The section of index 0 is none.
         let kept = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
@@ -347,11 +357,12 @@ impl Image {
             }
             for (offset, relocation) in section.relocations() {
                 let RelocationTarget::Symbol(index) = relocation.target() else { continue };
-                let insn = Kind::of(relocation.flags()).filter(|_| self.machine == Some(Machine::Aarch64));
+                let by_kind = self.machine.is_some_and(|machine| machine.facts().relocates_instructions);
+                let insn = Kind::of(relocation.flags()).filter(|_| by_kind);
                 let relative =
                     matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative)
                         && relocation.size() == 32
-                        && self.machine != Some(Machine::Aarch64);
+                        && !by_kind;
                 let Ok(symbol) = file.symbol_by_index(index) else { continue };
                 let target = match symbol.section_index() {
                     Some(section) => {

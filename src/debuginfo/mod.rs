@@ -6,7 +6,6 @@ pub mod debuginfod;
 mod error;
 mod image;
 mod lz4;
-mod machine;
 mod relative;
 mod reloc;
 mod reloc_arm64;
@@ -18,7 +17,6 @@ mod unpack;
 pub use buildid::BuildId;
 pub use error::{D_DEBUGINFO, Error};
 pub use image::{CodeSymbol, FoundSymbol, Image, Loaded, Reference, Section};
-pub use machine::Machine;
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,

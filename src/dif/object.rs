@@ -1,7 +1,8 @@
 //! dif/object.rs: the wire form: a program with its probes, encoded for the kernel (struct kinst_image), and decoded.
 
 use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
-use crate::probe::{DRIVER_NOP, End, Place, Probe};
+use crate::machine::Machine;
+use crate::probe::{End, Place, Probe};
 use crate::uapi::{self, Plain};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -288,7 +289,9 @@ impl Tables {
                 over = *keys;
                 (uapi::P_EDGE, *func, *offset, *to, bytes)
             }
-            Place::Driver { func, offset } => (uapi::P_INSN, *func, *offset, 0, &DRIVER_NOP),
+            Place::Driver { func, offset } => {
+                (uapi::P_INSN, *func, *offset, 0, Machine::HERE.facts().driver_nop)
+            }
             Place::FbtEntry { func } => (uapi::P_FBT_ENTRY, *func, 0, 0, &[]),
             Place::FbtReturn { func } => (uapi::P_FBT_RETURN, *func, 0, 0, &[]),
             Place::Profile { interval } => (uapi::P_PROFILE, *interval, 0, 0, &[]),

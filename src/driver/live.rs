@@ -2,7 +2,8 @@
 
 use super::ioctl::Device;
 use super::reason;
-use crate::sites::{LiveInsn, LiveText, Machine};
+use crate::machine::Machine;
+use crate::sites::{LiveInsn, LiveText};
 use crate::uapi;
 use std::sync::Arc;
 

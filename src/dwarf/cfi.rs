@@ -9,7 +9,7 @@ use gimli::{
 };
 
 use super::Slice;
-use crate::debuginfo::{Error, Image, Machine};
+use crate::debuginfo::{Error, Image};
 
 /// The call frame information of a file: one of its two sections.
 pub(super) struct CallFrames<'i> {
@@ -60,10 +60,8 @@ impl<'i> CallFrames<'i> {
             .set_eh_frame(address(SectionId::EhFrame.name()))
             .set_text(address(".text"))
             .set_got(address(".got"));
-        let vendor = match image.machine() {
-            Some(Machine::Aarch64) => Vendor::AArch64,
-            _ => Vendor::Default,
-        };
+        let signs = image.machine().is_some_and(|machine| machine.facts().signs_addresses);
+        let vendor = if signs { Vendor::AArch64 } else { Vendor::Default };
         CallFrames::of(bytes, debug, bases, vendor)
     }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::symbols::Kallsyms;
-use crate::debuginfo::{Bytes, Image, Machine, read_shown};
+use crate::debuginfo::{Bytes, Image, read_shown};
 use crate::diag::Diagnostic;
 use crate::dwarf::variables::scope::{NoScope, Scope};
+use crate::machine::Machine;
 use crate::probe::{Description, Fields, Site};
 use crate::sites::{self, Driven, ProbeCatalog as _};
 
@@ -128,7 +129,7 @@ impl<'a> Installed<'a> {
 
 impl Files for Installed<'_> {
     fn machine(&self) -> Machine {
-        self.kernel().map_or(Machine::X86_64, sites::Kernel::machine)
+        self.kernel().map_or_else(Machine::default, sites::Kernel::machine)
     }
 
     fn btf(&self, module: Option<&str>) -> Option<Bytes> {

@@ -10,9 +10,10 @@ pub use files::{Files, Installed, Located};
 
 use crate::diag::Diagnostic;
 use crate::dwarf::types as dwarf;
-use crate::types::TagKind;
+use crate::machine::Machine;
 use crate::probe::{Description, Fields, Site};
-use crate::sites::{self, Driven, InScope, Machine, Places};
+use crate::sites::{self, Driven, InScope, Places};
+use crate::types::TagKind;
 use crate::types::btf::Btf;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};

@@ -12,7 +12,7 @@ mod memory;
 mod symtab;
 mod target;
 
-pub use crate::debuginfo::Machine;
+use crate::machine::Machine;
 pub use absent::{Lenient, NothingWanted};
 pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
@@ -144,7 +144,7 @@ pub trait Places {
 
     /// The machine that the kernel is for.
     fn machine(&self) -> Machine {
-        Machine::X86_64
+        Machine::default()
     }
 
     /// The probes of drivers that a description names.

@@ -9,7 +9,6 @@ mod tag;
 use std::borrow::Cow;
 use std::fmt;
 
-
 pub use layout::{Layout, has_size, promote};
 pub use tag::TagKind;
 

@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use kinst::debuginfo::{CodeSymbol, Image, Machine, bootable};
+use kinst::debuginfo::{CodeSymbol, Image, bootable};
 use kinst::dwarf::{self, DebugInfo, InlineCopy};
+use kinst::machine::Machine;
 use kinst::probe::Description;
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ModuleId, ProbeCatalog, SiteIndex};
 

@@ -1,68 +1,15 @@
 //! bpf/machine/arm64.rs: the 64-bit state of Arm.
 
-use super::{Machine, Privilege, Registers};
+use super::Machine;
 use crate::bpf::asm::{Assembler, Label};
 use crate::bpf::insn::Reg::{Frame, R1, R2, R3, R6};
 use crate::bpf::insn::{Alu, Cond, Width};
+use crate::machine::Facts;
+use crate::machine::arm64::{FACTS, PSTATE};
 use crate::probe::Key;
 
 #[derive(Debug)]
 pub struct Arm64;
-
-const fn x(number: i16) -> i16 {
-    8 * number
-}
-const SP: i16 = x(31);
-const PC: i16 = x(32);
-const PSTATE: i16 = x(33);
-/// After the first argument of a system call, which it keeps.
-const CALL: i16 = x(35);
-
-static REGISTERS: Registers = Registers {
-    arguments: &[x(0), x(1), x(2), x(3), x(4), x(5), x(6), x(7)],
-    on_stack: 0,
-    returned: x(0),
-    stack_pointer: SP,
-    link: Some(x(30)),
-    instruction: PC,
-    // A breakpoint traps before it is executed.
-    after_hit: 0,
-    mark: &[],
-    // The mark, what keeps the link, and a call.
-    ftrace_end: 4 + 4 + 4,
-    call: CALL,
-    call_size: 4,
-    call_arguments: [x(0), x(1), x(2), x(3), x(4), x(5)],
-    // _TIF_32BIT
-    compat: ("thread_info.flags", 1 << 22),
-    // The exception level and its stack pointer.
-    privilege: Privilege { register: PSTATE, bits: 0xf, zero_is_user: true },
-    elements: &ELEMENTS,
-    dwarf: &[],
-    numbered: &NUMBERED,
-};
-
-/// x0 to x30, sp, pc, pstate.
-const ELEMENTS: [Option<i16>; 34] = {
-    let mut elements = [None; 34];
-    let mut number = 0;
-    while number < elements.len() {
-        elements[number] = Some(x(number as i16));
-        number += 1;
-    }
-    elements
-};
-
-/// x0 to x30. The number after them is that of zero.
-const NUMBERED: [i16; 31] = {
-    let mut numbered = [0; 31];
-    let mut number = 0;
-    while number < numbered.len() {
-        numbered[number] = x(number as i16);
-        number += 1;
-    }
-    numbered
-};
 
 /// The flags, from the lowest on, and bits that are made from them.
 mod bit {
@@ -76,12 +23,8 @@ mod bit {
 }
 
 impl Machine for Arm64 {
-    fn registers(&self) -> &'static Registers {
-        &REGISTERS
-    }
-
-    fn stores_in_order(&self) -> bool {
-        false
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     /// Conditions are those of b.cond.

@@ -1,53 +1,15 @@
 //! bpf/machine/x86.rs: x86-64.
 
-use super::{Machine, Privilege, Registers};
+use super::Machine;
 use crate::bpf::asm::{Assembler, Label};
 use crate::bpf::insn::Reg::{Frame, R1, R2, R3, R6};
 use crate::bpf::insn::{Alu, Cond, Width};
+use crate::machine::Facts;
+use crate::machine::x86::{CX, FACTS, FLAGS};
 use crate::probe::Key;
 
 #[derive(Debug)]
 pub struct X86;
-
-const CX: i16 = 11 * 8;
-const IP: i16 = 16 * 8;
-const CS: i16 = 17 * 8;
-const FLAGS: i16 = 18 * 8;
-const SP: i16 = 19 * 8;
-
-static REGISTERS: Registers = Registers {
-    arguments: &[14 * 8, 13 * 8, 12 * 8, CX, 9 * 8, 8 * 8],
-    // After the return address.
-    on_stack: 8,
-    returned: 10 * 8,
-    stack_pointer: SP,
-    link: None,
-    instruction: IP,
-    // The breakpoint has been executed.
-    after_hit: 1,
-    // endbr64
-    mark: &[0xf3, 0x0f, 0x1e, 0xfa],
-    // The mark, and a call.
-    ftrace_end: 4 + 5,
-    call: 15 * 8,
-    call_size: 8,
-    call_arguments: [14 * 8, 13 * 8, 12 * 8, 7 * 8, 9 * 8, 8 * 8],
-    // TS_COMPAT
-    compat: ("thread_info.status", 2),
-    privilege: Privilege { register: CS, bits: 3, zero_is_user: false },
-    elements: &ELEMENTS,
-    dwarf: &[80, 96, 88, 40, 104, 112, 32, SP, 72, 64, 56, 48, 24, 16, 8, 0, IP],
-    numbered: &[80, 88, 96, 40, SP, 32, 104, 112, 72, 64, 56, 48, 24, 16, 8, 0],
-};
-
-/// In the order of the constants R_R15, R_R14, …
-#[rustfmt::skip]
-const ELEMENTS: [Option<i16>; 22] = [
-    Some(0), Some(8), Some(16), Some(24), Some(48), Some(56), Some(64), Some(72), Some(112), Some(104),
-    Some(32), Some(40), Some(96), Some(88), Some(80),
-    None,
-    Some(120), Some(IP), Some(CS), Some(FLAGS), Some(SP), Some(160),
-];
 
 /// Bits of the flags that conditions depend on, and bits that are made from them and from the count register.
 mod bit {
@@ -66,12 +28,8 @@ mod bit {
 }
 
 impl Machine for X86 {
-    fn registers(&self) -> &'static Registers {
-        &REGISTERS
-    }
-
-    fn stores_in_order(&self) -> bool {
-        true
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     /// Conditions are opcodes, as those of the short form.

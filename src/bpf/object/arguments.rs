@@ -3,17 +3,17 @@
 use super::{COPY, Object, ProbeKind};
 use crate::bpf::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
-use crate::bpf::machine::Registers;
 use crate::bpf::memory::cpu;
 use crate::bpf::missing::Missing;
 use crate::dif::insn::Builtin;
+use crate::machine::PtRegs;
 use crate::uapi::Flt;
 
 /// The arguments that a program can name: `arg0` to `arg9`.
 const NAMED: usize = 10;
 
 impl Object<'_, '_> {
-    pub(super) fn registers(&self) -> &'static Registers {
+    pub(super) fn registers(&self) -> &'static PtRegs {
         self.shared.memory.machine.registers()
     }
 
@@ -87,7 +87,7 @@ impl Object<'_, '_> {
 
     /// Loads an argument that is on the stack at a function's entry.
     fn argument_on_stack(&mut self, number: usize) {
-        let Registers { arguments, on_stack, stack_pointer, .. } = *self.registers();
+        let PtRegs { arguments, on_stack, stack_pointer, .. } = *self.registers();
         let above = on_stack + 8 * (number as i32 - arguments.len() as i32);
         let bad = self.fault(Flt::BADADDR);
         let read = self.asm.label();
@@ -108,7 +108,7 @@ impl Object<'_, '_> {
     /// Loads the address in the kernel, or in the program, that a timer has interrupted.
     fn interrupted(&mut self, number: usize) {
         let (other, done) = (self.asm.label(), self.asm.label());
-        let Registers { privilege, instruction, .. } = *self.registers();
+        let PtRegs { privilege, instruction, .. } = *self.registers();
         self.asm.load(Width::Double, R1, R6, privilege.register);
         self.asm.alu(Alu::And, R1, privilege.bits);
         let wants_zero = (number != 0) == privilege.zero_is_user;

@@ -15,12 +15,13 @@ use super::asm::{Assembler, FunctionKind, Label};
 use super::insn::Reg::{self, Frame, R0, R1, R2, R3, R6, R7, R8};
 use super::insn::{Alu, Cond, Helper, Width};
 use super::library::{Function, Functions};
-use super::machine::{Machine, Registers};
+use super::machine::Machine;
 use super::memory::{Memory, cpu};
 use super::missing::Missing;
 use super::tuple::{self, Pushed};
 use crate::dif::Difo;
 use crate::dif::insn::{Insn, Opcode, Subr};
+use crate::machine::PtRegs;
 use crate::uapi::Flt;
 use std::collections::{BTreeSet, HashMap};
 
@@ -119,7 +120,7 @@ impl ProbeKind {
 
 /// Loads the address of the instruction that is probed. R6 is the context.
 pub fn place_of_hit(asm: &mut Assembler, machine: &dyn Machine, into: Reg) {
-    let Registers { instruction, after_hit, .. } = *machine.registers();
+    let PtRegs { instruction, after_hit, .. } = *machine.registers();
     asm.load(Width::Double, into, R6, instruction);
     if after_hit != 0 {
         asm.add(into, -after_hit);

@@ -5,9 +5,9 @@ use crate::bpf::asm::{Assembler, Label};
 use crate::bpf::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
 use crate::bpf::kernel::Layout;
-use crate::bpf::machine::Registers;
 use crate::bpf::memory::{Map, cpu, globals};
 use crate::bpf::object::{ProbeKind, place_of_hit};
+use crate::machine::PtRegs;
 use crate::probe::Spot;
 
 /// What the beginning of a program depends on.
@@ -108,7 +108,8 @@ impl Writer<'_> {
     /// Finds the place among those of several programs.
     fn find_among(&self, asm: &mut Assembler, out: Label) {
         let machine = self.memory.machine;
-        let Registers { call, call_size, mark, .. } = *machine.registers();
+        let PtRegs { call, call_size, .. } = *machine.registers();
+        let mark = machine.facts().mark;
         match self.kind {
             ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => {
                 place_of_hit(asm, machine, R1);
@@ -161,7 +162,7 @@ impl Writer<'_> {
         asm.add(R3, i32::from(self.prologue.kernel.status));
         asm.read(SLOT, 4, out);
         asm.load(Width::Double, R1, Frame, SLOT);
-        asm.alu(Alu::And, R1, self.memory.machine.registers().compat.1);
+        asm.alu(Alu::And, R1, self.memory.machine.facts().compat.1);
         asm.branch(Cond::Ne, R1, 0, out);
     }
 
@@ -196,7 +197,7 @@ impl Writer<'_> {
 
     /// Gives it back, after what was written.
     pub(super) fn give_back(&self, asm: &mut Assembler) {
-        if self.entries.is_empty() || self.memory.machine.stores_in_order() {
+        if self.entries.is_empty() || self.memory.machine.facts().stores_in_order {
             asm.store(Width::Double, R7, cpu::BUSY, 0);
         } else {
             asm.mov(R1, 0);

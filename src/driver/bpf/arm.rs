@@ -148,7 +148,7 @@ impl Arming<'_> {
                 return Ok(());
             }
         }
-        let mark = self.image.memory.machine.registers().mark;
+        let mark = self.image.memory.machine.facts().mark;
         let (taken, marks) = without_marks(unit, self.probes, mark);
         for mark in marks {
             let why = "kprobe events take it for the instruction after it";

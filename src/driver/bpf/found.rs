@@ -5,7 +5,7 @@ use super::error::EnableError;
 use super::functions::{self, Chosen};
 use super::{Purpose, kernel};
 use crate::bpf::kernel::Layout;
-use crate::bpf::machine::Machine;
+use crate::bpf::machine::{self, Machine};
 use crate::bpf::needs::{Needs, walks};
 use crate::bpf::program::event;
 use crate::bpf::{By, Found};
@@ -36,7 +36,7 @@ pub(super) fn found(
 ) -> Result<Facts, EnableError> {
     let needs = Needs::of(program);
     let probes = &enabled.probes;
-    let machine = super::machine(spots.machine());
+    let machine = machine::of(spots.machine());
     let (mut found, mut variables) = (Found { machine, ..Found::default() }, Variables::default());
     let mut unknown = Vec::new();
     let types = types_for(enabled, (machine, needs), spots, &mut found, &mut variables)?;

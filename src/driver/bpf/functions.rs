@@ -14,7 +14,7 @@ use crate::dif::enabled::Enabled;
 use crate::os::bpf::{Function, ModuleTypes, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
-use crate::sites::{KERNEL_PROPER, Machine, NO_EXIT, Spots, Symbols};
+use crate::sites::{KERNEL_PROPER, NO_EXIT, Spots, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -60,7 +60,8 @@ impl Wanted<'_> {
 pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), spots: &dyn Spots) -> Chosen {
     let mut chosen = Chosen::kprobes(enabled);
     let wanted = wanted(program, enabled, walking);
-    if wanted.is_empty() || !is_known(spots.machine()) {
+    // Where it is not known how trampolines are found on a stack, functions have kprobes.
+    if wanted.is_empty() || !spots.machine().facts().has_known_trampolines {
         return chosen;
     }
     let means = Means::find();
@@ -105,11 +106,6 @@ pub fn ftraced<S: Symbols + ?Sized>(symbols: &S, functions: &[u64]) -> Vec<bool>
 
 fn most_trampolines(means: &Means) -> usize {
     if means.is_more_than_fentry() { BESIDE_OTHERS } else { ALONE }
-}
-
-/// Whether it is known how trampolines and kprobe.multi are found on a machine's stack. Elsewhere functions have kprobes.
-pub fn is_known(machine: Machine) -> bool {
-    machine == Machine::X86_64
 }
 
 /// The probes of functions, with what their clauses ask for.

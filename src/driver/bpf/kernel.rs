@@ -3,8 +3,8 @@
 use super::clock::Variables;
 use crate::bpf::kernel::{Interrupts, Layout, Locks, Paths, TRACE_ARGUMENTS, Times};
 use crate::bpf::machine::Machine;
-use crate::types::TagKind;
 use crate::sites::Spots;
+use crate::types::TagKind;
 use crate::types::btf::Btf;
 use crate::types::{Member, Type};
 use std::path::Path;
@@ -79,7 +79,7 @@ impl Types {
         let task = |path: &str| self.offset("task_struct", path);
         let signal = |path: &str| self.offset("signal_struct", path);
         Ok(Layout {
-            status: task(machine.registers().compat.0)?,
+            status: task(machine.facts().compat.0)?,
             pid: task("pid")?,
             tgid: task("tgid")?,
             signal: task("signal")?,

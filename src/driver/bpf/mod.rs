@@ -24,7 +24,6 @@ use super::buffer::{Damaged, Drain};
 use super::ioctl::Fired;
 use super::session::{Plan, Refused, Tracing};
 use crate::bpf::asm::Code;
-use crate::bpf::machine::{ARM64, Machine, X86_64};
 use crate::bpf::memory::globals;
 use crate::bpf::needs::Needs;
 use crate::bpf::program::place;
@@ -34,7 +33,7 @@ use crate::os::bpf::{self, Attached, Map, ProgramKind};
 use crate::os::device::{Access, Mapping};
 use crate::os::perf::Clock;
 use crate::os::{Errno, errno_text, limits};
-use crate::sites::{self, Spots};
+use crate::sites::Spots;
 use crate::uapi;
 use aggregations::Aggregations;
 use arm::Arming;
@@ -383,14 +382,6 @@ impl Tracing for Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.release();
-    }
-}
-
-/// What programs know of a kind of machine.
-pub fn machine(machine: sites::Machine) -> &'static dyn Machine {
-    match machine {
-        sites::Machine::X86_64 => X86_64,
-        sites::Machine::Aarch64 => ARM64,
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Functions {
 impl Functions {
     /// `None` where functions have kprobes alone, and what cannot be traced is known when it is armed.
     pub fn new(text: Text) -> Option<Functions> {
-        functions::is_known(text.machine()).then(|| Functions { text, means: OnceLock::new() })
+        text.machine().facts().has_known_trampolines.then(|| Functions { text, means: OnceLock::new() })
     }
 }
 

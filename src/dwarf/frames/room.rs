@@ -2,28 +2,25 @@
 
 use std::ops::Range;
 
-use crate::debuginfo::{Image, Machine};
-
-/// -fpatchable-function-entry=2, and a bti.
-const MOST: u64 = 3;
-const LEN: u64 = 4;
+use crate::debuginfo::Image;
+use crate::machine::Room;
 
 /// The start of a function with the room before its DW_AT_low_pc, if there is some.
 pub(super) fn start(image: &Image, low: u64) -> u64 {
-    if image.machine() != Some(Machine::Aarch64) {
-        return low;
-    }
-    let room = (1..=MOST).take_while(|count| is_room(image, low.wrapping_sub(count * LEN), *count));
-    low.saturating_sub(room.last().unwrap_or(0) * LEN)
+    let Some(room) = image.machine().and_then(|machine| machine.facts().room.as_ref()) else { return low };
+    let size = room.nop.len() as u64;
+    let nops =
+        (1..=room.most).take_while(|count| is_room(room, image, low.wrapping_sub(count * size), *count));
+    low.saturating_sub(nops.last().unwrap_or(0) * size)
 }
 
-/// A file of debug information alone has no code to look at; modules have no bti.
-fn is_room(image: &Image, at: u64, count: u64) -> bool {
-    const NOP: [u8; 4] = [0x1f, 0x20, 0x03, 0xd5];
-    const BTI_C: [u8; 4] = [0x5f, 0x24, 0x03, 0xd5];
+/// A file of debug information alone has no code to look at; modules have no landing pad.
+fn is_room(room: &Room, image: &Image, at: u64, count: u64) -> bool {
     match image.code_at(at) {
-        Some(code) => code.starts_with(&NOP) || count == MOST && code.starts_with(&BTI_C),
-        None => count < MOST && image.section_at(at).is_some_and(|section| section.executable),
+        Some(code) => {
+            code.starts_with(&room.nop) || count == room.most && code.starts_with(&room.landing_pad)
+        }
+        None => count < room.most && image.section_at(at).is_some_and(|section| section.executable),
     }
 }
 

@@ -225,7 +225,6 @@ fn refusal(operation: &Operation<Slice<'_>>) -> Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debuginfo;
     use gimli::constants as dw;
     use gimli::{EndianSlice, Format, LittleEndian};
 
@@ -233,7 +232,7 @@ mod tests {
 
     impl Surroundings for Frameless {
         fn register(&self, number: u16) -> Option<Register> {
-            Register::new(debuginfo::Machine::X86_64, number)
+            Register::new(crate::machine::Machine::X86_64, number)
         }
         fn frame_base(&self) -> Result<Term, Missing> {
             self.cfa()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::debuginfo::Machine;
+use crate::machine::Machine;
 
 /// A general register of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,31 +11,11 @@ pub struct Register {
     number: u8,
 }
 
-/// The order of the System V ABI for x86-64, figure 3.36.
-const X86_64: [&str; 17] = [
-    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-    "r15", "rip",
-];
-
-/// The order of "DWARF for the Arm 64-bit Architecture", section 4.1.
-const AARCH64: [&str; 33] = [
-    "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
-    "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30",
-    "sp", "pc",
-];
-
-fn names(machine: Machine) -> &'static [&'static str] {
-    match machine {
-        Machine::X86_64 => &X86_64,
-        Machine::Aarch64 => &AARCH64,
-    }
-}
-
 impl Register {
     /// Returns `None` for a floating-point or vector register, and for a number that is no register.
     pub fn new(machine: Machine, number: u16) -> Option<Register> {
         let number = u8::try_from(number).ok()?;
-        (usize::from(number) < names(machine).len()).then_some(Register { machine, number })
+        (usize::from(number) < machine.facts().registers.len()).then_some(Register { machine, number })
     }
 
     pub fn machine(self) -> Machine {
@@ -49,27 +29,19 @@ impl Register {
 
     /// The name without the per cent sign.
     pub fn name(self) -> &'static str {
-        names(self.machine).get(usize::from(self.number)).copied().unwrap_or_default()
+        self.machine.facts().registers.get(usize::from(self.number)).copied().unwrap_or_default()
     }
 
     /// The register as the base of an address in assembly: `8(%rsp)`, `[sp, #8]`.
     pub(super) fn as_base(self, by: i64) -> String {
-        match (self.machine, by) {
-            (Machine::X86_64, 0) => format!("({self})"),
-            (Machine::X86_64, by) => format!("{by}({self})"),
-            (Machine::Aarch64, 0) => format!("[{self}]"),
-            (Machine::Aarch64, by) => format!("[{self}, #{by}]"),
-        }
+        (self.machine.facts().base)(&self.to_string(), by)
     }
 }
 
 /// Writes it as in assembly: `%rdi`, `x0`.
 impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.machine {
-            Machine::X86_64 => write!(f, "%{}", self.name()),
-            Machine::Aarch64 => f.write_str(self.name()),
-        }
+        write!(f, "{}{}", self.machine.facts().register_sign, self.name())
     }
 }
 

@@ -181,8 +181,8 @@ impl fmt::Display for NoScope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debuginfo::Machine;
     use crate::dwarf::variables::term::{Register, Term};
+    use crate::machine::Machine;
 
     #[test]
     fn a_place_is_one_phrase() {

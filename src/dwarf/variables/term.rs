@@ -199,7 +199,7 @@ impl fmt::Display for Location {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debuginfo::Machine;
+    use crate::machine::Machine;
 
     fn register(number: u16) -> Term {
         Term::Register(Register::new(Machine::X86_64, number).unwrap())

@@ -5,8 +5,9 @@ use gimli::{CfaRule, Encoding, Format};
 use super::location::{self, Surroundings};
 use super::scope::Missing;
 use super::term::{Binary, Register, Term};
-use crate::debuginfo::{Error, Image, Machine};
+use crate::debuginfo::{Error, Image};
 use crate::dwarf::cfi::CallFrames;
+use crate::machine::Machine;
 
 /// The unwind information of a file: kernels have .debug_frame, programs .eh_frame.
 pub struct Unwind<'i> {

@@ -18,9 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::ProbeCatalog;
 use super::target::Kernel;
-use crate::debuginfo::Machine;
 use crate::diag::Diagnostic;
 use crate::glob::{self, Pattern};
+use crate::machine::Machine;
 use crate::probe::{Description, Fields, Place, Probe};
 use crate::sites::target::ModuleId;
 use drivers::DriverProbe;

@@ -1,8 +1,8 @@
 //! sites/catalog/syscalls.rs: the probes of the provider syscall: the system calls of 64-bit programs, by name.
 
 use super::elsewhere;
-use crate::debuginfo::Machine;
 use crate::diag::{Diagnostic, suggest, tags};
+use crate::machine::Machine;
 use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel, ModuleId};
 use crate::vocabulary::numbers;
@@ -15,14 +15,6 @@ pub const SIDES: [(&str, Side); 2] = [
     ("return", |number| Place::SyscallReturn { number }),
 ];
 
-/// The prefix of the kernel's functions for system calls.
-fn prefix(machine: Machine) -> &'static str {
-    match machine {
-        Machine::X86_64 => "__x64_sys_",
-        Machine::Aarch64 => "__arm64_sys_",
-    }
-}
-
 /// Functions whose name is not that of the call which they serve.
 const RENAMED: [(&str, &str); 7] = [
     ("newstat", "stat"),
@@ -33,8 +25,6 @@ const RENAMED: [(&str, &str); 7] = [
     ("sysctl", "_sysctl"),
     ("umount", "umount2"),
 ];
-const RENAMED_ON_ARM64: [(&str, &str); 2] =
-    [("arm64_personality", "personality"), ("fadvise64_64", "fadvise64")];
 
 /// One system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +46,7 @@ impl Call {
 /// The system calls by number: those of the machine whose function the kernel has. Where no function of the kernel's
 /// is known, all calls count: one that the kernel lacks is never made, or fails and is seen to.
 pub fn table(kernel: &Kernel) -> Vec<Call> {
-    let prefix = prefix(kernel.machine());
+    let prefix = kernel.machine().facts().call_prefix;
     let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
     let there = symbols.filter(|(_, symbol)| !symbol.gone());
     let functions = there.filter_map(|(name, _)| name.strip_prefix(prefix)).collect();
@@ -65,25 +55,20 @@ pub fn table(kernel: &Kernel) -> Vec<Call> {
 
 /// The calls of a machine that have one of the functions, given without their prefix.
 fn calls(machine: Machine, functions: &HashSet<&str>) -> Vec<Call> {
-    let numbers: Vec<(&str, u32)> = match machine {
-        Machine::X86_64 => numbers::of_x86_64().collect(),
-        Machine::Aarch64 => numbers::of_arm64().collect(),
-    };
     let call = |(name, number): (&str, u32)| {
         let own_name = own_name(machine, name);
         let function = [own_name, name].into_iter().find(|name| functions.contains(name));
         let own_name = if functions.is_empty() { own_name } else { function? }.to_owned();
         Some(Call { number, name: name.to_owned(), own_name })
     };
-    let mut calls: Vec<Call> = numbers.into_iter().filter_map(call).collect();
+    let mut calls: Vec<Call> = numbers::of(machine.facts().generic_calls).filter_map(call).collect();
     calls.sort_unstable_by_key(|call| call.number);
     calls
 }
 
 /// The name of a call's function.
 fn own_name(machine: Machine, name: &str) -> &str {
-    let more = if machine == Machine::Aarch64 { &RENAMED_ON_ARM64[..] } else { &[] };
-    let mut renamed = RENAMED.iter().chain(more);
+    let mut renamed = RENAMED.iter().chain(machine.facts().calls_renamed);
     renamed.find(|(_, known)| *known == name).map_or(name, |(own, _)| *own)
 }
 

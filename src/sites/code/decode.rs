@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::arm64::Arm64;
 pub use super::set::{Control, FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
 use super::x86::X86;
-use crate::debuginfo::Machine;
+use crate::machine::Machine;
 
 pub fn of(machine: Machine) -> &'static dyn InstructionSet {
     match machine {

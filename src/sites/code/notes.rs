@@ -1,8 +1,8 @@
 //! sites/code/notes.rs: the notes that kinst/sdt.h leaves in a driver: where its probes are, and their arguments.
 
 use super::decode;
-use crate::debuginfo::Machine;
 use crate::dwarf::variables::term::Term;
+use crate::machine::Machine;
 
 /// The section of a driver that has them.
 pub const SECTION: &str = ".note.kinst.sdt";

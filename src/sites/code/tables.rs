@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::refusal::{Refusal, overlap};
-use crate::debuginfo::{Image, Machine};
+use crate::debuginfo::Image;
 
 /// The lists, with addresses of the file that has the code; each is sorted.
 #[derive(Debug, Default)]
@@ -200,7 +200,9 @@ impl Contents<'_> {
     fn absolute(&self, image: &Image) -> Vec<u64> {
         let entries = self.bytes.chunks_exact(8);
         let entries = entries.filter_map(|entry| Some(u64::from_le_bytes(entry.try_into().ok()?)));
-        if image.is_relocatable() || image.machine() == Some(Machine::X86_64) {
+        if image.is_relocatable()
+            || !image.machine().is_some_and(|machine| machine.facts().is_relocated_at_start)
+        {
             return entries.collect();
         }
         let end = self.address.saturating_add(self.bytes.len() as u64);

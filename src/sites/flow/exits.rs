@@ -7,7 +7,7 @@ use super::doubts::Signs;
 use super::points::{Over, Point};
 use super::scratch::Scratch;
 use super::{Block, Ending, Flow};
-use crate::debuginfo::Machine;
+use crate::machine::Machine;
 use crate::sites::code::decode;
 
 /// All points where one copy is left.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Marks;
-use crate::debuginfo::{Image, Loaded, Machine};
+use crate::debuginfo::{Image, Loaded};
+use crate::machine::Machine;
 use crate::sites::code::decode::{self, Control, IndirectJump};
 
 /// Functions of the kernel that are called from others and do not return, by the attribute of their declarations.
@@ -170,8 +171,7 @@ fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) 
     marks.patched.extend(alternatives.iter().map(|one| (one.address + 1, one.address + one.len)));
     marks.switches =
         switches(machine, &alternatives, &code, binary.section(AUXILIARY).map(|aux| aux.range()));
-    // The kernel of x86 is compiled without tables.
-    if machine != Machine::X86_64 {
+    if machine.facts().has_jump_tables {
         marks.indirect = indirect(machine, binary, layout, &code);
     }
     marks.jump_labels.sort_unstable();
@@ -348,7 +348,7 @@ fn switches(
             }
         }
         // A jump that is replaced by a nop: no code is given for that.
-        let is_nop = machine == Machine::Aarch64 && one.replacement_len == 0;
+        let is_nop = machine.facts().has_empty_alternatives && one.replacement_len == 0;
         let jumps = |step: &decode::Step| matches!(step.control, Control::Jump(_));
         if !ways.is_empty() || is_nop && original.as_ref().is_some_and(jumps) {
             ways.extend(goes_on.then_some(one.address + one.len));

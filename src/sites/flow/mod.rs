@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use super::code::decode::{self, Control, IndirectJump};
 use super::flow::scratch::Scratch;
-use crate::debuginfo::Machine;
+use crate::machine::Machine;
 
 /// One range of a function's code: all of it, or a part that the compiler put elsewhere (`f.cold`).
 #[derive(Clone, Copy, Debug)]
@@ -300,9 +300,10 @@ impl<'m> Reader<'m> {
                 switched = true;
                 self.turns.push(Turn { insn, falls_through: false, to: Some(to), ending: Ending::Plain });
             }
-            // A switch that leaves the part only goes to the code that makes its own decision once (on x86).
+            // Without tables of jumps, a switch that leaves the part only goes to the code that makes its own decision once.
             let leaves = |turn: &Turn| {
-                self.marks.machine == Machine::X86_64 && turn.to.is_none_or(|to| !holds_byte(part, to))
+                let tables = self.marks.machine.facts().has_jump_tables;
+                !tables && turn.to.is_none_or(|to| !holds_byte(part, to))
             };
             match turn {
                 Some(turn) if switched && leaves(&turn) => {}

@@ -1,6 +1,6 @@
 //! sites/listing/verdict.rs: which instructions of a function can be traced, according to the kernel's file.
 
-use crate::debuginfo::Machine;
+use crate::machine::Machine;
 use crate::sites::code::decode::{self, Insn};
 use crate::sites::code::refusal::{Refusal, overlap};
 use crate::sites::code::tables::Rewriting;
@@ -28,7 +28,7 @@ impl Kernel {
         let name = self.symbols(module).map(|symbols| symbols.name(symbol)).unwrap_or_default();
         let tables = self.tables(module);
         let start = self.in_code(module, symbol.address).map_or(symbol.address, |(_, address)| address);
-        let machine = insns.first().map_or(Machine::X86_64, |insn| insn.machine);
+        let machine = insns.first().map_or_else(Machine::default, |insn| insn.machine);
         let whole = self.whole(module, symbol, name, start, machine);
         let code: Vec<u8> = insns.iter().flat_map(|insn| insn.bytes.iter().copied()).collect();
         let set = decode::of(machine);
@@ -42,7 +42,7 @@ impl Kernel {
                 return Verdict { refused: whole, rewritten, fentry: false };
             }
             // The module has ftrace make the hit at its site, and at the endbr64 before it.
-            let site = fentry.as_ref().map(|site| site.start).filter(|_| is_of_module(machine));
+            let site = fentry.as_ref().map(|site| site.start).filter(|_| machine.facts().has_module);
             if site == Some(at) || site == Some(covered.end) && insn.offset == 0 {
                 return Verdict { fentry: true, ..Verdict::default() };
             }
@@ -67,7 +67,7 @@ impl Kernel {
         machine: Machine,
     ) -> Option<Refusal> {
         let tables = self.tables(module);
-        let of_module = is_of_module(machine);
+        let of_module = machine.facts().has_module;
         // A copy or part that the compiler made is blacklisted with the function itself.
         let listed = |address: u64| tables.is_blacklisted(address);
         let origin = name.split_once('.').filter(|_| !listed(start)).and_then(|(origin, _)| {
@@ -91,12 +91,6 @@ impl Kernel {
             None
         }
     }
-}
-
-/// Whether probes are those of the kernel module, with its own lists; elsewhere they are kprobes, and those of the kernel
-/// proper.
-fn is_of_module(machine: Machine) -> bool {
-    machine == Machine::X86_64
 }
 
 /// A copy of the list in kmod/arch/x86/trappath.c, which explains how the names were found.

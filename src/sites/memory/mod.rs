@@ -9,7 +9,7 @@ use super::catalog::{LiveInsn, LiveText};
 use super::code::decode::{self, Control, InstructionSet};
 use super::code::refusal::Refusal;
 use super::target::{Kernel, ModuleId};
-use crate::debuginfo::Machine;
+use crate::machine::Machine;
 use crate::probe::{Place, Spot};
 use std::sync::{Arc, OnceLock};
 
@@ -149,12 +149,15 @@ impl Text {
                 }
                 return Err(format!("a kprobe covers {}+{at}, and no file has what is there", function.name));
             }
-            if step.control == Control::Return && self.is_x86() && self.end_return(function, at).is_some() {
+            if step.control == Control::Return
+                && self.has_kprobe_jumps()
+                && self.end_return(function, at).is_some()
+            {
                 at += JUMP_LEN;
                 dead = true;
                 continue;
             }
-            dead = self.is_x86()
+            dead = self.has_kprobe_jumps()
                 && matches!(
                     step.control,
                     Control::Jump(_)
@@ -179,8 +182,8 @@ impl Text {
         (*rest == [BREAK; JUMP_LEN - 1] || to_thunk()).then(|| rest.fill(BREAK))
     }
 
-    fn is_x86(&self) -> bool {
-        self.kernel.machine() == Machine::X86_64
+    fn has_kprobe_jumps(&self) -> bool {
+        self.kernel.machine().facts().has_kprobe_jumps
     }
 
     /// Whether a jump leads to code that is in no function and is no thunk: that of a kprobe, which there is on x86-64.
@@ -189,7 +192,7 @@ impl Text {
             let function = self.kernel.function_around(to);
             function.is_none_or(|(name, ..)| name.starts_with("kprobe_"))
         };
-        self.is_x86() && in_none() && self.thunk(to).is_none()
+        self.has_kprobe_jumps() && in_none() && self.thunk(to).is_none()
     }
 
     /// Puts back the instructions of so many bytes, if the file has others there, as the first bytes show.

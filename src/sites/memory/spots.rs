@@ -1,7 +1,7 @@
 //! sites/memory/spots.rs: the instructions at which probes of places in the text fire, and at which of their hits.
 
 use super::{Function, Spots, Text};
-use crate::debuginfo::Machine;
+use crate::machine::Machine;
 use crate::probe::{Jump, Key, Place, Spot, When};
 use crate::sites::code::decode::{self, Control, Step};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Kernel, ModuleId};
-use crate::debuginfo::Machine;
+use crate::machine::Machine;
 use crate::sites::code::notes::{self, Note};
 
 /// The notes of one module.

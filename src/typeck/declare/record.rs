@@ -5,9 +5,7 @@ use std::collections::HashSet;
 use super::inline::{Inline, Value};
 use super::specs::has_user;
 use crate::attributes::STABLE;
-use crate::parser::ast::{
-    EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition,
-};
+use crate::parser::ast::{EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition};
 use crate::source::{Span, Spanned};
 use crate::typeck::{Checker, Result, error};
 use crate::types::declared::{Placement, Unplaced};

@@ -15,7 +15,6 @@ use super::{Checker, Error, Result, error};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
-use crate::sites::Machine;
 use crate::source::{Span, Spanned};
 use crate::typeck::words;
 use crate::types::Type;
@@ -95,8 +94,8 @@ impl Checker<'_> {
         if let Some(entry) = self.builtin(name) {
             return self.check_builtin(entry, span);
         }
-        if constants::is_register(name) && self.env.places.machine() != Machine::X86_64 {
-            let (name, machine) = (name.to_owned(), self.env.places.machine().name());
+        if constants::is_register(name) && !self.env.places.machine().facts().has_register_constants {
+            let (name, machine) = (name.to_owned(), self.env.places.machine().facts().name);
             return Err(error::Name::Register { name, machine, span }.into());
         }
         if let Some((value, ty)) = words::constant(name) {

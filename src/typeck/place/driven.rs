@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::arguments::number_of;
 use super::fan_out::Place;
 use crate::dwarf::variables::scope::NoScope;
-use crate::types::TagKind;
 use crate::probe::Description;
 use crate::sites::{Driven, DrivenArgument, DrivenType};
 use crate::source::Span;
 use crate::sugar::plain::ProbeDesc;
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::{Checker, Result, error, words};
+use crate::types::TagKind;
 use crate::types::Type;
 
 impl Checker<'_> {

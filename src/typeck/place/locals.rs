@@ -9,7 +9,6 @@ use crate::dwarf::variables::term::{Binary, Location, Register, Term, Unary};
 use crate::parser::ast;
 use crate::probe::{Description, Site};
 use crate::sites::InScope;
-use crate::sites::Machine;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
@@ -333,14 +332,11 @@ fn why_missing(place: &Place, there: &str) -> String {
 
 /// Returns the index in `regs[]`.
 fn index_of(register: Register) -> u64 {
-    match register.machine() {
-        Machine::X86_64 => {
-            let name = format!("R_{}", register.name().to_ascii_uppercase());
-            constants::lookup(&name).map_or(u64::MAX, |(index, _)| index as u64)
-        }
-        // The order of struct pt_regs, which is that of debug information.
-        Machine::Aarch64 => register.number().into(),
+    if !register.machine().facts().has_register_constants {
+        return register.number().into();
     }
+    let name = format!("R_{}", register.name().to_ascii_uppercase());
+    constants::lookup(&name).map_or(u64::MAX, |(index, _)| index as u64)
 }
 
 /// Returns the names in scope, for a message.

@@ -1,8 +1,8 @@
 //! sites/code/arm64/deciding.rs: the registers that a branch decides on, where it compares them itself or the comparison is next to it.
 
 use super::words;
-use crate::debuginfo::Machine;
 use crate::dwarf::variables::term::Register;
+use crate::machine::Machine;
 use crate::sites::code::deciding::Operand;
 
 /// `code` is a block.

@@ -2,8 +2,8 @@
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register as Iced};
 
-use crate::debuginfo::Machine;
 use crate::dwarf::variables::term::{Binary, Register, Term};
+use crate::machine::Machine;
 
 /// The value that a `mov` to the accumulator would put there.
 pub fn value(code: &[u8], at: u64, bytes: u8) -> Option<Term> {

@@ -5,8 +5,8 @@ use iced_x86::{
     Register,
 };
 
-use crate::debuginfo::Machine;
 use crate::dwarf::variables::term::Register as Named;
+use crate::machine::Machine;
 use crate::sites::code::deciding::Operand;
 
 /// The operands that decide where the branch at the end of a block goes; empty if they are not known. `code` is the block.
