@@ -410,8 +410,8 @@ impl Reason {
     pub const UNDECODABLE: Reason = Reason(14);
     /// sti; hlt and mwait
     pub const INSN_STI_HLT: Reason = Reason(15);
-    /// int3, int n, into
-    pub const INSN_INT: Reason = Reason(16);
+    /// x86: int3, int n, into
+    pub const INSN_TRAP: Reason = Reason(16);
     /// iret, far transfers, syscall and sysret family
     pub const INSN_IRET: Reason = Reason(17);
     /// mov or pop %ss
@@ -420,8 +420,8 @@ impl Reason {
     pub const INSN_UD: Reason = Reason(19);
     /// swapgs, rsm, VMX, SVM, xbegin
     pub const INSN_PRIV: Reason = Reason(20);
-    /// endbr with IBT on
-    pub const INSN_ENDBR: Reason = Reason(21);
+    /// the machine enforces it: on x86, endbr with IBT on
+    pub const INSN_LANDING_PAD: Reason = Reason(21);
     /// an indirect call through %rsp
     pub const INSN_RSP: Reason = Reason(22);
     /// a displacement would not fit
@@ -470,12 +470,12 @@ impl Reason {
         Reason::TRAP_PATH,
         Reason::UNDECODABLE,
         Reason::INSN_STI_HLT,
-        Reason::INSN_INT,
+        Reason::INSN_TRAP,
         Reason::INSN_IRET,
         Reason::INSN_SS,
         Reason::INSN_UD,
         Reason::INSN_PRIV,
-        Reason::INSN_ENDBR,
+        Reason::INSN_LANDING_PAD,
         Reason::INSN_RSP,
         Reason::REACH,
         Reason::NOSLOT,
@@ -512,12 +512,12 @@ impl Reason {
             Reason::TRAP_PATH => Some("KINST_R_TRAP_PATH"),
             Reason::UNDECODABLE => Some("KINST_R_UNDECODABLE"),
             Reason::INSN_STI_HLT => Some("KINST_R_INSN_STI_HLT"),
-            Reason::INSN_INT => Some("KINST_R_INSN_INT"),
+            Reason::INSN_TRAP => Some("KINST_R_INSN_TRAP"),
             Reason::INSN_IRET => Some("KINST_R_INSN_IRET"),
             Reason::INSN_SS => Some("KINST_R_INSN_SS"),
             Reason::INSN_UD => Some("KINST_R_INSN_UD"),
             Reason::INSN_PRIV => Some("KINST_R_INSN_PRIV"),
-            Reason::INSN_ENDBR => Some("KINST_R_INSN_ENDBR"),
+            Reason::INSN_LANDING_PAD => Some("KINST_R_INSN_LANDING_PAD"),
             Reason::INSN_RSP => Some("KINST_R_INSN_RSP"),
             Reason::REACH => Some("KINST_R_REACH"),
             Reason::NOSLOT => Some("KINST_R_NOSLOT"),

@@ -28,7 +28,7 @@ struct kinst_func {
 	bool whole; /* decoded to its end */
 	s8 led; /* arch/x86/refs.c: 1: the targets of its jumps are known; -1: they are not; 0: not checked yet */
 	s8 led_before, led_behind; /* the same for its neighbours */
-	s8 plain; /* arch/x86/jump.c: 1: jumps may cover several instructions; -1: they may not; 0: not checked yet */
+	s8 plain; /* text/jump.c: 1: jumps may cover several instructions; -1: they may not; 0: not checked yet */
 	u32 ninsns;
 	struct kinst_func_insn *insns;
 	u8 *text; /* room bytes, without the breakpoints and jumps of probes */

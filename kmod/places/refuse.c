@@ -270,7 +270,7 @@ void kinst_refuse_entry(struct kinst_func *f)
 	struct kinst_arch_insn pad;
 
 	if (at == f->start || (at && kinst_arch_decode(&pad, (u8 *)f->start, size, f->start) &&
-			       pad.reason == KINST_R_INSN_ENDBR && at == f->start + pad.len))
+			       pad.reason == KINST_R_INSN_LANDING_PAD && at == f->start + pad.len))
 		f->site = at;
 	f->blanket = kinst_refuse_whole(f);
 }

@@ -27,7 +27,7 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 		return kinst_want_fentry(want, f->site, f->start, &listener);
 
 	at = kinst_func_at(f, 0, &reason, NULL);
-	if (at && at->reason == KINST_R_INSN_ENDBR)
+	if (at && at->reason == KINST_R_INSN_LANDING_PAD)
 		at = kinst_func_at(f, at->len, &reason, NULL);
 	if (!at)
 		return reason;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/jump.h: the jump-optimised form of a site, provided by the architecture: a jump to a
- * detour in place of the breakpoint. An architecture without one leaves sites as they are.
+ * text/jump.h: the jump-optimised form of a site: a jump to a detour in place of the breakpoint. An architecture
+ * provides the code of both, and what may lead to the middle of a jump (refs.h).
  */
 #ifndef _KINST_JUMP_H
 #define _KINST_JUMP_H
 
+#include <linux/linkage.h>
 #include <linux/list.h>
 #include "text/probe.h"
 
@@ -35,6 +36,10 @@ size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes);
 
 /* Like kinst_slot_place(), for an address in a detour. */
 unsigned long kinst_detour_place(unsigned long addr, bool *pushed);
+
+/* The function that detours call, of the architecture. It calls kinst_jump_hit() with interrupts off. */
+void kinst_jump_entry(void);
+asmlinkage void kinst_jump_hit(struct pt_regs *regs);
 
 void kinst_jump_exit(void);
 

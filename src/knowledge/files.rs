@@ -59,7 +59,7 @@ pub trait Files {
 
     /// The machine that the kernel is for.
     fn machine(&self) -> Machine {
-        Machine::X86_64
+        Machine::default()
     }
 
     /// The probes of drivers that a description names.

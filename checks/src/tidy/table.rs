@@ -135,7 +135,7 @@ pub const LONG: &[&str] = &[
 /// Files that are longer than most, and why they are not split.
 pub const LONG_FILES: &[(&str, &str)] = &[
     ("kmod/arch/x86/insn.c", "one table of instruction classes, and the emitters that only they use"),
-    ("kmod/arch/x86/jump.c", "one state machine: each step is read with the one that it takes back"),
+    ("kmod/text/jump.c", "one state machine: each step is read with the one that it takes back"),
     ("kmod/program/image.c", "the order of the checks is part of what user space mirrors"),
     ("kmod/session/builtin.c", "one variable after the other"),
     ("kmod/session/chardev.c", "a session's life: each step is beside the one that takes it back"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/detour.h: the entry of all detours (detour.S).
+ * arch/x86/detour.h: a place in the entry of all detours (detour.S).
  */
 #ifndef _KINST_X86_DETOUR_H
 #define _KINST_X86_DETOUR_H
@@ -8,10 +8,9 @@
 #include <linux/types.h>
 
 /*
- * The target of the call in a detour. The instruction at offset kinst_jump_quiet turns interrupts off; just
- * before it, there is one more word on the stack than at the entry.
+ * The offset of the instruction in kinst_jump_entry() that turns interrupts off. Just before it, there is one more word on
+ * the stack than at the entry.
  */
-void kinst_jump_entry(void);
 extern const u32 kinst_jump_quiet;
 
 #endif /* _KINST_X86_DETOUR_H */

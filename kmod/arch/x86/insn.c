@@ -112,7 +112,7 @@ static enum kinst_reason refuse_0f(const struct insn *insn, u8 op, u8 modrm)
 		return KINST_R_INSN_UD;
 	case 0x1e: /* endbr32 and endbr64; else a nop, or rdssp */
 		if (prefix == 0xf3 && (modrm == 0xfa || modrm == 0xfb))
-			return KINST_R_INSN_ENDBR;
+			return KINST_R_INSN_LANDING_PAD;
 		return KINST_OK;
 	case 0x78: /* vmread; with a prefix SSE4a */
 	case 0x79: /* vmwrite */
@@ -153,7 +153,7 @@ static enum kinst_reason refuse_op(u8 op, u8 modrm)
 	case 0xcd: /* int n */
 	case 0xce: /* into */
 	case 0xf1: /* int1 */
-		return KINST_R_INSN_INT;
+		return KINST_R_INSN_TRAP;
 	case 0xd6: /* udb */
 		return KINST_R_INSN_UD;
 	case 0xf4: /* hlt */
@@ -219,7 +219,7 @@ static void decode_op(struct kinst_arch_insn *out, const struct insn *insn, u8 o
 		out->flow = KINST_FLOW_JUMP_INDIRECT;
 		if (has_prefix(insn, 0x66))
 			out->reason = KINST_R_UNDECODABLE;
-	} else if (out->reason == KINST_R_INSN_IRET || out->reason == KINST_R_INSN_INT || out->reason == KINST_R_INSN_UD) {
+	} else if (out->reason == KINST_R_INSN_IRET || out->reason == KINST_R_INSN_TRAP || out->reason == KINST_R_INSN_UD) {
 		out->flow = KINST_FLOW_STOP;
 	}
 }

@@ -22,7 +22,7 @@
 #include "compat/module_text.h"
 #include "places/func.h"
 #include "ksym.h"
-#include "refs.h"
+#include "text/refs.h"
 
 #define KINST_SHORT 130 /* short jumps lead no further */
 

@@ -200,12 +200,12 @@ enum kinst_reason {
 	KINST_R_TRAP_PATH = 13, /* runs on the way to our own handler */
 	KINST_R_UNDECODABLE = 14,
 	KINST_R_INSN_STI_HLT = 15, /* sti; hlt and mwait */
-	KINST_R_INSN_INT = 16, /* int3, int n, into */
+	KINST_R_INSN_TRAP = 16, /* x86: int3, int n, into */
 	KINST_R_INSN_IRET = 17, /* iret, far transfers, syscall and sysret family */
 	KINST_R_INSN_SS = 18, /* mov or pop %ss */
 	KINST_R_INSN_UD = 19, /* ud0, ud1, ud2 */
 	KINST_R_INSN_PRIV = 20, /* swapgs, rsm, VMX, SVM, xbegin */
-	KINST_R_INSN_ENDBR = 21, /* endbr with IBT on */
+	KINST_R_INSN_LANDING_PAD = 21, /* the machine enforces it: on x86, endbr with IBT on */
 	KINST_R_INSN_RSP = 22, /* an indirect call through %rsp */
 	KINST_R_REACH = 23, /* a displacement would not fit */
 	KINST_R_NOSLOT = 24, /* the trampoline pool is full */

@@ -43,8 +43,8 @@ static const char *const reason_names[] = {
 #define R(name) [KINST_R_##name] = #name
 	[KINST_OK] = "OK",
 	R(NOFUNC), R(RANGE), R(BOUNDARY), R(MISMATCH), R(BLACKLIST), R(FTRACE), R(JUMP_LABEL), R(STATIC_CALL),
-	R(ALTERNATIVE), R(KPROBE), R(INIT), R(SELF), R(TRAP_PATH), R(UNDECODABLE), R(INSN_STI_HLT), R(INSN_INT),
-	R(INSN_IRET), R(INSN_SS), R(INSN_UD), R(INSN_PRIV), R(INSN_ENDBR), R(INSN_RSP), R(REACH), R(NOSLOT),
+	R(ALTERNATIVE), R(KPROBE), R(INIT), R(SELF), R(TRAP_PATH), R(UNDECODABLE), R(INSN_STI_HLT), R(INSN_TRAP),
+	R(INSN_IRET), R(INSN_SS), R(INSN_UD), R(INSN_PRIV), R(INSN_LANDING_PAD), R(INSN_RSP), R(REACH), R(NOSLOT),
 	R(FOREIGN), R(GONE), R(NOT_BRANCH), R(LIMIT), R(UNSUPPORTED), R(MODEL), R(RATE), R(NOSYSCALL), R(TRACEPOINT),
 	R(NO_TRAP), R(BUSY),
 #undef R
@@ -61,7 +61,7 @@ static inline const char *reason_name(uint32_t reason)
 /* The module's reason, except for breakpoints with which a compiler or a linker fills gaps. */
 static inline uint32_t reason_of(const struct kinst_insn *insn)
 {
-	if (insn->reason == KINST_R_INSN_INT && insn->len == 1 && insn->bytes[0] == 0xcc)
+	if (insn->reason == KINST_R_INSN_TRAP && insn->len == 1 && insn->bytes[0] == 0xcc)
 		return R_PADDING;
 	return insn->reason < KINST_R_MAX ? insn->reason : KINST_R_MAX - 1;
 }

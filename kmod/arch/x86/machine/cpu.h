@@ -21,7 +21,7 @@ static inline bool kinst_arch_can_jump(void)
 /* Whether a reason of kinst_arch_decode() counts on this machine: endbr64 matters only to a CPU that checks for it. */
 static inline bool kinst_arch_reason_counts(u16 reason)
 {
-	if (reason != KINST_R_INSN_ENDBR)
+	if (reason != KINST_R_INSN_LANDING_PAD)
 		return true;
 #ifdef CONFIG_X86_KERNEL_IBT
 	return cpu_feature_enabled(X86_FEATURE_IBT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/refs.h: the addresses in the text that something in the kernel may lead to.
+ * text/refs.h: the addresses in the text that something in the kernel may lead to, provided by the architecture.
  */
 #ifndef _KINST_REFS_H
 #define _KINST_REFS_H

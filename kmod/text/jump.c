@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/jump.c: the optimizer. A jump to a detour costs a fraction of a breakpoint, so
+ * text/jump.c: the optimizer. A jump to a detour costs a fraction of a breakpoint, so
  * a site gets one where that is safe; otherwise it silently stays a breakpoint.
  *
  *   breakpoint -> prepared: hits continue in the detour's copies of all that the jump will cover
@@ -12,7 +12,6 @@
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
-#include <linux/linkage.h>
 #include <linux/list_sort.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -31,11 +30,10 @@
 #include "text/patch.h"
 #include "text/quiesce.h"
 #include "text/pool.h"
+#include "text/refs.h"
 #include "text/sites.h"
 #include "text/tramp.h"
 #include "text/trap.h"
-#include "detour.h"
-#include "refs.h"
 
 #define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
 
@@ -109,12 +107,10 @@ size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes)
 
 /* ---- the probe path ---- */
 
-asmlinkage void kinst_jump_hit(struct pt_regs *regs); /* called by kinst_jump_entry() */
-
 /* Context: a detour, by way of kinst_jump_entry(): any, NMI included, interrupts off. RCU may not watch. */
 asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
 {
-	unsigned int number = kinst_detour_number(regs->ip);
+	unsigned int number = kinst_detour_number(instruction_pointer(regs));
 	struct kinst_site *site;
 	bool idle;
 
@@ -122,7 +118,7 @@ asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
 		return;
 	/* As long as a task is in a detour, its jump and its site exist. */
 	site = kinst_jump_of[number]->site;
-	regs->ip = site->addr;
+	instruction_pointer_set(regs, site->addr);
 	idle = kinst_watch();
 	kinst_hit(site, regs);
 	kinst_unwatch(idle);
