@@ -37,6 +37,7 @@
 pub mod cli;
 pub mod pipeline;
 
+pub mod analysis;
 pub mod bpf;
 pub mod codegen;
 pub mod consumer;

@@ -17,7 +17,6 @@ mod fmt;
 pub mod inlinecall;
 mod libraries;
 mod output;
-mod page;
 mod pager;
 mod path;
 mod progress;

@@ -5,35 +5,16 @@ use super::dtrace_args::{Invocation, Mode, ProgramArg};
 use super::output::{AtEnd, reason};
 use super::report::Inserted;
 use super::run::{Failed, Run};
+use crate::analysis::whose::Whose;
 use crate::pipeline;
 use crate::source::{FileId, Origin, Source, Span};
 
-/// Whose executions are meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
-    All,
-    /// Those of the process of -p.
-    Target,
-    /// Those of the command of -c and of what it starts.
-    Progeny,
-}
-
-impl Whose {
-    pub fn of(invocation: &Invocation) -> Whose {
-        match (&invocation.commands[..], &invocation.pids[..]) {
-            ([], []) => Whose::All,
-            ([], _) => Whose::Target,
-            _ => Whose::Progeny,
-        }
-    }
-
-    /// The condition in D, unless all are meant.
-    pub fn condition(self) -> Option<&'static str> {
-        match self {
-            Whose::All => None,
-            Whose::Target => Some("pid == $target"),
-            Whose::Progeny => Some("progenyof($target)"),
-        }
+/// The threads that the command line means.
+pub fn whose(invocation: &Invocation) -> Whose {
+    match (&invocation.commands[..], &invocation.pids[..]) {
+        ([], []) => Whose::All,
+        ([], _) => Whose::Target,
+        _ => Whose::Progeny,
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// The folders that may name an external crate.
 pub const CRATES: &[(&str, &[&str])] = &[
-    ("anstyle", &["src/cli", "src/diag"]),
+    ("anstyle", &["src/analysis", "src/cli", "src/diag"]),
     ("base64", &["src/consumer/export/otlp"]),
     ("clap", &["src/cli"]),
     ("clap_complete", &["src/cli/complete"]),
@@ -25,7 +25,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("rayon", &["src/debuginfo", "src/driver", "src/dwarf", "src/sites"]),
     ("rustc_demangle", &["src/dwarf"]),
     ("rustix", &["src/os"]),
-    ("serde_json", &["src/cli", "src/consumer/export", "src/diag"]),
+    ("serde_json", &["src/analysis", "src/cli", "src/consumer/export", "src/diag"]),
     ("signal_hook", &["src/os"]),
     ("ureq", &["src/consumer/export/otlp"]),
     ("yaxpeax_arch", &["src/sites/code/arm64"]),
@@ -91,6 +91,10 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/driver", &["bpf", "diag", "dif", "host", "machine", "os", "probe", "sites", "types", "uapi"]),
     ("src/host", &["debuginfo", "os"]),
     ("src/consumer", &["dif", "driver", "options", "os", "probe", "sites", "uapi"]),
+    (
+        "src/analysis",
+        &["consumer", "diag", "driver", "dwarf", "probe", "sites", "types", "uapi", "vocabulary::constants"],
+    ),
 ];
 
 /// The stages that neither access the outside nor do what the compiler cannot check.

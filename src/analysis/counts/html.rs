@@ -1,0 +1,146 @@
+//! analysis/counts/html.rs: --html: what was counted as one page, which needs nothing else.
+
+use super::latency::{self, Cost};
+use super::sum::{self, Copies, Shown};
+use super::text::{about, numbers};
+use super::view::{self, Line, Lines};
+use crate::analysis::listing::{short, titled, words};
+use crate::analysis::page;
+use crate::analysis::source::Sources;
+use crate::sites::listing::Place;
+use crate::sites::listing::counted::{Counted, Executed, Executions, Spent};
+use crate::sites::listing::disas::{Listed, Listing};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const PAGE: &str = include_str!("page.html");
+
+/// Writes the page of some functions and copies; copies of a function are shown together first. `cost`: that of the probes, if there is
+/// the time.
+pub fn page(all: &[(&Counted, Executions)], cost: Option<Option<Cost>>, sources: &mut Sources) -> String {
+    let mut functions = Vec::new();
+    for shown in sum::shown(all) {
+        match shown {
+            Shown::One((counted, executions)) => functions.push(function(counted, executions, cost, sources)),
+            Shown::Copies(copies) => {
+                functions.push(together(&copies, cost, sources));
+                functions.extend(
+                    copies
+                        .members
+                        .iter()
+                        .map(|(counted, executions)| function(counted, executions, cost, sources)),
+                );
+            }
+        }
+    }
+    page::fill(PAGE, &json!({ "functions": functions, "missing": sources.missing() }))
+}
+
+fn function(
+    counted: &Counted,
+    executions: &Executions,
+    cost: Option<Option<Cost>>,
+    sources: &mut Sources,
+) -> Value {
+    let counts = executions.parts.iter().flatten().filter_map(|executed| executed.count);
+    let parts = counted.listings.iter().zip(&executions.parts);
+    let source = counted.listings.first().and_then(|listing| listing.source.as_ref());
+    json!({
+        "title": counted.listings.first().map(titled),
+        "about": about(counted, executions),
+        "time": time(latency::total(std::iter::once(executions)), executions.calls, cost),
+        "most": counts.max().unwrap_or(0),
+        "files": files(&view::lines(counted, executions), source, sources),
+        "parts": parts.map(|(listing, executed)| part(counted, listing, executed)).collect::<Vec<_>>(),
+    })
+}
+
+/// Copies together: their lines, as their instructions are not the same.
+fn together(copies: &Copies<'_>, cost: Option<Option<Cost>>, sources: &mut Sources) -> Value {
+    let counts = copies.lines.iter().flat_map(|(_, lines)| lines.values()).filter_map(|line| line.count);
+    let executions = copies.members.iter().map(|(_, executions)| *executions);
+    json!({
+        "title": copies.title(),
+        "about": copies.about(),
+        "time": time(latency::total(executions), copies.calls, cost),
+        "most": counts.max().unwrap_or(0),
+        "files": files(&copies.lines, copies.source.as_ref(), sources),
+        "parts": [],
+    })
+}
+
+/// The time of a function or copy, if it was taken: what is said of it, and what shares are of.
+fn time(total: Option<Spent>, calls: Option<u64>, cost: Option<Option<Cost>>) -> Option<Value> {
+    let total = total.unwrap_or_default();
+    let about = format!("{}; {}", latency::about(total, calls), latency::measured(cost?));
+    Some(json!({ "about": about, "total": total.rest() }))
+}
+
+/// The time of a line or instruction; `None` if it is nothing, as far as the probes' cost is known.
+fn spent(spent: Option<Spent>, executed: Option<u64>) -> Option<Value> {
+    let spent = spent.filter(|spent| spent.times > 0 && spent.rest() > spent.doubt)?;
+    let shown = latency::time(spent.rest());
+    Some(json!({ "ns": spent.rest(), "shown": shown, "each": latency::time(spent.each(executed)) }))
+}
+
+fn files(lines: &Lines, source: Option<&Place>, sources: &mut Sources) -> Vec<Value> {
+    let file = |(index, (file, lines)): (usize, &(String, BTreeMap<u64, Line>))| {
+        let begin = source.filter(|own| own.file == *file && index == 0).map(|own| own.line);
+        json!({ "name": file, "lines": file_lines(file, lines, begin, sources) })
+    };
+    lines.iter().enumerate().map(file).collect()
+}
+
+fn file_lines(
+    file: &str,
+    lines: &BTreeMap<u64, Line>,
+    begin: Option<u64>,
+    sources: &mut Sources,
+) -> Vec<Value> {
+    numbers(file, lines, begin, sources)
+        .into_iter()
+        .map(|number| {
+            let text = sources.line(file, number);
+            let Some(line) = lines.get(&number) else { return json!({ "line": number, "text": text }) };
+            let branches: Vec<Value> = line
+                .branches
+                .iter()
+                .map(|branch| {
+                    let to = branch.to.as_ref().map(|to| to.line);
+                    json!({ "count": branch.count, "jumps": branch.jumps, "to": to })
+                })
+                .collect();
+            json!({
+                "line": number, "text": text, "count": line.count, "branches": branches,
+                "inlined": line.inlined, "reason": line.reason, "notes": line.notes, "spent": spent(line.spent, line.count),
+            })
+        })
+        .collect()
+}
+
+fn part(counted: &Counted, listing: &Listing, executed: &[Executed]) -> Value {
+    let instructions = listing.instructions.iter().zip(executed);
+    json!({
+        "title": titled(listing),
+        "instructions": instructions.map(|(insn, executed)| instruction(counted, insn, executed)).collect::<Vec<_>>(),
+    })
+}
+
+fn instruction(counted: &Counted, insn: &Listed, executed: &Executed) -> Value {
+    let ways: Vec<Value> = executed
+        .ways
+        .iter()
+        .filter(|way| !way.falls_through)
+        .map(|way| json!({ "count": way.count, "to": counted.target(way).map(|(_, to)| to.offset) }))
+        .collect();
+    json!({
+        "offset": insn.offset,
+        "text": insn.text,
+        "place": insn.place.as_ref().map(short).unwrap_or_default(),
+        "frames": insn.frames.iter().rev().map(|frame| &frame.name).collect::<Vec<_>>(),
+        "count": executed.count,
+        "ways": ways,
+        "spent": spent(executed.spent, executed.count),
+        "reason": insn.refused.as_ref().map(words),
+    })
+}

@@ -1,0 +1,204 @@
+//! analysis/counts/program.rs: the D program that counts.
+
+use crate::analysis::whose::Whose;
+use crate::probe::Site;
+use crate::sites::listing::counted::Counted;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// What is counted.
+pub struct Question<'a> {
+    pub whose: Whose,
+    /// A D expression about the arguments of a call: only calls for which it is true are counted.
+    pub when: Option<&'a str>,
+    /// When it ends, as the name of a probe has it: `10s`.
+    pub time: Option<&'a str>,
+    /// Whether the time between the places is taken, too.
+    pub latency: bool,
+}
+
+/// The aggregations, whose first key is the function's number: the executions by the ids of the probes, the calls that began, and those of
+/// them that ended; with the time, from which probe on, to the next one of the same call, and how often probes fired meanwhile.
+pub const EXECUTIONS: &str = "executions";
+pub const BEGUN: &str = "begun";
+pub const ENDED: &str = "ended";
+pub const TIME: &str = "time";
+pub const FIRINGS: &str = "firings";
+/// The difference of the clocks of the day and of the machine, at the beginning and at the end: the less and the greater.
+pub const EARLY: &str = "early";
+pub const LATE: &str = "late";
+
+/// Functions during which thread-local variables become others, as they begin in an interrupt or a softirq and end outside of it, or
+/// the other way round.
+pub const CROSSING: &[&str] = &[
+    "irq_enter",
+    "irq_enter_rcu",
+    "irq_exit",
+    "irq_exit_rcu",
+    "__irq_exit_rcu",
+    "__do_softirq",
+    "handle_softirqs",
+];
+
+/// Keeps the variable of the calls.
+const KEEP: &str = "0x4000000000000000";
+
+/// The functions and copies of one name in one module.
+pub struct Group<'a> {
+    /// As probe descriptions begin that mean their entries and returns.
+    pub function: String,
+    /// Whether only what belongs to calls that began meanwhile is counted, by probes at the entries and returns.
+    pub by_call: bool,
+    pub members: Vec<&'a Counted>,
+}
+
+/// What is counted, by function.
+pub fn groups(all: &[Counted]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for counted in all {
+        let Some(listing) = counted.listings.first() else { continue };
+        let (function, name) = match &listing.copy {
+            Some(copy) => (format!("kinst:{}:{}", listing.module, copy.function), &copy.function),
+            None => (format!("fbt:{}:{}", listing.module, listing.function), &listing.function),
+        };
+        match groups.iter_mut().find(|group| group.function == function) {
+            Some(group) => group.members.push(counted),
+            None => {
+                let by_call = !CROSSING.contains(&name.as_str());
+                groups.push(Group { function, by_call, members: vec![counted] });
+            }
+        }
+    }
+    groups
+}
+
+/// Writes the program. A site is counted once for each function, however many of its copies ask for it.
+pub fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
+    let whose = question.whose.condition();
+    let mut d = String::new();
+    if groups.iter().any(|group| group.by_call) {
+        d += "/*\n * A bit of calls for each call that the thread is in: calls from calls, and those of an interrupt on top.\n \
+              * The highest bit keeps the variable.\n */\n";
+        let by_call = groups.iter().enumerate().filter(|(_, group)| group.by_call);
+        by_call.for_each(|(number, _)| d += &format!("self uint64_t calls{number};\n"));
+        d += "\n";
+    }
+    if question.latency {
+        d += &variables(groups.len());
+    }
+    for (number, group) in groups.iter().enumerate() {
+        let timed = group.members.iter().flat_map(|one| &one.laps);
+        let timed = timed.flat_map(|lap| std::iter::once(&lap.begin).chain(&lap.second));
+        let sites: BTreeSet<&Site> = group
+            .members
+            .iter()
+            .flat_map(|one| &one.counters)
+            .flat_map(|counter| &counter.sites)
+            .chain(timed)
+            .collect();
+        let probes: Vec<String> = sites.iter().map(|site| site.fields().to_string()).collect();
+        let (probes, function) = (probes.join(",\n"), &group.function);
+        let conditions: Vec<String> = whose
+            .map(str::to_owned)
+            .into_iter()
+            .chain(question.when.map(|when| format!("({when})")))
+            .collect();
+        let conditions = conditions.join(" && ");
+        let calls = format!("self->calls{number}");
+        // Writing to a String cannot fail.
+        let _ = if question.latency && group.by_call {
+            let begins =
+                if conditions.is_empty() { "1".to_owned() } else { format!("({conditions} ? 1 : 0)") };
+            write!(d, "{}", with_time(number, function, &probes, &begins))
+        } else if group.by_call {
+            let begins =
+                if conditions.is_empty() { "1".to_owned() } else { format!("({conditions} ? 1 : 0)") };
+            writeln!(
+                d,
+                "{function}:entry\n{{\n\t{calls} = {calls} << 1 | {begins} | {KEEP};\n\t@{BEGUN}[{number}] = sum({calls} & 1);\n}}\n\n\
+                 {probes}\n/{calls} & 1/\n{{\n\t@{EXECUTIONS}[{number}, id] = count();\n}}\n\n\
+                 {function}:return\n{{\n\t@{ENDED}[{number}] = sum({calls} & 1);\n\t{calls} = {calls} >> 1 | {KEEP};\n}}\n"
+            )
+        } else {
+            let predicate = whose.map(|text| format!("/{text}/\n")).unwrap_or_default();
+            writeln!(d, "{probes}\n{predicate}{{\n\t@{EXECUTIONS}[{number}, id] = count();\n}}\n")
+        };
+    }
+    if let Some(time) = question.time {
+        d += &format!("profile:::tick-{time}\n{{\n\texit(0);\n}}\n");
+    }
+    d
+}
+
+/// The variables of the time.
+fn variables(functions: usize) -> String {
+    let mut d = "/*\n * The clock of a thread, this->now, does not go on while a probe's program runs: what that took is in stopped.\n \
+                 * fired: how often a probe has fired for the thread.\n */\n\
+                 self uint64_t stopped, fired;\nthis uint64_t now, counts, over;\n"
+        .to_owned();
+    for n in 0..functions {
+        d += &format!(
+            "/* Of the call: its last place, when that was, what had been fired, how it began; those of the calls around it. */\n\
+             self uint64_t place{n}, last{n}, since{n}, begin{n}, depth{n};\n\
+             self uint64_t places{n}[uint64_t], lasts{n}[uint64_t], sinces{n}[uint64_t];\n"
+        );
+    }
+    d += &format!(
+        "\nBEGIN, END\n{{\n\t@{EARLY} = min(walltimestamp - timestamp);\n\t@{LATE} = max(walltimestamp - timestamp);\n}}\n"
+    );
+    d + "\n"
+}
+
+/// The clauses of a function whose time is taken, from place to place. Between two programs, each place costs the same.
+fn with_time(n: usize, function: &str, probes: &str, begins: &str) -> String {
+    let is_copy = function.starts_with("kinst:");
+    let this = |name: &str| format!("self->{name}{n}");
+    let [calls, place, last, since, depth] = ["calls", "place", "last", "since", "depth"].map(this);
+    let around = |name: &str| format!("self->{name}{n}[{depth}]");
+    let [places, lasts, sinces] = ["places", "lasts", "sinces"].map(around);
+    let begin = this("begin");
+    // Of a copy, the entry and the return are where other places may be.
+    let fires = if is_copy { "" } else { "\tself->fired++;\n" };
+    let forgets = format!("\t{places} = 0;\n\t{lasts} = 0;\n\t{sinces} = 0;\n");
+    let spent = format!(
+        "\t@{TIME}[{n}, {place}] = stddev(this->now - {last});\n\
+         \t@{FIRINGS}[{n}, {place}] = sum(self->fired - {since});\n"
+    );
+    let clear = if is_copy { "\tthis->over = 0;\n" } else { "" };
+    let stops = "\tself->stopped = walltimestamp - this->now;\n";
+    let mut d = format!(
+        "{function}:entry,\n{probes},\n{function}:return\n{{\n\tthis->now = walltimestamp - self->stopped;\n{clear}}}\n\n\
+         {function}:entry\n{{\n\
+         \t{calls} = {calls} << 1 | {begins} | {KEEP};\n\t@{BEGUN}[{n}] = sum({calls} & 1);\n}}\n\n\
+         {function}:entry\n/{calls} & 1 && {place}/\n{{\n\
+         \t{places} = {place};\n\t{lasts} = {last};\n\t{sinces} = {since};\n}}\n\n\
+         {function}:entry\n/{calls} & 1/\n{{\n\
+         \t{depth}++;\n{fires}\t{place} = 0;\n\t{begin} = id;\n{stops}}}\n\n\
+         {probes}\n/{calls} & 1 && {place} && this->now > {last}/\n{{\n{spent}}}\n\n\
+         {probes}\n/{calls} & 1/\n{{\n\
+         \t@{EXECUTIONS}[{n}, id] = count();\n\
+         \t{place} = id;\n\t{since} = self->fired++;\n\t{last} = this->now;\n{stops}}}\n\n"
+    );
+    d += &format!("{function}:return\n{{\n\tthis->counts = {calls} & 1;\n}}\n\n");
+    if is_copy {
+        // A copy that ends where the next one begins: it is the one before that ends.
+        d += &format!(
+            "{function}:return\n/this->counts && {begin} == id && self->places{n}[{depth} - 1]/\n{{\n\
+             \t{depth}--;\n\
+             \t@{TIME}[{n}, {places}] = stddev(this->now - {lasts});\n\
+             \t@{FIRINGS}[{n}, {places}] = sum(({place} ? {since} : self->fired) - {sinces});\n\
+             {forgets}\t{begin} = 0;\n\t@{ENDED}[{n}] = sum(1);\n\t{calls} = {calls} >> 1 | {KEEP};\n\
+             \tthis->counts = 0;\n\tthis->over = 1;\n{stops}}}\n\n"
+        );
+    }
+    let over = if is_copy { "/!this->over/\n" } else { "" };
+    d + &format!(
+        "{function}:return\n/this->counts && {place} && this->now > {last}/\n{{\n{spent}}}\n\n\
+         {function}:return\n/this->counts/\n{{\n\
+         {fires}\t{depth}--;\n\
+         \t{place} = {places};\n\t{last} = {lasts};\n\t{since} = {sinces};\n{forgets}}}\n\n\
+         {function}:return\n{over}{{\n\
+         \t@{ENDED}[{n}] = sum(this->counts);\n\t{calls} = {calls} >> 1 | {KEEP};\n}}\n\n\
+         {function}:return\n/this->counts/\n{{\n{stops}}}\n\n"
+    )
+}

@@ -1,0 +1,105 @@
+//! analysis/counts/view.rs: the source lines of a function, with what was counted.
+
+use crate::analysis::listing::words;
+use crate::dwarf::Frame;
+use crate::sites::listing::Place;
+use crate::sites::listing::counted::{Counted, Executed, Executions, Spent, Way};
+use crate::sites::listing::disas::{Listed, Listing};
+use std::collections::BTreeMap;
+
+/// A line of the function's own, or of the copy's, without what is inlined there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Of its instruction that was executed most; `None`: it does not follow from what was counted.
+    pub count: Option<u64>,
+    /// The branches, in the order of their instructions.
+    pub branches: Vec<Branch>,
+    /// The functions that are inlined there, in the order of their instructions, with counts as of a line.
+    pub inlined: Vec<(String, Option<u64>)>,
+    /// Why instructions of it could not be counted, where the count does not follow.
+    pub reason: Option<String>,
+    /// What is to be said of it.
+    pub notes: Vec<String>,
+    /// The time of what is shown there.
+    pub spent: Option<Spent>,
+}
+
+/// A branch, and where it goes if it does not go on with the next instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
+    pub count: Option<u64>,
+    pub jumps: Option<u64>,
+    /// `None`: outside of the function or copy.
+    pub to: Option<Place>,
+    /// Where it goes else.
+    pub next: Option<Place>,
+}
+
+/// The lines of a function by file and number; its own file is the first.
+pub type Lines = Vec<(String, BTreeMap<u64, Line>)>;
+
+/// The lines of what was counted. Empty if nothing is known of the source.
+pub fn lines(counted: &Counted, executions: &Executions) -> Lines {
+    let mut lines: Lines = Vec::new();
+    if let Some(source) = counted.listings.first().and_then(|listing| listing.source.as_ref()) {
+        lines.push((source.file.clone(), BTreeMap::new()));
+    }
+    for (listing, executed) in counted.listings.iter().zip(&executions.parts) {
+        for (insn, executed) in listing.instructions.iter().zip(executed) {
+            let Some((place, inlined)) = own(listing, insn) else { continue };
+            let file = match lines.iter().position(|(file, _)| *file == place.file) {
+                Some(file) => file,
+                None => {
+                    lines.push((place.file.clone(), BTreeMap::new()));
+                    lines.len() - 1
+                }
+            };
+            let line = lines[file].1.entry(place.line).or_default();
+            line.add(counted, insn, executed, inlined);
+        }
+    }
+    lines.retain(|(_, lines)| !lines.is_empty());
+    lines
+}
+
+impl Line {
+    fn add(&mut self, counted: &Counted, insn: &Listed, executed: &Executed, inlined: Option<&Frame>) {
+        self.count = self.count.max(executed.count);
+        if executed.count.is_none() && self.reason.is_none() {
+            self.reason = insn.refused.as_ref().map(|refused| words(refused).to_owned());
+        }
+        if let Some(spent) = executed.spent {
+            self.spent.get_or_insert_default().add(spent);
+        }
+        if let Some(frame) = inlined {
+            match self.inlined.iter_mut().find(|(name, _)| *name == frame.name) {
+                Some((_, count)) => *count = (*count).max(executed.count),
+                None => self.inlined.push((frame.name.clone(), executed.count)),
+            }
+            return;
+        }
+        let place = |way: &Way| {
+            let (listing, insn) = counted.target(way)?;
+            own(listing, insn).map(|(place, _)| place)
+        };
+        let next = executed.ways.iter().find(|way| way.falls_through).and_then(place);
+        for way in executed.ways.iter().filter(|way| !way.falls_through) {
+            let (to, next) = (place(way), next.clone());
+            self.branches.push(Branch { count: executed.count, jumps: way.count, to, next });
+        }
+    }
+}
+
+/// The line of the function, or of the copy, that an instruction belongs to, and the function inlined there that it is of.
+fn own<'i>(listing: &Listing, insn: &'i Listed) -> Option<(Place, Option<&'i Frame>)> {
+    let frames = &insn.frames;
+    let depth = match &listing.copy {
+        Some(copy) => frames.iter().rposition(|frame| frame.name == copy.function)?,
+        None => frames.len().saturating_sub(1),
+    };
+    let Some(inside) = depth.checked_sub(1).and_then(|inside| frames.get(inside)) else {
+        return insn.place.clone().map(|place| (place, None));
+    };
+    let call = inside.call.as_ref()?;
+    Some((Place { file: call.file.clone(), line: call.line }, Some(inside)))
+}

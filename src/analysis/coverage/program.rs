@@ -1,0 +1,22 @@
+//! analysis/coverage/program.rs: the D program that watches.
+
+use crate::sites::listing::covered::Scope;
+use std::fmt::Write as _;
+
+/// Writes the program; `time`: when it ends, as the name of a probe has it: `10s`.
+pub fn write(scope: &Scope, time: Option<&str>) -> String {
+    let mut d =
+        "/* Each probe is taken away at its first hit; which of them were hit is asked for at the end. */\n\
+                 #pragma D option once\n\n"
+            .to_owned();
+    let sites = scope.functions.iter().flat_map(|function| &function.watched);
+    for (number, (_, site)) in sites.enumerate() {
+        // Writing to a String cannot fail.
+        let _ = write!(d, "{}{}", if number == 0 { "" } else { ",\n" }, site.fields());
+    }
+    d += "\n{\n\t@reached = count();\n}\n";
+    if let Some(time) = time {
+        let _ = write!(d, "\nprofile:::tick-{time}\n{{\n\texit(0);\n}}\n");
+    }
+    d
+}

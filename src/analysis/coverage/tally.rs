@@ -1,0 +1,166 @@
+//! analysis/coverage/tally.rs: what was executed, by source file, line, branch and function.
+
+use crate::sites::listing::covered::{Covered, Function, Line, Scope};
+use std::collections::BTreeMap;
+
+/// Whether something was executed; `None`: it is not known.
+pub type State = Option<bool>;
+
+/// All of it, by the name of the source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub files: BTreeMap<String, File>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    pub lines: BTreeMap<u32, State>,
+    pub branches: BTreeMap<Way, State>,
+    /// By name; those of a module's own that have a namesake are `module:name`.
+    pub functions: BTreeMap<String, Called>,
+}
+
+/// One way that control can go from a line, however many instructions branch there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    pub line: u32,
+    /// 0: to a line of the same file. Otherwise a number made of the other file's name.
+    pub file: u32,
+    /// The line that it leads to; 0: not known.
+    pub to: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Called {
+    pub line: u32,
+    pub called: State,
+    pub blocks: Sum,
+}
+
+/// How many were executed, were not, and are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    pub yes: u64,
+    pub no: u64,
+    pub unknown: u64,
+}
+
+impl Sum {
+    pub fn of(states: impl IntoIterator<Item = State>) -> Sum {
+        states.into_iter().fold(Sum::default(), Sum::with)
+    }
+
+    fn with(mut self, state: State) -> Sum {
+        match state {
+            Some(true) => self.yes += 1,
+            Some(false) => self.no += 1,
+            None => self.unknown += 1,
+        }
+        self
+    }
+
+    pub fn and(self, other: Sum) -> Sum {
+        Sum { yes: self.yes + other.yes, no: self.no + other.no, unknown: self.unknown + other.unknown }
+    }
+
+    /// How many are known.
+    pub fn known(self) -> u64 {
+        self.yes + self.no
+    }
+}
+
+impl File {
+    pub fn lines_sum(&self) -> Sum {
+        Sum::of(self.lines.values().copied())
+    }
+
+    pub fn branches_sum(&self) -> Sum {
+        Sum::of(self.branches.values().copied())
+    }
+
+    pub fn blocks_sum(&self) -> Sum {
+        self.functions.values().fold(Sum::default(), |sum, function| sum.and(function.blocks))
+    }
+
+    pub fn functions_sum(&self) -> Sum {
+        Sum::of(self.functions.values().map(|function| function.called))
+    }
+}
+
+/// What was executed in one place or another.
+pub fn either(one: State, other: State) -> State {
+    match (one, other) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    }
+}
+
+pub fn note<K: Ord>(states: &mut BTreeMap<K, State>, key: K, state: State) {
+    states.entry(key).and_modify(|known| *known = either(*known, state)).or_insert(state);
+}
+
+impl Tally {
+    fn file(&mut self, scope: &Scope, line: Line) -> &mut File {
+        self.files.entry(scope.files[line.0 as usize].clone()).or_default()
+    }
+
+    /// Adds a function.
+    pub fn add(&mut self, scope: &Scope, function: &Function, covered: &Covered<'_>) {
+        for block in &function.blocks {
+            for line in &block.lines {
+                note(&mut self.file(scope, *line).lines, line.1, covered.block(block));
+            }
+        }
+        for branch in &function.branches {
+            let (came, ways) = covered.ways(branch);
+            for (to, taken) in ways {
+                // To a branch that control did not come to, it is not known which ways the kernel's patches leave.
+                let taken = if came == Some(false) { came } else { taken };
+                let way = Way {
+                    line: branch.line.1,
+                    file: to
+                        .filter(|to| to.0 != branch.line.0)
+                        .map_or(0, |to| number(&scope.files[to.0 as usize])),
+                    to: to.map_or(0, |to| to.1),
+                };
+                note(&mut self.file(scope, branch.line).branches, way, taken);
+            }
+        }
+        let source =
+            function.source.or_else(|| function.blocks.iter().flat_map(|block| &block.lines).next().copied());
+        let file = match source {
+            Some(line) => self.file(scope, line),
+            None => self.files.entry(String::new()).or_default(),
+        };
+        let blocks = Sum::of(function.blocks.iter().map(|block| covered.block(block)));
+        let called = Called { line: source.map_or(0, |line| line.1), called: covered.entry(), blocks };
+        let name = match file.functions.contains_key(&function.name) {
+            true => format!("{}:{}", function.module, function.name),
+            false => function.name.clone(),
+        };
+        file.functions.insert(name, called);
+    }
+
+    /// Adds what another run has executed.
+    pub fn merge(&mut self, other: &Tally) {
+        for (name, theirs) in &other.files {
+            let file = self.files.entry(name.clone()).or_default();
+            theirs.lines.iter().for_each(|(line, state)| note(&mut file.lines, *line, *state));
+            theirs.branches.iter().for_each(|(way, state)| note(&mut file.branches, *way, *state));
+            for (name, function) in &theirs.functions {
+                let known = file.functions.entry(name.clone());
+                known
+                    .and_modify(|known| known.called = either(known.called, function.called))
+                    .or_insert_with(|| function.clone());
+            }
+        }
+    }
+}
+
+/// A number for the name of a file, the same in all runs; never 0.
+fn number(name: &str) -> u32 {
+    let hash =
+        name.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash % 999_999 + 1
+}

@@ -1,0 +1,10 @@
+//! analysis/paths/: the ways that calls go through a function.
+
+pub mod differ;
+pub mod gathered;
+pub mod lines;
+pub mod object;
+pub mod program;
+pub mod text;
+pub mod values;
+pub mod ways;

@@ -1,0 +1,302 @@
+//! analysis/paths/program.rs: the D program that records the ways of calls.
+
+use super::values::{self, Value};
+use crate::analysis::whose::Whose;
+use crate::dwarf::variables::scope::{NoScope, Scope};
+use crate::probe::Site;
+use crate::sites::listing::followed::Followed;
+use crate::types::KernelTypes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// The calls that are followed.
+pub struct Question<'a> {
+    pub whose: Whose,
+    /// D expressions: about the arguments, and about what is returned.
+    pub when: Option<&'a str>,
+    pub differ: Option<&'a str>,
+    /// When it ends, as the name of a probe has it: `10s`, or after so many calls.
+    pub time: Option<&'a str>,
+    pub calls: u64,
+}
+
+/// The functions and copies of one name in one module.
+pub struct Group {
+    /// As probe descriptions begin that mean their entries and returns.
+    pub boundary: String,
+    /// Whether only calls from calls that are followed are.
+    pub into: bool,
+    pub members: Vec<Followed>,
+    /// The functions whose copies are followed as parts of these functions.
+    pub except: BTreeSet<String>,
+    /// The arguments at the entry.
+    pub arguments: Vec<Value>,
+    /// How what is returned is shown.
+    pub returns: Option<values::Form>,
+    /// What branches decide on, by the site of an edge.
+    pub decided: BTreeMap<Site, Vec<Value>>,
+}
+
+/// Finds the variables at sites.
+pub type Scopes<'s> = dyn Fn(&[Site]) -> Vec<Result<Scope, NoScope>> + 's;
+
+/// What a record is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Entry,
+    Return,
+    Witness,
+}
+
+/// The aggregations: how many calls began, and how many of them ended. They are right where records were lost, too.
+pub const BEGUN: &str = "begun";
+pub const ENDED: &str = "done";
+
+/// The most that is recorded of a call and of what it calls; what is longer is left out.
+pub const MOST: u64 = 1 << 18;
+
+impl Role {
+    /// The number by which a record says what it is of.
+    pub fn tag(self, group: usize) -> u64 {
+        4 * group as u64 + self as u64
+    }
+
+    pub fn of(tag: u64) -> Option<(Role, usize)> {
+        let role =
+            [Role::Entry, Role::Return, Role::Witness].into_iter().find(|role| *role as u64 == tag % 4)?;
+        Some((role, usize::try_from(tag / 4).ok()?))
+    }
+}
+
+impl Group {
+    /// Puts functions or copies of one name into groups.
+    pub fn all(followed: Vec<Followed>, into: bool, groups: &mut Vec<Group>) {
+        for one in followed {
+            let provider = if one.is_copy() { "kinst" } else { "fbt" };
+            let boundary = format!("{provider}:{}:{}", one.module(), one.name());
+            match groups.iter_mut().find(|group| group.boundary == boundary) {
+                Some(group) if group.into == into && one.is_copy() => group.members.push(one),
+                // What is followed anyway.
+                Some(_) => {}
+                None => groups.push(Group {
+                    boundary,
+                    into,
+                    members: vec![one],
+                    except: BTreeSet::new(),
+                    arguments: Vec::new(),
+                    returns: None,
+                    decided: BTreeMap::new(),
+                }),
+            }
+        }
+    }
+
+    /// Leaves out copies in code that is followed anyway. Returns them, with the function that they are in.
+    pub fn settle(groups: &mut Vec<Group>) -> Vec<(String, String)> {
+        let code = |one: &Followed| -> Vec<(String, String)> {
+            one.listings.iter().map(|listing| (listing.module.clone(), listing.function.clone())).collect()
+        };
+        let mut gone = Vec::new();
+        for number in 0..groups.len() {
+            let (before, after) = groups.split_at_mut(number);
+            let Some((group, after)) = after.split_first_mut() else { break };
+            let others = before.iter().chain(after.iter().filter(|other| !other.is_copies()));
+            let followed: Vec<(String, String)> =
+                others.flat_map(|other| &other.members).flat_map(code).collect();
+            if !group.into || !group.is_copies() {
+                continue;
+            }
+            let name = group.name().to_owned();
+            group.members.retain(|one| {
+                let inside = code(one).into_iter().find(|part| followed.contains(part));
+                gone.extend(inside.iter().map(|(_, function)| (name.clone(), function.clone())));
+                if inside.is_some() {
+                    group.except.extend(code(one).into_iter().map(|(_, function)| function));
+                }
+                inside.is_none()
+            });
+        }
+        groups.retain(|group| !group.members.is_empty());
+        gone
+    }
+
+    pub fn name(&self) -> &str {
+        self.members.first().map_or("", Followed::name)
+    }
+
+    pub fn is_copies(&self) -> bool {
+        self.members.first().is_some_and(Followed::is_copy)
+    }
+
+    /// Finds what is to be recorded.
+    pub fn look(&mut self, kernel: &dyn KernelTypes, scopes: &Scopes<'_>) {
+        let Some(first) = self.members.first() else { return };
+        let module = first.module().to_owned();
+        if !first.is_copy() {
+            self.arguments = values::of_entry(&module, first.name(), kernel);
+            self.returns = values::of_return(&module, first.name(), kernel);
+        }
+        let witnesses = self.members.iter().flat_map(|one| &one.witnesses);
+        let branches: Vec<_> = witnesses.filter(|witness| !witness.operands.is_empty()).collect();
+        let at = |site: &Site| Site { to: None, over: Vec::new(), ..site.clone() };
+        let mut sites: Vec<Site> = branches.iter().map(|witness| at(&witness.site)).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        let scopes: BTreeMap<&Site, _> = sites.iter().zip(scopes(&sites)).collect();
+        let decided = branches.iter().map(|witness| {
+            let scope = scopes.get(&at(&witness.site)).and_then(|scope| scope.as_ref().ok());
+            (witness.site.clone(), values::of_branch(&witness.operands, scope, &module, kernel))
+        });
+        self.decided = decided.collect();
+    }
+}
+
+/// Writes the program.
+pub fn write(groups: &[Group], question: &Question<'_>) -> String {
+    let mut d = String::from(
+        "/*\n * calls has a bit for each call that the thread is in, the innermost lowest: whether it is followed. key is one for all of them,\n \
+         * and n numbers what is recorded of them.\n */\n\
+         self uint64_t calls;\nself uint64_t key;\nself uint64_t n;\nuint64_t ended;\n\n",
+    );
+    for (number, group) in groups.iter().enumerate() {
+        entries(&mut d, number, group, question);
+        witnesses(&mut d, number, group);
+        returns(&mut d, number, group, question);
+    }
+    if let Some(time) = question.time {
+        d += &format!("profile:::tick-{time}\n{{\n\texit(0);\n}}\n");
+    }
+    d
+}
+
+/// The actions that all records begin with.
+fn record(role: Role, group: usize) -> String {
+    format!("\ttrace(self->key);\n\ttrace(self->n);\n\ttrace({});\n", role.tag(group))
+}
+
+/// What leaves out the copies that are followed as parts of other functions.
+fn here(group: &Group) -> String {
+    group.except.iter().map(|function| format!(" && probefunc != \"{function}\"")).collect()
+}
+
+/// The number of the next record. It is counted in a clause without a record, which is executed where there is no room for one, too.
+const COUNT: &str = "\tself->n = self->n + 1;\n";
+
+fn entries(d: &mut String, number: usize, group: &Group, question: &Question<'_>) {
+    let entry = format!("{}:entry", group.boundary);
+    let here = here(group);
+    // Writing to a String cannot fail.
+    let _ = if group.into {
+        writeln!(
+            d,
+            "{entry}\n/self->calls{here}/\n{{\n\tself->calls = self->calls << 1 | self->calls & 1;\n}}\n"
+        )
+    } else {
+        let whose = question.whose.condition().map(str::to_owned);
+        let when = question.when.map(|when| format!("({when})"));
+        let bounded = Some(format!("ended < {}", question.calls));
+        let conditions: Vec<String> = [bounded, whose, when].into_iter().flatten().collect();
+        writeln!(
+            d,
+            "{entry}\n{{\n\tthis->begins = {} ? 1 : 0;\n}}\n\n\
+             {entry}\n/self->calls == 0 && this->begins/\n{{\n\tself->key = timestamp << 12 | cpu;\n}}\n\n\
+             {entry}\n/self->calls || this->begins/\n{{\n\tself->calls = self->calls << 1 | this->begins;\n}}\n",
+            conditions.join(" && ")
+        )
+    };
+    let begun = if group.into { String::new() } else { format!("\t@{BEGUN} = count();\n") };
+    let arguments: String = group.arguments.iter().map(|value| format!("\ttrace({});\n", value.d)).collect();
+    let _ = writeln!(
+        d,
+        "{entry}\n/self->calls & 1{here}/\n{{\n{}{arguments}}}\n\n\
+         {entry}\n/self->calls & 1{here}/\n{{\n{COUNT}{begun}}}\n",
+        record(Role::Entry, number)
+    );
+}
+
+fn witnesses(d: &mut String, number: usize, group: &Group) {
+    // One clause for all places with the same values.
+    let mut clauses: BTreeMap<Vec<&str>, Vec<&Site>> = BTreeMap::new();
+    for witness in group.members.iter().flat_map(|one| &one.witnesses) {
+        let values = group.decided.get(&witness.site).map(Vec::as_slice).unwrap_or_default();
+        let sites = clauses.entry(values.iter().map(|value| &*value.d).collect()).or_default();
+        if !sites.contains(&&witness.site) {
+            sites.push(&witness.site);
+        }
+    }
+    for (values, mut sites) in clauses {
+        sites.sort_unstable();
+        let probes: Vec<String> = sites.iter().map(|site| site.fields().to_string()).collect();
+        let probes = probes.join(",\n");
+        let values: String = values.iter().map(|value| format!("\ttrace({value});\n")).collect();
+        let _ = writeln!(
+            d,
+            "{probes}\n/self->calls & 1 && self->n < {MOST}/\n{{\n{}{values}}}\n\n\
+             {probes}\n/self->calls & 1 && self->n < {MOST}/\n{{\n{COUNT}}}\n",
+            record(Role::Witness, number)
+        );
+    }
+}
+
+fn returns(d: &mut String, number: usize, group: &Group, question: &Question<'_>) {
+    let exit = format!("{}:return", group.boundary);
+    let here = here(group);
+    let returned =
+        if group.is_copies() { "\ttrace(0);\n\ttrace(0);\n" } else { "\ttrace(arg0);\n\ttrace(arg1);\n" };
+    let differ = question.differ.filter(|_| !group.into).map(|differ| {
+        // As the function's type has it.
+        let narrow = group.returns.is_some_and(|form| form.bytes == 4 && form.kind == values::Kind::Signed);
+        let differ = if narrow { typed(differ) } else { differ.to_owned() };
+        format!("\ttrace(({differ}) ? 1 : 0);\n")
+    });
+    let ended =
+        if group.into { String::new() } else { format!("\tended = ended + 1;\n\t@{ENDED} = count();\n") };
+    let _ = writeln!(
+        d,
+        "{exit}\n/self->calls & 1{here}/\n{{\n{}\ttrace(self->calls == 1 ? 1 : 0);\n{returned}{}}}\n\n\
+         {exit}\n/self->calls & 1{here}/\n{{\n{COUNT}{ended}}}\n\n\
+         {exit}\n/self->calls{here}/\n{{\n\tself->calls = self->calls >> 1;\n\tself->key = self->calls ? self->key : 0;\n\
+         \tself->n = self->calls ? self->n : 0;\n}}\n",
+        record(Role::Return, number),
+        differ.unwrap_or_default()
+    );
+    if !group.into {
+        let _ = writeln!(d, "{exit}\n/ended >= {}/\n{{\n\texit(0);\n}}\n", question.calls);
+    }
+}
+
+/// A predicate about what an int function returns: arg1 has the whole register, of which the upper half means nothing.
+fn typed(predicate: &str) -> String {
+    let mut out = String::new();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut rest = predicate;
+    while let Some(at) = rest.find("arg1") {
+        let (before, after) = (&rest[..at], &rest[at + 4..]);
+        let whole = !out.chars().chain(before.chars()).next_back().is_some_and(is_word)
+            && !after.starts_with(is_word);
+        out += before;
+        out += if whole { "(int)arg1" } else { "arg1" };
+        rest = after;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arg1_is_what_the_function_returns() {
+        assert_eq!(typed("arg1 == -22 && !arg10 && xarg1"), "(int)arg1 == -22 && !arg10 && xarg1");
+        assert_eq!(typed("arg1arg1"), "arg1arg1");
+        assert_eq!(typed(""), "");
+    }
+
+    #[test]
+    fn a_record_says_what_it_is_of() {
+        for (role, group) in [(Role::Entry, 0), (Role::Return, 3), (Role::Witness, 70)] {
+            assert_eq!(Role::of(role.tag(group)), Some((role, group)));
+        }
+        assert_eq!(Role::of(3), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! analysis/source.rs: the text of source lines, where the kernel's source is there.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Source files, read when they are asked for.
+#[derive(Debug, Default)]
+pub struct Sources {
+    folders: Vec<PathBuf>,
+    /// By the name that the debug information has; `None`: not found.
+    files: HashMap<String, Option<Text>>,
+}
+
+#[derive(Debug)]
+struct Text {
+    path: PathBuf,
+    lines: Vec<String>,
+}
+
+/// A file that is larger is no source.
+const MOST: u64 = 16 << 20;
+
+impl Sources {
+    /// `given`: the option sourcepath; `release`: of the running kernel, for the folders where packages put the source.
+    pub fn new(given: &[String], release: Option<&str>) -> Sources {
+        let mut folders: Vec<PathBuf> = given
+            .iter()
+            .flat_map(|list| list.split(':'))
+            .filter(|one| !one.is_empty())
+            .map(PathBuf::from)
+            .collect();
+        if let Some(release) = release {
+            let version = release.split(['-', '+']).next().unwrap_or(release);
+            let short = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+            folders.push(format!("/lib/modules/{release}/source").into());
+            folders
+                .extend([version, &short].map(|version| format!("/usr/src/linux-source-{version}").into()));
+            folders.extend([version, &short].map(|version| format!("/usr/src/linux-{version}").into()));
+            folders.push("/usr/src/linux".into());
+        }
+        Sources { folders, files: HashMap::new() }
+    }
+
+    /// The text of a line, counted from 1.
+    pub fn line(&mut self, file: &str, line: u64) -> Option<&str> {
+        let index = usize::try_from(line.checked_sub(1)?).ok()?;
+        self.text(file)?.lines.get(index).map(String::as_str)
+    }
+
+    /// Where the file is.
+    pub fn path(&mut self, file: &str) -> Option<&Path> {
+        self.text(file).map(|text| text.path.as_path())
+    }
+
+    /// A remark if files that were asked for are not there, and how to have them.
+    pub fn missing(&self) -> Option<String> {
+        let names = self.files.iter().filter(|(_, text)| text.is_none()).map(|(name, _)| name.as_str());
+        let mut names: Vec<&str> = names.collect();
+        names.sort_unstable();
+        let first = names.first()?;
+        let more = match names.len() - 1 {
+            0 => "is".to_owned(),
+            1 => "and another file are".to_owned(),
+            more => format!("and {more} more files are"),
+        };
+        Some(format!(
+            "{first} {more} not there, so that lines have no text: unpack the source of this kernel (Debian: the package linux-source), and name its folder by -x sourcepath=FOLDER"
+        ))
+    }
+
+    fn text(&mut self, file: &str) -> Option<&Text> {
+        if !self.files.contains_key(file) {
+            let found = find(&self.folders, file);
+            self.files.insert(file.to_owned(), found);
+        }
+        self.files.get(file)?.as_ref()
+    }
+}
+
+/// The file below one of the folders: its whole name, or what remains of it after the folder that it was built in.
+fn find(folders: &[PathBuf], file: &str) -> Option<Text> {
+    let relative = Path::new(file.trim_start_matches('/'));
+    let parts: Vec<_> = relative.components().collect();
+    // A name of one component is not that of a file of the kernel's root.
+    let tails =
+        (0..parts.len().saturating_sub(1).max(1)).map(|skip| parts[skip..].iter().collect::<PathBuf>());
+    let tails: Vec<PathBuf> =
+        tails.filter(|tail| tail.components().all(|part| part.as_os_str() != "..")).collect();
+    let there = folders.iter().flat_map(|folder| tails.iter().map(move |tail| folder.join(tail)));
+    there.into_iter().find_map(|path| Some(Text { lines: read(&path)?, path }))
+}
+
+fn read(path: &Path) -> Option<Vec<String>> {
+    let is_small = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MOST);
+    let text = is_small.then(|| std::fs::read(path).ok())??;
+    Some(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sources;
+
+    #[test]
+    fn a_file_is_found_without_the_folder_that_it_was_built_in() {
+        let folder = std::env::temp_dir().join(format!("kinst-sources-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("fs")).unwrap();
+        std::fs::write(folder.join("fs/open.c"), b"one\ntwo\xff\n").unwrap();
+        std::fs::write(folder.join("secret"), "no").unwrap();
+        let mut sources = Sources::new(&[format!("/nowhere:{}", folder.join("fs/..").display())], None);
+        assert_eq!(sources.line("fs/open.c", 1), Some("one"));
+        assert!(sources.line("/build/linux-6.1/fs/open.c", 2).is_some_and(|line| line.starts_with("two")));
+        for (file, line) in
+            [("fs/open.c", 0), ("fs/open.c", 3), ("fs/read.c", 1), ("fs/../secret", 1), ("", 1)]
+        {
+            assert_eq!(sources.line(file, line), None, "{file}:{line}");
+        }
+        let missing = sources.missing().unwrap();
+        assert!(missing.contains("and 2 more files are not there") && missing.contains("-x sourcepath="));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,22 @@
+//! analysis/whose.rs: the threads whose executions are meant.
+
+/// Whose executions are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    All,
+    /// Those of the process of -p.
+    Target,
+    /// Those of the command of -c and of what it starts.
+    Progeny,
+}
+
+impl Whose {
+    /// The condition in D, unless all are meant.
+    pub fn condition(self) -> Option<&'static str> {
+        match self {
+            Whose::All => None,
+            Whose::Target => Some("pid == $target"),
+            Whose::Progeny => Some("progenyof($target)"),
+        }
+    }
+}
