@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use kinst::backend::Plan;
+use kinst::backend::bpf::{self, Session};
 use kinst::debuginfo::{Bytes, Image};
 use kinst::diag::{Diagnostic, tags};
 use kinst::dif::enabled::Enabled;
 use kinst::dif::{self, Program};
-use kinst::driver::bpf::{self, Session};
-use kinst::driver::session::Plan;
 use kinst::knowledge::{Files, Installed, Knowledge, Located};
 use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseOptions, Settings};

@@ -4,7 +4,7 @@
 //! them share.
 //!
 //! ```text
-//! D text ─parser→ ast::Program ─sugar→ plain::Program ─typeck→ typed::Program ─codegen→ dif::Program ─driver→ /dev/dtrace/kinst
+//! D text ─parser→ ast::Program ─sugar→ plain::Program ─typeck→ typed::Program ─codegen→ dif::Program ─backend→ the kernel
 //!                                 │                       │                                                    │
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
@@ -38,11 +38,11 @@ pub mod cli;
 pub mod pipeline;
 
 pub mod analysis;
+pub mod backend;
 pub mod bpf;
 pub mod codegen;
 pub mod consumer;
 pub mod dif;
-pub mod driver;
 pub mod parser;
 pub mod sugar;
 pub mod typeck;

@@ -1,6 +1,6 @@
 //! manual/src/tables.rs: tables of the program as parts of a page.
 
-use kinst::driver::reason;
+use kinst::backend::reason;
 use kinst::options;
 use kinst::vocabulary::builtin::{self, Entry, Prototype, What};
 use roff::{Inline, Roff, bold, italic, roman};

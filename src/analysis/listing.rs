@@ -1,6 +1,6 @@
 //! analysis/listing.rs: listings in words and as JSON.
 
-use crate::driver::reason;
+use crate::backend::reason;
 use crate::dwarf::Frame;
 use crate::sites::Refusal;
 use crate::sites::listing::Place;

@@ -1,13 +1,11 @@
 //! cli/backend.rs: what runs programs in the kernel: the module, or the kernel's own BPF machine.
 
 use super::run::{Failed, Run};
+use crate::backend::module::{self, Device};
+use crate::backend::{Error, Plan, Refused, Tracing, bpf};
 use crate::dif::{self, Options, Program};
-use crate::driver::ioctl::Device;
-use crate::driver::session::{EnableError, Plan, Refused, Session, Tracing};
-use crate::driver::{Error as DriverError, bpf};
 use crate::options::key;
 use crate::pipeline::Compiled;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The option backend, as it was decided.
@@ -19,26 +17,26 @@ pub enum Backend {
 impl Backend {
     /// Opens what the option asks for: the module, which is loaded if it is not there yet, or nothing.
     /// What was chosen stays, and is reported once.
-    pub fn choose(run: &Run) -> Result<Backend, DriverError> {
+    pub fn choose(run: &Run) -> Result<Backend, Error> {
         if run.without_module.get().is_some() {
             return Ok(Backend::Bpf);
         }
         let asked = run.options.text(key::BACKEND).unwrap_or_default();
         if asked == "bpf" {
-            bpf::check().map_err(DriverError::Bpf)?;
+            bpf::check()?;
             run.without_module.get_or_init(|| None);
             return Ok(Backend::Bpf);
         }
         let absent = match run.device_to_trace() {
             Ok(device) => return Ok(Backend::Module(device)),
-            Err(error) if asked != "auto" => return Err(error),
+            Err(error) if asked != "auto" => return Err(error.into()),
             Err(error) => error,
         };
-        let Some(notice) = absent.notice() else { return Err(absent) };
+        let Some(notice) = absent.notice() else { return Err(absent.into()) };
         match bpf::check() {
             Ok(()) => {}
-            Err(_) if absent == DriverError::NotRoot => return Err(absent),
-            Err(without) => return Err(DriverError::Neither(Box::new(absent), without)),
+            Err(_) if absent == module::Error::NotRoot => return Err(absent.into()),
+            Err(without) => return Err(Error::Neither(Box::new(absent), without)),
         }
         run.report.notice(&notice);
         run.without_module.get_or_init(|| Some(absent));
@@ -69,24 +67,15 @@ impl Backend {
         program: &Program,
         plan: &Plan,
         options: &Options,
-    ) -> Result<(Box<dyn Tracing>, Vec<Refused>), EnableError> {
+    ) -> Result<(Box<dyn Tracing>, Vec<Refused>), Error> {
         match self {
             Backend::Module(device) => {
-                let (session, refused) = Session::enable(Arc::clone(device), program, plan, options)?;
+                let (session, refused) = module::Session::enable(Arc::clone(device), program, plan, options)?;
                 Ok((Box::new(session), refused))
             }
             Backend::Bpf => {
-                let failed = |error: bpf::EnableError| match error {
-                    bpf::EnableError::Memory => EnableError::Kernel(DriverError::Memory),
-                    error => EnableError::Bpf {
-                        text: error.to_string(),
-                        help: error.help(),
-                        named: matches!(error, bpf::EnableError::Unable { .. }),
-                    },
-                };
-                let text = run.memory_text().map_err(failed)?;
-                let (session, refused) =
-                    bpf::Session::enable(program, plan, options, &text).map_err(failed)?;
+                let text = run.memory_text()?;
+                let (session, refused) = bpf::Session::enable(program, plan, options, &text)?;
                 Ok((Box::new(session), refused))
             }
         }
@@ -113,24 +102,16 @@ pub fn enable(
             }
             Err(error) => error,
         };
-        let memory = matches!(error, EnableError::Kernel(DriverError::Buffers | DriverError::Memory));
         let manual = run.options.text(key::BUFRESIZE) == Some("manual");
-        if memory && !manual && halve(settings) && backend.reopen() {
+        if error.is_of_buffers() && !manual && halve(settings) && backend.reopen() {
             continue;
         }
-        let help = match &error {
-            EnableError::Kernel(error) => error.help(),
-            EnableError::Bpf { help: Some(help), .. } => Some(Cow::Borrowed(*help)),
-            EnableError::Bpf { help: None, .. } => {
-                let absent = run.without_module.get().and_then(Option::as_ref);
-                absent.and_then(DriverError::help)
-            }
-            EnableError::Encode(_) => None,
-        };
+        let absent = || run.without_module.get()?.as_ref()?.help();
+        let help = error.help().or_else(|| if error.is_of_module() { None } else { absent() });
         // The probe may be of any clause, the subject is the first one.
-        let text = match &error {
-            EnableError::Bpf { text, named: true, .. } => text.clone(),
-            error => format!("failed to enable '{}': {error}", subject(run)),
+        let text = match error.names_probe() {
+            true => error.to_string(),
+            false => format!("failed to enable '{}': {error}", subject(run)),
         };
         return run.fail_as(&text, help.as_deref());
     }

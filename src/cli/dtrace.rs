@@ -7,7 +7,7 @@ use super::run::{Failed, Run};
 use super::{
     annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, path, stability,
 };
-use crate::driver::bpf::sweep;
+use crate::backend::bpf::sweep;
 use crate::options;
 use crate::options::key;
 use crate::os;

@@ -3,8 +3,8 @@
 use super::dtrace_trace::report_left_out;
 use super::run::{Failed, Run};
 use super::stability;
+use crate::backend::probe_name;
 use crate::diag::{Diagnostic, tags};
-use crate::driver::session::probe_name;
 use crate::dwarf::Frame;
 use crate::glob;
 use crate::options::key;

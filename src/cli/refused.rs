@@ -1,8 +1,8 @@
 //! cli/refused.rs: what is said of places that the kernel refuses to trace.
 
 use super::run::{Failed, Run};
+use crate::backend::{Matched, Plan, Refused};
 use crate::diag::{Diagnostic, tags};
-use crate::driver::session::{Matched, Plan, Refused};
 use crate::options::key;
 use crate::pipeline::Compiled;
 use crate::source::Span;

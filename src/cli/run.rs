@@ -5,12 +5,11 @@ use super::dtrace_args::{Invocation, Mode, ProgramArg};
 use super::output::{eprint, reason};
 use super::progress::{Indexing, Progress};
 use super::report::{Inserted, Report, placed};
+use crate::backend::bpf;
+use crate::backend::module::{self, Device, Live};
 use crate::diag::Diagnostic;
 use crate::dif;
-use crate::driver::ioctl::Device;
-use crate::driver::live::Live;
-use crate::driver::{Error as DriverError, bpf};
-use crate::host::module;
+use crate::host;
 use crate::knowledge::{Installed, Knowledge};
 use crate::machine::Machine;
 use crate::options::key;
@@ -49,7 +48,7 @@ pub struct Run {
     catalog: OnceCell<Arc<Catalog>>,
     device: OnceCell<Arc<Device>>,
     /// Set if the trace is one without the module; why there is none, unless the option asks for that.
-    pub without_module: OnceCell<Option<DriverError>>,
+    pub without_module: OnceCell<Option<module::Error>>,
 }
 
 impl Run {
@@ -337,7 +336,7 @@ impl Run {
     fn is_bpf(&self) -> bool {
         let asked = self.options.text(key::BACKEND).unwrap_or_default();
         let decided = asked == "bpf" || self.without_module.get().is_some();
-        let absent = || self.device().is_err() && module::file(&os::release()).is_none();
+        let absent = || self.device().is_err() && host::module::file(&os::release()).is_none();
         decided || asked == "auto" && absent() && bpf::check().is_ok()
     }
 
@@ -356,7 +355,7 @@ impl Run {
     }
 
     /// Opens the module if it is loaded. One descriptor serves the queries and the session of a run.
-    pub fn device(&self) -> Result<Arc<Device>, DriverError> {
+    pub fn device(&self) -> Result<Arc<Device>, module::Error> {
         match self.device.get() {
             Some(device) => Ok(Arc::clone(device)),
             None => Ok(self.keep_device(Device::open()?)),
@@ -364,7 +363,7 @@ impl Run {
     }
 
     /// Like [`Run::device`], but loads the module if it is not there yet.
-    pub fn device_to_trace(&self) -> Result<Arc<Device>, DriverError> {
+    pub fn device_to_trace(&self) -> Result<Arc<Device>, module::Error> {
         if let Some(device) = self.device.get() {
             return Ok(Arc::clone(device));
         }

@@ -5,9 +5,7 @@ use super::consume::Consumer;
 use super::message::{Drops, Message};
 use super::stream::Flushed;
 use super::text;
-use crate::driver::Error as DriverError;
-use crate::driver::buffer::Drain;
-use crate::driver::session::Tracing;
+use crate::backend::{Drain, RequestError, Tracing};
 use crate::options::key;
 use crate::os;
 use crate::os::process::{self, Process};
@@ -36,7 +34,7 @@ pub struct Watch<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("processing aborted: {0}")]
-    Kernel(#[from] DriverError),
+    Kernel(#[from] RequestError),
     #[error("processing aborted: Abort due to systemic unresponsiveness")]
     Unresponsive,
     #[error(transparent)]

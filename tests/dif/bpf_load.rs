@@ -3,11 +3,11 @@
 use crate::here::Here;
 use crate::numbers::Random;
 use crate::{machine, program};
+use kinst::backend::Plan;
+use kinst::backend::bpf::Session;
 use kinst::bpf::{Found, Image, Unable};
 use kinst::dif::enabled::Enabled;
 use kinst::dif::{Options, Program};
-use kinst::driver::bpf::Session;
-use kinst::driver::session::Plan;
 use kinst::probe::{Fields, Place, Probe};
 use kinst::sites::Spots;
 use std::collections::BTreeMap;

@@ -22,7 +22,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("memmap2", &["src/debuginfo", "src/sites/kept"]),
     ("object", &["src/debuginfo"]),
     ("prost", &["src/consumer/export/proto"]),
-    ("rayon", &["src/debuginfo", "src/driver", "src/dwarf", "src/sites"]),
+    ("rayon", &["src/backend", "src/debuginfo", "src/dwarf", "src/sites"]),
     ("rustc_demangle", &["src/dwarf"]),
     ("rustix", &["src/os"]),
     ("serde_json", &["src/analysis", "src/cli", "src/consumer/export", "src/diag"]),
@@ -88,12 +88,12 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/codegen", &["diag", "dif", "parser", "source", "sugar", "typeck", "types"]),
     ("src/dif", &["machine", "probe", "uapi"]),
     ("src/bpf", &["dif", "machine", "probe", "uapi"]),
-    ("src/driver", &["bpf", "diag", "dif", "host", "machine", "os", "probe", "sites", "types", "uapi"]),
+    ("src/backend", &["bpf", "diag", "dif", "host", "machine", "os", "probe", "sites", "types", "uapi"]),
     ("src/host", &["debuginfo", "os"]),
-    ("src/consumer", &["dif", "driver", "options", "os", "probe", "sites", "uapi"]),
+    ("src/consumer", &["backend", "dif", "options", "os", "probe", "sites", "uapi"]),
     (
         "src/analysis",
-        &["consumer", "diag", "driver", "dwarf", "probe", "sites", "types", "uapi", "vocabulary::constants"],
+        &["backend", "consumer", "diag", "dwarf", "probe", "sites", "types", "uapi", "vocabulary::constants"],
     ),
 ];
 

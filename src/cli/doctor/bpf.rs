@@ -1,7 +1,7 @@
 //! cli/doctor/bpf.rs: what tracing without the module needs, and what killed sessions have left.
 
 use super::{Finding, Machine};
-use crate::driver::bpf::{self, EnableError};
+use crate::backend::bpf::{self, EnableError};
 
 /// Whether programs of BPF can do the module's work.
 pub fn usable(machine: &Machine) -> Option<Finding> {

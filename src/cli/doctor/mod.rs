@@ -10,9 +10,9 @@ mod tracers;
 mod verdict;
 
 use super::report::{FAILURE, Report, USAGE};
-use crate::driver::bpf::{EnableError, Means};
-use crate::driver::ioctl::Device;
-use crate::driver::{self, Error};
+use crate::backend;
+use crate::backend::bpf::{EnableError, Means};
+use crate::backend::module::{Device, Error};
 use crate::host;
 use crate::host::archive;
 use crate::host::distribution::{Family, Part};
@@ -125,7 +125,7 @@ impl Machine {
             }
             loaded
         });
-        let bpf = driver::bpf::check().map(|()| driver::bpf::means());
+        let bpf = backend::bpf::check().map(|()| backend::bpf::means());
         Machine { release: os::release(), family: Family::running(), root, module, bpf }
     }
 

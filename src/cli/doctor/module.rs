@@ -1,7 +1,7 @@
 //! cli/doctor/module.rs: the kernel module: its file, what it is built with, whether it is loaded or can be.
 
 use super::{Finding, Machine};
-use crate::driver::Error;
+use crate::backend::module::Error;
 use crate::host::distribution::Part;
 use crate::host::module::{self, Explained, Refusal};
 use crate::uapi;

@@ -1,8 +1,8 @@
 //! cli/doctor/verdict.rs: the last lines: whether this machine can be traced, by the module or by the kernel's BPF, and what not.
 
 use super::Finding;
-use crate::driver::Error;
-use crate::driver::bpf::{EnableError, Means};
+use crate::backend::bpf::{EnableError, Means};
+use crate::backend::module::Error;
 
 /// The facts that the verdict depends on.
 pub struct Facts<'a> {

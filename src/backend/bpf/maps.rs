@@ -1,4 +1,4 @@
-//! driver/bpf/maps.rs: the maps of a session, and what is in them before it begins.
+//! backend/bpf/maps.rs: the maps of a session, and what is in them before it begins.
 
 use super::error::{EnableError, request};
 use crate::bpf::memory::LINE;

@@ -1,4 +1,4 @@
-//! driver/bpf/clock.rs: what programs have to know on each CPU: the scheduler's clock, and where the kernel counts interrupts.
+//! backend/bpf/clock.rs: what programs have to know on each CPU: the scheduler's clock, and where the kernel counts interrupts.
 
 use super::error::{EnableError, request};
 use crate::bpf::memory::cpu;

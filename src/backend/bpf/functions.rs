@@ -1,4 +1,4 @@
-//! driver/bpf/functions.rs: what makes the probes of functions fire: trampolines, a kprobe.multi, or kprobes.
+//! backend/bpf/functions.rs: what makes the probes of functions fire: trampolines, a kprobe.multi, or kprobes.
 //!
 //! A trampoline (fentry, fexit) costs a hit least, and each function has one, with a program of its own, which the kernel
 //! takes up to a hundredth of a second to put in place and more to take away. A kprobe.multi has all its functions at once.

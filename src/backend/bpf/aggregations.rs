@@ -1,9 +1,9 @@
-//! driver/bpf/aggregations.rs: what programs have aggregated, as the snapshots that the module would give.
+//! backend/bpf/aggregations.rs: what programs have aggregated, as the snapshots that the module would give.
 
 use super::failed;
+use crate::backend::tracing::RequestError;
 use crate::bpf::Image;
 use crate::bpf::program::{CPU_NUMBER, Entries};
-use crate::driver::Error;
 use crate::os::bpf::Map;
 use crate::uapi::{AggEntry, Plain as _};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -32,7 +32,7 @@ impl Aggregations {
         maps: &[Map],
         half: &AtomicU64,
         busy: &[&AtomicU64],
-    ) -> Result<Vec<Vec<u8>>, Error> {
+    ) -> Result<Vec<Vec<u8>>, RequestError> {
         let mut snapshots = vec![Vec::new(); self.cpus as usize];
         if self.entries.is_empty() {
             return Ok(snapshots);
@@ -55,7 +55,7 @@ impl Aggregations {
     }
 
     /// Takes all entries out of a half, which no program has any more.
-    fn empty(&self, maps: &[Map], half: u64, snapshots: &mut [Vec<u8>]) -> Result<(), Error> {
+    fn empty(&self, maps: &[Map], half: u64, snapshots: &mut [Vec<u8>]) -> Result<(), RequestError> {
         let maps = maps.iter().skip(half as usize).step_by(2);
         for (entries, map) in self.entries.iter().zip(maps) {
             if !entries.has_key() {
@@ -75,7 +75,12 @@ impl Aggregations {
     }
 
     /// Takes the entry of each CPU, which has no key.
-    fn empty_array(&self, entries: &Entries, map: &Map, snapshots: &mut [Vec<u8>]) -> Result<(), Error> {
+    fn empty_array(
+        &self,
+        entries: &Entries,
+        map: &Map,
+        snapshots: &mut [Vec<u8>],
+    ) -> Result<(), RequestError> {
         for (cpu, snapshot) in (0..self.cpus).zip(snapshots) {
             let cpu = cpu.to_ne_bytes();
             let value = map.lookup(&cpu).map_err(failed("BPF_MAP_LOOKUP_ELEM"))?;

@@ -1,4 +1,4 @@
-//! driver/reason.rs: texts for the reasons why a place cannot be traced.
+//! backend/reason.rs: texts for the reasons why a place cannot be traced.
 
 use crate::uapi::{self, Reason};
 

@@ -1,9 +1,10 @@
-//! driver/bpf/found.rs: what programs have to know of the running kernel before they are written.
+//! backend/bpf/found.rs: what programs have to know of the running kernel before they are written.
 
 use super::clock::Variables;
 use super::error::EnableError;
 use super::functions::{self, Chosen};
 use super::{Purpose, kernel};
+use crate::backend::refused::probe_name;
 use crate::bpf::kernel::Layout;
 use crate::bpf::machine::{self, Machine};
 use crate::bpf::needs::{Needs, walks};
@@ -11,7 +12,6 @@ use crate::bpf::program::event;
 use crate::bpf::{By, Found};
 use crate::dif::Program;
 use crate::dif::enabled::Enabled;
-use crate::driver::session::probe_name;
 use crate::probe::{Place, Probe, Spot};
 use crate::sites::Spots;
 use std::collections::HashSet;

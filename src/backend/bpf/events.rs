@@ -1,4 +1,4 @@
-//! driver/bpf/events.rs: kprobe events of tracefs: one event for each program, with all its places.
+//! backend/bpf/events.rs: kprobe events of tracefs: one event for each program, with all its places.
 
 use super::error::EnableError;
 use crate::os;

@@ -1,8 +1,7 @@
-//! driver/buffer.rs: reading the rings: one per CPU, which the kernel writes at the same time.
+//! backend/module/buffer.rs: reading the rings: one per CPU, which the kernel writes at the same time.
 
-use crate::dif::record::Record;
+use crate::backend::records::{Damaged, Drain};
 use crate::uapi;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One CPU's ring. The kernel writes it at any time, so every word of it is read atomically.
@@ -16,63 +15,8 @@ pub struct Ring<'a> {
     pub data: &'a [AtomicU64],
 }
 
-/// The ring does not contain valid records: the kernel module is not the one this was built for, or is broken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the buffer of CPU {cpu} is damaged at {position:#x}")]
-pub struct Damaged {
-    pub cpu: u32,
-    pub position: u64,
-}
-
-/// Records taken from the rings of all CPUs.
-#[derive(Debug, Default)]
-pub struct Drain {
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-}
-
-#[derive(Clone, Debug)]
-struct Entry {
-    cpu: u32,
-    epid: u32,
-    timestamp: u64,
-    payload: Range<usize>,
-}
-
 /// The header of a record, in words.
 const HEADER: u64 = 2;
-
-impl Drain {
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.entries.clear();
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    pub fn add(&mut self, record: Record<'_>) {
-        let Record { cpu, epid, timestamp, payload } = record;
-        let start = self.bytes.len();
-        self.bytes.extend(payload);
-        self.entries.push(Entry { cpu, epid, timestamp, payload: start..self.bytes.len() });
-    }
-
-    /// Sorts by time over all CPUs, keeping the order of the ring where times are equal.
-    pub fn sort(&mut self) {
-        self.entries.sort_by_key(|entry| entry.timestamp);
-    }
-
-    pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
-        self.entries.iter().map(|entry| Record {
-            cpu: entry.cpu,
-            epid: entry.epid,
-            timestamp: entry.timestamp,
-            payload: self.bytes.get(entry.payload.clone()).unwrap_or_default(),
-        })
-    }
-}
 
 impl Ring<'_> {
     /// Takes all finished records. An invalid ring is emptied, so that tracing can go on.
@@ -86,11 +30,8 @@ impl Ring<'_> {
                 Some(Next::Busy) => break,
                 Some(Next::Pad(words)) => position = position.wrapping_add(words * 8),
                 Some(Next::Record { epid, timestamp, words }) => {
-                    let start = into.bytes.len();
-                    for index in HEADER..words {
-                        into.bytes.extend_from_slice(&self.word(position, index).to_ne_bytes());
-                    }
-                    into.entries.push(Entry { cpu, epid, timestamp, payload: start..into.bytes.len() });
+                    let payload = (HEADER..words).map(|index| self.word(position, index));
+                    into.add_words(cpu, epid, timestamp, payload);
                     position = position.wrapping_add(words * 8);
                 }
                 None => {

@@ -1,7 +1,8 @@
-//! driver/ioctl.rs: the requests that the module understands, and its rings.
+//! backend/module/ioctl.rs: the requests that the module understands, and its rings.
 
-use super::Error;
 use super::buffer::Ring;
+use super::error::Error;
+use crate::backend::tracing::{Fired, RequestError};
 use crate::host::distribution::Family;
 use crate::host::module;
 use crate::os::device::{self, Access, Mapping, page_size};
@@ -17,25 +18,6 @@ pub struct Device {
     pub info: uapi::Info,
 }
 
-/// Whether a probe has fired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fired {
-    No,
-    Yes,
-    /// It was taken away before: its module is gone, or its branch has gone other ways too often.
-    Left,
-}
-
-impl Fired {
-    fn of(state: u8) -> Fired {
-        match u32::from(state) {
-            uapi::FIRED_NO => Fired::No,
-            uapi::FIRED_LEFT => Fired::Left,
-            _ => Fired::Yes,
-        }
-    }
-}
-
 impl Device {
     pub fn open() -> Result<Device, Error> {
         let file = device::Device::open(uapi::DEVICE).map_err(open_error)?;
@@ -43,7 +25,7 @@ impl Device {
         let info = unsafe { file.get::<{ uapi::IOC_INFO }, uapi::Info>() };
         let info = info.map_err(|errno| match errno {
             Errno::NOTTY => Error::Interface,
-            errno => failed("INFO")(errno),
+            errno => failed("INFO")(errno).into(),
         })?;
         if info.abi != uapi::ABI_VERSION {
             return Err(Error::Abi { ours: uapi::ABI_VERSION, theirs: info.abi });
@@ -69,9 +51,9 @@ impl Device {
     /// Verifies the image and arms its probes; returns one result per probe.
     pub fn load(&self, image: &[u8], probes: usize) -> Result<Vec<uapi::Result>, Error> {
         let mut results = vec![uapi::Result::default(); probes];
-        let too_large = Error::Request { request: "LOAD", errno: "the image is too large".to_owned() };
+        let too_large = RequestError { request: "LOAD", errno: "the image is too large".to_owned() };
         let (Ok(image_len), Ok(nresults)) = (u32::try_from(image.len()), u32::try_from(probes)) else {
-            return Err(too_large);
+            return Err(too_large.into());
         };
         let mut load = uapi::Load {
             image: image.as_ptr() as u64,
@@ -95,26 +77,26 @@ impl Device {
         }
     }
 
-    pub fn go(&self) -> Result<(), Error> {
+    pub fn go(&self) -> Result<(), RequestError> {
         // SAFETY: GO takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_GO }>() };
         done.map_err(failed("GO"))
     }
 
-    pub fn stop(&self) -> Result<(), Error> {
+    pub fn stop(&self) -> Result<(), RequestError> {
         // SAFETY: STOP takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_STOP }>() };
         done.map_err(failed("STOP"))
     }
 
-    pub fn status(&self) -> Result<uapi::Status, Error> {
+    pub fn status(&self) -> Result<uapi::Status, RequestError> {
         // SAFETY: IOC_STATUS writes one struct kinst_status.
         let status = unsafe { self.file.get::<{ uapi::IOC_STATUS }, uapi::Status>() };
         status.map_err(failed("STATUS"))
     }
 
     /// Copies one CPU's aggregations to `buffer`; returns the bytes used, and drops since LOAD.
-    pub fn aggregations(&self, cpu: u32, buffer: &mut [u8]) -> Result<(usize, u64), Error> {
+    pub fn aggregations(&self, cpu: u32, buffer: &mut [u8]) -> Result<(usize, u64), RequestError> {
         let mut snap = uapi::Aggsnap {
             buf: buffer.as_mut_ptr() as u64,
             size: u32::try_from(buffer.len()).unwrap_or(u32::MAX),
@@ -128,7 +110,7 @@ impl Device {
     }
 
     /// Returns, for each of the image's probes, whether it has fired since LOAD.
-    pub fn fired(&self, probes: usize) -> Result<Vec<Fired>, Error> {
+    pub fn fired(&self, probes: usize) -> Result<Vec<Fired>, RequestError> {
         let mut buffer = vec![0u8; probes];
         let mut fired = uapi::Fired {
             buf: buffer.as_mut_ptr() as u64,
@@ -138,11 +120,11 @@ impl Device {
         // SAFETY: IOC_FIRED writes `count` bytes at `buf`, or nothing.
         let done = unsafe { self.file.update::<{ uapi::IOC_FIRED }, _>(&mut fired) };
         done.map_err(failed("FIRED"))?;
-        Ok(buffer.into_iter().map(Fired::of).collect())
+        Ok(buffer.into_iter().map(fired_of).collect())
     }
 
     /// Returns the instructions in memory of the function whose symbol is at `func`, or why they are not available.
-    pub fn instructions(&self, func: u64) -> Result<Result<Vec<uapi::Insn>, uapi::Reason>, Error> {
+    pub fn instructions(&self, func: u64) -> Result<Result<Vec<uapi::Insn>, uapi::Reason>, RequestError> {
         let mut room = 256;
         loop {
             let mut buffer = vec![uapi::Insn::default(); room];
@@ -170,7 +152,7 @@ impl Device {
     }
 
     /// Maps the ring of one CPU.
-    pub fn ring(&self, cpu: u32) -> Result<MappedRing, Error> {
+    pub fn ring(&self, cpu: u32) -> Result<MappedRing, RequestError> {
         let page = page_size();
         let base = u64::from(cpu) * u64::from(uapi::RING_PAGES) * page as u64;
         let consumer = self.map(page, base, Access::ReadWrite)?;
@@ -182,7 +164,7 @@ impl Device {
         Ok(MappedRing { consumer, producer, data })
     }
 
-    fn map(&self, length: usize, offset: u64, access: Access) -> Result<Mapping, Error> {
+    fn map(&self, length: usize, offset: u64, access: Access) -> Result<Mapping, RequestError> {
         let mapped = self.file.map(length, offset, access);
         mapped.map_err(failed("mmap"))
     }
@@ -218,13 +200,21 @@ impl MappedRing {
     }
 }
 
-/// Converts the error of a request.
-fn failed(request: &'static str) -> impl Fn(Errno) -> Error {
-    move |errno| Error::Request { request, errno: errno_text(errno) }
+fn fired_of(state: u8) -> Fired {
+    match u32::from(state) {
+        uapi::FIRED_NO => Fired::No,
+        uapi::FIRED_LEFT => Fired::Left,
+        _ => Fired::Yes,
+    }
 }
 
-fn bad_ring(cpu: u32) -> Error {
-    Error::Request { request: "mmap", errno: format!("the ring of CPU {cpu} has no sensible size") }
+/// Converts the error of a request.
+fn failed(request: &'static str) -> impl Fn(Errno) -> RequestError {
+    move |errno| RequestError { request, errno: errno_text(errno) }
+}
+
+fn bad_ring(cpu: u32) -> RequestError {
+    RequestError { request: "mmap", errno: format!("the ring of CPU {cpu} has no sensible size") }
 }
 
 fn open_error(errno: Errno) -> Error {
@@ -256,6 +246,6 @@ fn load_error(errno: Errno) -> Error {
         Errno::ACCESS => Error::Lockdown,
         Errno::DQUOT => Error::Together,
         Errno::TOOBIG | Errno::NOSPC | Errno::OVERFLOW => Error::Limit,
-        errno => failed("LOAD")(errno),
+        errno => failed("LOAD")(errno).into(),
     }
 }

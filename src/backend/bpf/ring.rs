@@ -1,8 +1,8 @@
-//! driver/bpf/ring.rs: the ring into which programs of BPF put records: one for all CPUs.
+//! backend/bpf/ring.rs: the ring into which programs of BPF put records: one for all CPUs.
 
 use super::speculations::{Speculations, record};
+use crate::backend::records::Drain;
 use crate::bpf::memory::wrapper;
-use crate::driver::buffer::Drain;
 use crate::os::Errno;
 use crate::os::device::{Access, Mapping, page_size};
 use std::os::fd::BorrowedFd;

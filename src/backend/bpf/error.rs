@@ -1,7 +1,7 @@
-//! driver/bpf/error.rs: why a program is not traced without the module.
+//! backend/bpf/error.rs: why a program is not traced without the module.
 
+use crate::backend::refused::probe_name;
 use crate::bpf::Unable;
-use crate::driver::session::probe_name;
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
 

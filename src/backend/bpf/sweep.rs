@@ -1,4 +1,4 @@
-//! driver/bpf/sweep.rs: the removal of events, by a process of its own: it takes seconds for a thousand places, and has to
+//! backend/bpf/sweep.rs: the removal of events, by a process of its own: it takes seconds for a thousand places, and has to
 //! be done however the session ends.
 
 use super::events::{Tracefs, Whose};

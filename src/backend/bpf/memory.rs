@@ -1,4 +1,4 @@
-//! driver/bpf/memory.rs: the kernel's memory, read by a program of BPF: what the module would be asked.
+//! backend/bpf/memory.rs: the kernel's memory, read by a program of BPF: what the module would be asked.
 
 use super::error::{EnableError, request};
 use super::load;

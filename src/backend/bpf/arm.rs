@@ -1,14 +1,14 @@
-//! driver/bpf/arm.rs: what makes the programs of a session run: events of tracefs, clocks of perf, tracepoints.
+//! backend/bpf/arm.rs: what makes the programs of a session run: events of tracefs, clocks of perf, tracepoints.
 
 use super::error::{self, EnableError, of_file, request};
 use super::events::{Tracefs, Whose};
 use super::sweep::Sweeper;
 use super::{Session, load};
+use crate::backend::refused::{Refused, probe_name};
 use crate::bpf::object::ProbeKind;
 use crate::bpf::program::event;
 use crate::bpf::program::place;
 use crate::bpf::{Home, Image, Located, Unit, memory};
-use crate::driver::session::{Refused, probe_name};
 use crate::os::bpf::{self, Counted, Function, Map, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};

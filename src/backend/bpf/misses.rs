@@ -1,4 +1,4 @@
-//! driver/bpf/misses.rs: the hits that the kernel ran no program for.
+//! backend/bpf/misses.rs: the hits that the kernel ran no program for.
 //!
 //! A kprobe that is hit inside of another one's work is counted by kprobes. One whose program is not run because another
 //! one runs on the CPU is counted by kernels since 6.7; in older ones it is a hit of the event without a run of a program,

@@ -1,4 +1,4 @@
-//! driver/bpf/timers.rs: programs that run by clocks: on one CPU, or on each, also on one that comes while the session runs.
+//! backend/bpf/timers.rs: programs that run by clocks: on one CPU, or on each, also on one that comes while the session runs.
 
 use super::error::{EnableError, request};
 use crate::os::bpf::{self, Attached, Counted, Program};

@@ -1,4 +1,4 @@
-//! driver/bpf/: a session without the module: programs of BPF at kprobe events of tracefs, at tracepoints and perf's clocks.
+//! backend/bpf/: a session without the module: programs of BPF at kprobe events of tracefs, at tracepoints and perf's clocks.
 
 mod aggregations;
 mod arm;
@@ -19,10 +19,10 @@ mod speculations;
 pub mod sweep;
 mod timers;
 
-use super::Error;
-use super::buffer::{Damaged, Drain};
-use super::ioctl::Fired;
-use super::session::{Plan, Refused, Tracing};
+use crate::backend::plan::Plan;
+use crate::backend::records::{Damaged, Drain};
+use crate::backend::refused::Refused;
+use crate::backend::tracing::{Fired, RequestError, Tracing};
 use crate::bpf::asm::Code;
 use crate::bpf::memory::globals;
 use crate::bpf::needs::Needs;
@@ -282,13 +282,13 @@ impl Session {
         drained
     }
 
-    fn run(&self, programs: &[bpf::Program]) -> Result<(), Error> {
+    fn run(&self, programs: &[bpf::Program]) -> Result<(), RequestError> {
         programs.iter().try_for_each(|program| program.run(self.cpu).map_err(failed("BPF_PROG_TEST_RUN")))
     }
 }
 
 impl Tracing for Session {
-    fn go(&mut self) -> Result<(), Error> {
+    fn go(&mut self) -> Result<(), RequestError> {
         self.state().store(uapi::State::WARMUP.0.into(), Ordering::Relaxed);
         self.run(&self.begin)?;
         self.begin_to_count();
@@ -298,7 +298,7 @@ impl Tracing for Session {
         self.timers.start().map_err(failed("perf's clocks"))
     }
 
-    fn stop(&mut self) -> Result<(), Error> {
+    fn stop(&mut self) -> Result<(), RequestError> {
         self.state().store(uapi::State::COOLDOWN.0.into(), Ordering::Release);
         self.count_misses();
         let ended = self.run(&self.end);
@@ -307,7 +307,7 @@ impl Tracing for Session {
         ended
     }
 
-    fn status(&mut self) -> Result<uapi::Status, Error> {
+    fn status(&mut self) -> Result<uapi::Status, RequestError> {
         self.count_misses();
         self.timers.follow(self.cpu);
         // Where the ring is damaged, that is reported when its records are printed.
@@ -350,7 +350,7 @@ impl Tracing for Session {
         self.counters(layout::cpu::DROPS).collect()
     }
 
-    fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error> {
+    fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), RequestError> {
         let lost: Vec<u64> = self.counters(layout::cpu::AGGREGATION_DROPS).map(|(_, lost)| lost).collect();
         let maps = self.maps.get(layout::Map::COUNT as usize..).unwrap_or_default();
         let busy: Vec<_> = Session::words(&self.cpus, self.stride, layout::cpu::BUSY).collect();
@@ -362,7 +362,7 @@ impl Tracing for Session {
         Ok(())
     }
 
-    fn fired(&self, probes: usize) -> Result<Vec<Fired>, Error> {
+    fn fired(&self, probes: usize) -> Result<Vec<Fired>, RequestError> {
         let mut fired = vec![Fired::No; probes];
         for (home, probe) in &self.places {
             if let Some(fired) = fired.get_mut(*probe as usize)
@@ -425,8 +425,8 @@ fn load(
     })
 }
 
-fn failed(request: &'static str) -> impl Fn(Errno) -> Error {
-    move |errno| Error::Request { request, errno: errno_text(errno) }
+fn failed(request: &'static str) -> impl Fn(Errno) -> RequestError {
+    move |errno| RequestError { request, errno: errno_text(errno) }
 }
 
 /// Returns the number of CPUs that there can be.

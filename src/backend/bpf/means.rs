@@ -1,4 +1,4 @@
-//! driver/bpf/means.rs: what the kernel has to make a program run at a function.
+//! backend/bpf/means.rs: what the kernel has to make a program run at a function.
 
 use super::error::EnableError;
 use super::events::Tracefs;

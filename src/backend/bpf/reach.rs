@@ -1,4 +1,4 @@
-//! driver/bpf/reach.rs: which functions can have probes without the module, known before anything is armed.
+//! backend/bpf/reach.rs: which functions can have probes without the module, known before anything is armed.
 
 use super::functions;
 use super::kernel::{NO_TYPES, Types};

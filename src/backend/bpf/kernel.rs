@@ -1,4 +1,4 @@
-//! driver/bpf/kernel.rs: what programs have to know of the running kernel, from its BTF.
+//! backend/bpf/kernel.rs: what programs have to know of the running kernel, from its BTF.
 
 use super::clock::Variables;
 use crate::bpf::kernel::{Interrupts, Layout, Locks, Paths, TRACE_ARGUMENTS, Times};

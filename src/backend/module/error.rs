@@ -1,13 +1,7 @@
-//! driver/: the way into the kernel, by the module or by BPF: programs go in, records come back.
+//! backend/module/error.rs: why the module could not be reached, or the error that it returned.
 
-pub mod bpf;
-pub mod buffer;
-pub mod ioctl;
-pub mod live;
-pub mod reason;
-pub mod session;
-
-use crate::diag::{Diagnostic, Tag};
+use crate::backend::tracing::RequestError;
+use crate::dif::object::EncodeError;
 use crate::host::archive;
 use crate::host::distribution::{Family, Part};
 use crate::host::module;
@@ -15,7 +9,6 @@ use crate::os;
 use crate::uapi;
 use std::borrow::Cow;
 
-/// Why the kernel could not be reached, or the error that it returned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("DTrace requires additional privileges")]
@@ -46,28 +39,17 @@ pub enum Error {
     Limit,
     #[error("the kernel module refused the program: {}", verify_text(.0))]
     Verify(uapi::Error),
-    /// There is no module, and no way without it.
-    #[error(transparent)]
-    Bpf(bpf::EnableError),
-    #[error("{0}; nor is there a way without it: {1}")]
-    Neither(Box<Error>, bpf::EnableError),
+    #[error("DIF program content is invalid: {0}")]
+    Encode(#[from] EncodeError),
     #[error("{}: {errno}", uapi::DEVICE)]
     Open { errno: String },
-    #[error("{}: {request}: {errno}", uapi::DEVICE)]
-    Request { request: &'static str, errno: String },
+    #[error(transparent)]
+    Request(#[from] RequestError),
 }
 
 impl Error {
     /// The beginning of the texts that say why there is no module.
     pub const TITLE: &str = "DTrace device not available: ";
-
-    pub fn diagnostic(&self) -> Diagnostic {
-        let diagnostic = Diagnostic::error(Tag("D_KERNEL"), self.to_string());
-        match self.help() {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        }
-    }
 
     /// What to do next.
     pub fn help(&self) -> Option<Cow<'static, str>> {
@@ -85,7 +67,6 @@ impl Error {
                     mend.unwrap_or_else(|| "install the dtrace of the module's version".to_owned()).into(),
                 );
             }
-            Error::Neither(module, _) => return module.help(),
             Error::Abi { .. } | Error::Interface => {
                 return Some("modprobe -r kinst; the next run loads the installed module".into());
             }
@@ -131,14 +112,13 @@ impl Error {
                 "trace fewer places, lower the buffers, or raise the limits in /sys/module/kinst/parameters",
             ),
             Error::Verify(error) if option(error).is_some() => Some("raise it with -x"),
-            Error::Bpf(error) => error.help(),
             Error::Verify(_) => Some("this is a bug of the compiler: -S shows the code; please report it"),
             Error::Unloadable(_)
-            | Error::Neither(..)
             | Error::Abi { .. }
             | Error::Interface
             | Error::Open { .. }
-            | Error::Request { .. } => None,
+            | Error::Encode(_)
+            | Error::Request(_) => None,
         }
     }
 }

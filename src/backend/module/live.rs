@@ -1,7 +1,7 @@
-//! driver/live.rs: the kernel's text in memory, as reported by the module.
+//! backend/module/live.rs: the kernel's text in memory, as reported by the module.
 
 use super::ioctl::Device;
-use super::reason;
+use crate::backend::reason;
 use crate::machine::Machine;
 use crate::sites::{LiveInsn, LiveText};
 use crate::uapi;

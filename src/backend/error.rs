@@ -1,0 +1,44 @@
+//! backend/error.rs: why nothing is traced, whichever way into the kernel was to be taken.
+
+use super::{bpf, module};
+use std::borrow::Cow;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Module(#[from] module::Error),
+    /// The way without the module was to be taken, or is the only one.
+    #[error(transparent)]
+    Bpf(#[from] bpf::EnableError),
+    #[error("{0}; nor is there a way without it: {1}")]
+    Neither(Box<module::Error>, bpf::EnableError),
+}
+
+impl Error {
+    /// What to do next.
+    pub fn help(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Error::Module(error) => error.help(),
+            Error::Neither(error, _) => error.help(),
+            Error::Bpf(error) => error.help().map(Cow::Borrowed),
+        }
+    }
+
+    /// Whether smaller buffers may fit.
+    pub fn is_of_buffers(&self) -> bool {
+        match self {
+            Error::Module(error) => matches!(error, module::Error::Buffers | module::Error::Memory),
+            Error::Bpf(error) => *error == bpf::EnableError::Memory,
+            Error::Neither(..) => false,
+        }
+    }
+
+    pub fn is_of_module(&self) -> bool {
+        matches!(self, Error::Module(_))
+    }
+
+    /// Whether the text says which probe it is about.
+    pub fn names_probe(&self) -> bool {
+        matches!(self, Error::Bpf(bpf::EnableError::Unable { .. }))
+    }
+}

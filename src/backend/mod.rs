@@ -1,0 +1,16 @@
+//! backend/: two ways into the kernel, the module and BPF, under one contract: programs go in, records come back.
+
+pub mod bpf;
+mod error;
+pub mod module;
+mod plan;
+pub mod reason;
+mod records;
+mod refused;
+mod tracing;
+
+pub use error::Error;
+pub use plan::{Matched, Plan, PlanError, Problem};
+pub use records::{Damaged, Drain};
+pub use refused::{Refused, is_refused, probe_name};
+pub use tracing::{Fired, RequestError, Tracing};

@@ -1,0 +1,135 @@
+//! backend/module/session.rs: one tracing session of the module: enabling, arming, draining and ending.
+
+use super::error::Error;
+use super::ioctl::{Device, MappedRing};
+use crate::backend::plan::Plan;
+use crate::backend::reason;
+use crate::backend::records::{Damaged, Drain};
+use crate::backend::refused::{Refused, probe_name};
+use crate::backend::tracing::{Fired, RequestError, Tracing};
+use crate::dif::object::encode;
+use crate::dif::{Options, Program};
+use crate::probe::Probe;
+use crate::sites;
+use crate::uapi;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+/// A program in the kernel, armed.
+#[derive(Debug)]
+pub struct Session {
+    /// By CPU; there may be gaps between the numbers.
+    rings: Vec<(u32, MappedRing)>,
+    snapshot: Vec<u8>,
+    device: Arc<Device>,
+}
+
+impl Session {
+    /// Arms the plan. Returns the places that were refused; the others are armed.
+    pub fn enable(
+        device: Arc<Device>,
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+    ) -> Result<(Session, Vec<Refused>), Error> {
+        let image = encode(program, &plan.enabled.probes, &plan.enabled.ecbs, options)?;
+        let results = device.load(&image, plan.enabled.probes.len())?;
+        let refused = refused(&plan.enabled.probes, &results);
+        let rings = rings(&device)?;
+        let size = usize::try_from(options.aggsize).unwrap_or(usize::MAX).min(1 << 30);
+        let snapshot = if program.aggregations.is_empty() { Vec::new() } else { vec![0; size] };
+        Ok((Session { rings, snapshot, device }, refused))
+    }
+}
+
+impl Tracing for Session {
+    fn go(&mut self) -> Result<(), RequestError> {
+        self.device.go()
+    }
+
+    fn stop(&mut self) -> Result<(), RequestError> {
+        self.device.stop()
+    }
+
+    fn status(&mut self) -> Result<uapi::Status, RequestError> {
+        self.device.status()
+    }
+
+    fn drain(&mut self, into: &mut Drain) -> Vec<Damaged> {
+        self.rings.iter().filter_map(|(cpu, mapped)| mapped.ring()?.drain(*cpu, into).err()).collect()
+    }
+
+    fn drops(&self) -> Vec<(u32, u64)> {
+        self.rings.iter().map(|(cpu, mapped)| (*cpu, mapped.drops())).collect()
+    }
+
+    fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), RequestError> {
+        if self.snapshot.is_empty() {
+            return Ok(());
+        }
+        for (cpu, _) in &self.rings {
+            let (used, drops) = self.device.aggregations(*cpu, &mut self.snapshot)?;
+            each(*cpu, &self.snapshot[..used], drops);
+        }
+        Ok(())
+    }
+
+    fn readable(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+
+    fn fired(&self, probes: usize) -> Result<Vec<Fired>, RequestError> {
+        self.device.fired(probes)
+    }
+}
+
+/// Maps the ring of each possible CPU. A number without a CPU has no ring; without any ring, a session cannot trace.
+fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, RequestError> {
+    let mut rings = Vec::new();
+    let mut refused = None;
+    for cpu in 0..device.info.ncpus {
+        match device.ring(cpu) {
+            Ok(ring) => rings.push((cpu, ring)),
+            Err(error) => refused = Some(error),
+        }
+    }
+    match refused {
+        Some(error) if rings.is_empty() => Err(error),
+        _ => Ok(rings),
+    }
+}
+
+const _: () = assert!(sites::MIN_INTERVAL == uapi::MIN_INTERVAL as u64);
+const _: () = assert!(sites::MAX_INTERVAL == uapi::MAX_INTERVAL);
+const _: () = assert!(sites::EVENTS.len() == uapi::Event::MAX.0 as usize);
+
+fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
+    let pairs = probes.iter().zip(results).enumerate();
+    pairs
+        .filter(|(_, (_, result))| result.reason != uapi::Reason::OK.0)
+        .map(|(index, (probe, result))| Refused {
+            probe: index,
+            name: probe_name(probe),
+            why: reason::words(result),
+            help: reason::help(uapi::Reason(result.reason)),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::{Fields, Place};
+
+    #[test]
+    fn a_refused_probe_has_its_name_and_the_reason() {
+        let probe = |id: u32, name: &str| {
+            let place = Place::Insn { func: 0x1000, offset: id, bytes: Vec::new() };
+            Probe { id, name: Fields::new("kinst", "vmlinux", "f", name), place }
+        };
+        let results = [7, 0].map(|reason| uapi::Result { reason, ..uapi::Result::default() });
+        let refused = refused(&[probe(2, "4"), probe(3, "7")], &results);
+        assert_eq!(refused[0].text(), "kinst::f:4 cannot be traced: jump label (the kernel rewrites it)");
+        assert_eq!(refused.len(), 1);
+    }
+}
