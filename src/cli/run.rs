@@ -350,7 +350,8 @@ impl Run {
 
     /// The kernel's text as programs of BPF read it.
     pub fn memory_text(&self) -> Result<Text, bpf::EnableError> {
-        let kernel = self.open_kernel().map_err(|error| bpf::EnableError::Layout(error.title.clone()))?;
+        let unknown = |error: Box<Diagnostic>| bpf::ProgramError::NoKernel(error.title.clone());
+        let kernel = self.open_kernel().map_err(unknown)?;
         Ok(Text::new(kernel, Box::new(bpf::Reader::new()?)))
     }
 

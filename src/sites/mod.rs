@@ -27,7 +27,7 @@ pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImporte
 pub use kept::Watch;
 pub use kept::file::Cache;
 pub use listing::verdict::Verdict;
-pub use memory::{Ftraced, Memory, NO_EXIT, Spots, Symbols, Text};
+pub use memory::{Ftraced, Memory, SpotError, Spots, Symbols, Text};
 pub use target::loaded::Loaded;
 pub use target::program::{InFunction, Program};
 pub use target::stack as user_stack;

@@ -1,7 +1,7 @@
 //! support/here.rs: a kernel without places, for programs that are loaded and run nowhere.
 
 use kinst::probe::{Place, Spot, When};
-use kinst::sites::{Ftraced, Spots, Symbols};
+use kinst::sites::{Ftraced, SpotError, Spots, Symbols};
 
 /// One instruction for each place, and variables that are nowhere.
 pub struct Here;
@@ -33,7 +33,7 @@ impl Symbols for Here {
 }
 
 impl Spots for Here {
-    fn spots(&self, place: &Place) -> Result<Vec<Spot>, String> {
+    fn spots(&self, place: &Place) -> Result<Vec<Spot>, SpotError> {
         let address = match place {
             Place::Insn { func, offset, .. } => func + u64::from(*offset),
             Place::FbtEntry { func } | Place::FbtReturn { func } => *func,

@@ -1,6 +1,6 @@
 //! backend/bpf/arm.rs: what makes the programs of a session run: events of tracefs, clocks of perf, tracepoints.
 
-use super::error::{self, EnableError, of_file, request};
+use super::error::{self, EnableError, Request, of_file, request};
 use super::events::{Tracefs, Whose};
 use super::sweep::Sweeper;
 use super::{Session, load};
@@ -158,7 +158,7 @@ impl Arming<'_> {
             let Some(tracefs) = &self.session.tracefs else { return Err(EnableError::Tracefs) };
             let addresses: Vec<u64> = places.iter().map(|place| place.at).collect();
             let defined = tracefs.define(self.session.events.len(), &addresses);
-            let (event, not) = defined.map_err(of_file("kprobe_events"))?;
+            let (event, not) = defined.map_err(of_file(Request::KprobeEvents))?;
             let number = event.as_ref().map(|event| tracefs.number(event));
             for (index, error) in not {
                 let why = error::of_place(&error);
@@ -170,9 +170,9 @@ impl Arming<'_> {
             }
             let (Some(event), Some(number)) = (event, number) else { continue };
             self.session.events.push(event);
-            let number = number.map_err(of_file("the id of an event"))?;
+            let number = number.map_err(of_file(Request::EventId))?;
             let attached = bpf::attach(program, Counted::Tracepoint(number), 0);
-            self.session.attached.push(attached.map_err(request("perf_event_open"))?);
+            self.session.attached.push(attached.map_err(request(Request::OpenPerfEvent))?);
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Arming<'_> {
             let tracefs = Tracefs::find_or_mount()?;
             // Of a process that had this one's number: the kernel would add to them what is defined by the same name.
             if !tracefs.remove_all(Whose::Process(std::process::id())) {
-                return Err(of_file("kprobe_events")(std::io::ErrorKind::ResourceBusy.into()));
+                return Err(of_file(Request::KprobeEvents)(std::io::ErrorKind::ResourceBusy.into()));
             }
             self.session.sweeper = Sweeper::start().ok();
             self.session.tracefs = Some(tracefs);
@@ -198,7 +198,7 @@ impl Arming<'_> {
         for place in self.image.places().filter(|place| self.refused.contains_key(&place.probe)) {
             match place.home {
                 Home::Shared(key) => {
-                    places.delete(&key.to_ne_bytes()).map_err(request("BPF_MAP_DELETE_ELEM"))?;
+                    places.delete(&key.to_ne_bytes()).map_err(request(Request::DeleteFromMap))?;
                 }
                 Home::Alone(offset) => {
                     if let Some(word) = self.session.of_alone(offset, place::REFUSED) {

@@ -1,6 +1,6 @@
 //! backend/bpf/clock.rs: what programs have to know on each CPU: the scheduler's clock, and where the kernel counts interrupts.
 
-use super::error::{EnableError, request};
+use super::error::{EnableError, ProgramError, Request, request};
 use crate::bpf::memory::cpu;
 use crate::os::Errno;
 use crate::os::bpf::Map;
@@ -59,7 +59,7 @@ impl Cpus<'_> {
             match Clock::new(cpu) {
                 Ok(clock) => clocks.push((cpu, clock)),
                 Err(Errno::NODEV) => {}
-                Err(errno) => return Err(request("perf_event_open")(errno)),
+                Err(errno) => return Err(request(Request::OpenPerfEvent)(errno)),
             }
         }
         let begun = Instant::now();
@@ -74,12 +74,12 @@ impl Cpus<'_> {
                 };
                 self.set(cpu, cpu::CLOCK, ahead);
                 let event = clock.number().to_ne_bytes();
-                map.update(&cpu.to_ne_bytes(), &event).map_err(request("BPF_MAP_UPDATE_ELEM"))?;
+                map.update(&cpu.to_ne_bytes(), &event).map_err(request(Request::UpdateMap))?;
             }
             waiting = left;
         }
         if !waiting.is_empty() {
-            return Err(EnableError::Layout("perf does not tell the scheduler's clock".to_owned()));
+            return Err(ProgramError::NoClock.into());
         }
         Ok(clocks.into_iter().map(|(_, clock)| clock).collect())
     }

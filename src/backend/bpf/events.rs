@@ -1,6 +1,6 @@
 //! backend/bpf/events.rs: kprobe events of tracefs: one event for each program, with all its places.
 
-use super::error::EnableError;
+use super::error::{EnableError, Request};
 use crate::os;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -59,7 +59,7 @@ impl Tracefs {
             |root: &Path| fs::read_dir(root).is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
         Err(match roots {
             roots if roots.into_iter().any(|root| root.join("trace").exists()) => EnableError::KprobeEvents,
-            roots if roots.into_iter().any(closed) => EnableError::Rights(ROOT),
+            roots if roots.into_iter().any(closed) => EnableError::Rights(Request::Tracefs),
             _ => EnableError::Tracefs,
         })
     }

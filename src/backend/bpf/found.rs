@@ -1,8 +1,8 @@
 //! backend/bpf/found.rs: what programs have to know of the running kernel before they are written.
 
 use super::clock::Variables;
-use super::error::EnableError;
-use super::functions::{self, Chosen};
+use super::error::{EnableError, TypesError};
+use super::functions::{self, Chosen, FunctionError};
 use super::{Purpose, kernel};
 use crate::backend::refused::probe_name;
 use crate::bpf::kernel::Layout;
@@ -13,11 +13,23 @@ use crate::bpf::{By, Found};
 use crate::dif::Program;
 use crate::dif::enabled::Enabled;
 use crate::probe::{Place, Probe, Spot};
-use crate::sites::Spots;
+use crate::sites::{SpotError, Spots};
 use std::collections::HashSet;
 
 /// The probes whose places are not known, and why.
-pub type Unknown = Vec<(u32, String)>;
+pub type Unknown = Vec<(u32, PlaceError)>;
+
+/// Why the place of a probe is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    #[error(transparent)]
+    Function(#[from] FunctionError),
+    #[error(transparent)]
+    Spot(#[from] SpotError),
+    /// The kernel would begin its walk at the next instruction.
+    #[error("the kernel cannot follow its stack at an instruction of one byte that moves it")]
+    MovesStack,
+}
 
 /// The facts that were looked up.
 pub struct Facts {
@@ -46,7 +58,7 @@ pub(super) fn found(
         Purpose::Load => Chosen::kprobes(enabled),
     };
     found.by.clone_from(&chosen.by);
-    unknown.extend(chosen.unable.iter().cloned());
+    unknown.extend(chosen.unable.iter().map(|(index, why)| (*index, why.clone().into())));
     let unable: HashSet<u32> = chosen.unable.iter().map(|(index, _)| *index).collect();
     // The clauses of ERROR are run at all probes.
     let everywhere = walking.iter().any(|index| probes[*index as usize].place == Place::Error);
@@ -64,7 +76,8 @@ pub(super) fn found(
         }
         let walks = walking.contains(&index);
         let place = whole(&probe.place, chosen.by[index as usize]);
-        let at = spots.spots(&place).and_then(|at| followed(&place, at, walks, (machine, spots)));
+        let at = spots.spots(&place).map_err(PlaceError::from);
+        let at = at.and_then(|at| followed(&place, at, walks, (machine, spots)));
         found.spots.push(at.map_err(|why| unknown.push((index, why))).ok());
     }
     Ok(Facts { found, variables, chosen, unknown })
@@ -109,12 +122,12 @@ fn types_for(
     match read {
         // What a thread has is then not kept apart from what an interrupt has.
         Err(_) if interrupts => Ok(None),
-        read => read.map_err(|why| EnableError::Unable { probe: probe_name(probe), why }),
+        read => read.map_err(|why| EnableError::Unable { probe: probe_name(probe), why: why.into() }),
     }
 }
 
 /// Reads the kernel's types, and beside that its symbols, which takes as long, if some will be looked up.
-fn types_beside(needs: Needs, spots: &dyn Spots) -> Result<&'static kernel::Types, String> {
+fn types_beside(needs: Needs, spots: &dyn Spots) -> Result<&'static kernel::Types, TypesError> {
     std::thread::scope(|scope| {
         let types = scope.spawn(kernel::Types::get);
         if needs.interrupts || needs.clock {
@@ -137,15 +150,13 @@ fn followed(
     at: Vec<Spot>,
     walks: bool,
     (machine, memory): (&dyn Machine, &dyn Spots),
-) -> Result<Vec<Spot>, String> {
+) -> Result<Vec<Spot>, PlaceError> {
     let moves = |spot: &Spot| {
         let byte = memory.bytes(spot.address, 1).and_then(|bytes| bytes.first().copied());
         byte.is_some_and(|byte| machine.is_past_stack(byte))
     };
     if matches!(place, Place::Insn { .. }) && walks && at.iter().any(moves) {
-        return Err(
-            "the kernel cannot follow its stack at an instruction of one byte that moves it".to_owned()
-        );
+        return Err(PlaceError::MovesStack);
     }
     Ok(at)
 }
@@ -156,7 +167,7 @@ fn layout_for(
     (machine, needs): (&dyn Machine, Needs),
     spots: &dyn Spots,
     variables: &mut Variables,
-) -> Result<Layout, String> {
+) -> Result<Layout, TypesError> {
     let mut layout = types.layout(machine)?;
     if needs.locks {
         layout.locks = types.locks()?;

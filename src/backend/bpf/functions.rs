@@ -5,8 +5,8 @@
 //! Kprobes are at all instructions, and so at each return of a function, and have all registers there.
 
 use super::events::Tracefs;
-use super::kernel::{NO_TYPES, Types};
-use super::means::{self, Means};
+use super::kernel::{TrampolineError, Types};
+use super::means::{self, Means, MeansError};
 use crate::bpf::By;
 use crate::bpf::needs::{reads_first_argument, reads_registers};
 use crate::dif::Program;
@@ -14,7 +14,7 @@ use crate::dif::enabled::Enabled;
 use crate::os::bpf::{Function, ModuleTypes, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
-use crate::sites::{KERNEL_PROPER, NO_EXIT, Spots, Symbols};
+use crate::sites::{KERNEL_PROPER, SpotError, Spots, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -25,6 +25,39 @@ const ALONE: usize = 2000;
 /// The bytes that may be before ftrace's call in a function.
 const MARK: u64 = 8;
 
+/// Why nothing makes the probe of a function fire.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FunctionError {
+    /// A feature that only kprobes have.
+    #[error("{feature} takes a kprobe: {why}")]
+    OnlyKprobe { feature: &'static str, why: MeansError },
+    #[error("ftrace does not trace it")]
+    NotTraced,
+    #[error("{fentry}, and {kprobes}")]
+    Nothing { fentry: MeansError, kprobes: MeansError },
+    #[error(transparent)]
+    Spot(#[from] SpotError),
+    #[error("several functions have its name")]
+    Namesakes,
+    #[error(transparent)]
+    Type(#[from] TrampolineError),
+    #[error("the kernel permits no trampolines: {}", errno_text(*.0))]
+    Forbidden(Errno),
+    #[error("the kernel makes no trampoline for it: {}", errno_text(*.0))]
+    Refused(Errno),
+    #[error(transparent)]
+    Means(#[from] MeansError),
+    #[error("a program has trampolines at no more than {ALONE} functions")]
+    Many,
+}
+
+impl FunctionError {
+    /// Why no function can be traced, if none can.
+    pub fn of_all(means: &Means) -> Option<FunctionError> {
+        means.nothing().map(|(fentry, kprobes)| FunctionError::Nothing { fentry, kprobes })
+    }
+}
+
 /// The choice for all probes.
 #[derive(Debug, Default)]
 pub struct Chosen {
@@ -33,7 +66,7 @@ pub struct Chosen {
     /// By probe, the function of its trampoline.
     pub functions: HashMap<u32, Function>,
     /// The probes that nothing makes fire, and why.
-    pub unable: Vec<(u32, String)>,
+    pub unable: Vec<(u32, FunctionError)>,
     /// The types of modules that these functions are of.
     modules: HashMap<String, Option<(Types, ModuleTypes)>>,
 }
@@ -68,8 +101,8 @@ pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), 
     let (kprobes, free): (Vec<Wanted<'_>>, _) =
         wanted.into_iter().partition(|wanted| wanted.only_kprobes.is_some());
     for Wanted { index, only_kprobes, .. } in kprobes {
-        if let (Some(what), Err(why)) = (only_kprobes, &means.kprobes) {
-            chosen.unable.push((index, format!("{what} takes a kprobe: {why}")));
+        if let (Some(feature), Err(why)) = (only_kprobes, means.kprobes.clone()) {
+            chosen.unable.push((index, FunctionError::OnlyKprobe { feature, why }));
         }
     }
     let functions: Vec<u64> = free.iter().map(|wanted| wanted.function).collect();
@@ -147,7 +180,7 @@ fn is_end(place: &Place, function: u64) -> bool {
 
 /// Whether the text of a function shows that it does not return.
 fn never_returns(wanted: &Wanted<'_>, spots: &dyn Spots) -> bool {
-    spots.spots(&wanted.probe.place).is_err_and(|why| why == NO_EXIT)
+    spots.spots(&wanted.probe.place).is_err_and(|why| why == SpotError::NoExit)
 }
 
 impl Chosen {
@@ -183,17 +216,16 @@ impl Chosen {
         (ftraced, types): (bool, Option<&Types>),
         means: &Means,
         spots: &dyn Spots,
-    ) -> Result<By, String> {
+    ) -> Result<By, FunctionError> {
         if !ftraced {
-            return means
-                .kprobes
-                .clone()
-                .map(|()| By::Kprobe)
-                .map_err(|_| means.nothing().unwrap_or_else(|| "ftrace does not trace it".to_owned()));
+            return match means.kprobes {
+                Ok(()) => Ok(By::Kprobe),
+                Err(_) => Err(FunctionError::of_all(means).unwrap_or(FunctionError::NotTraced)),
+            };
         }
         // The kernel would take a trampoline, and keep its memory for ever.
         if types.is_some() && wanted.returns && never_returns(wanted, spots) {
-            return Err(NO_EXIT.to_owned());
+            return Err(SpotError::NoExit.into());
         }
         // The function is called by the trampoline of a return, as stacks of others would show.
         let is_seen = wanted.returns && wanted.on_stacks && means.is_more_than_fentry();
@@ -209,8 +241,8 @@ impl Chosen {
             () if means.multi.is_ok() => Ok(By::Multi),
             () if means.kprobes.is_ok() => Ok(By::Kprobe),
             () => Err(why
-                .or_else(|| means.fentry().clone().err())
-                .unwrap_or_else(|| format!("a program has trampolines at no more than {ALONE} functions"))),
+                .or_else(|| means.fentry().clone().err().map(FunctionError::Means))
+                .unwrap_or(FunctionError::Many)),
         }
     }
 
@@ -220,27 +252,25 @@ impl Chosen {
         wanted: &Wanted<'_>,
         types: &Types,
         spots: &dyn Spots,
-    ) -> Result<Function, String> {
+    ) -> Result<Function, FunctionError> {
         let own = &wanted.probe.name;
         let name = match own.function.is_empty() {
-            true => spots.function_at(wanted.function).ok_or("no function begins there")?,
+            true => spots.function_at(wanted.function).ok_or(SpotError::NoFunction)?,
             false => own.function.clone(),
         };
         if !spots.is_sole(&own.module, &name) {
-            return Err("several functions have its name".to_owned());
+            return Err(FunctionError::Namesakes);
         }
-        let unknown = || NO_TYPES.to_owned();
+        let unknown = TrampolineError::NoTypes;
         let function = if own.module == KERNEL_PROPER {
-            Function { number: types.function(&name).ok_or_else(unknown)?, types: 0 }
+            Function { number: types.function(&name).ok_or(unknown)?, types: 0 }
         } else {
-            let module = self.module(&own.module, types).ok_or_else(unknown)?;
-            Function { number: module.0.function(&name).ok_or_else(unknown)?, types: module.1.number() }
+            let module = self.module(&own.module, types).ok_or(unknown)?;
+            Function { number: module.0.function(&name).ok_or(unknown)?, types: module.1.number() }
         };
         means::try_load(wanted.kind()(function)).map_err(|errno| match errno {
-            Errno::PERM | Errno::ACCESS => {
-                format!("the kernel permits no trampolines: {}", errno_text(errno))
-            }
-            errno => format!("the kernel makes no trampoline for it: {}", errno_text(errno)),
+            Errno::PERM | Errno::ACCESS => FunctionError::Forbidden(errno),
+            errno => FunctionError::Refused(errno),
         })?;
         Ok(function)
     }

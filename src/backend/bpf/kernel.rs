@@ -1,6 +1,7 @@
 //! backend/bpf/kernel.rs: what programs have to know of the running kernel, from its BTF.
 
 use super::clock::Variables;
+use super::error::TypesError;
 use crate::bpf::kernel::{Interrupts, Layout, Locks, Paths, TRACE_ARGUMENTS, Times};
 use crate::bpf::machine::Machine;
 use crate::sites::Spots;
@@ -11,24 +12,35 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 const FILE: &str = "/sys/kernel/btf/vmlinux";
-/// Why a function has no trampoline.
-pub const NO_TYPES: &str = "the kernel's types (BTF) do not have it";
 const DIRECTORY: &str = "/sys/kernel/btf";
+
+/// Why a function can have no trampoline, as far as its type shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TrampolineError {
+    #[error("the kernel's types (BTF) do not have it")]
+    NoTypes,
+    #[error("it returns a structure")]
+    ReturnsStructure,
+    #[error("it takes a structure")]
+    TakesStructure,
+    #[error("it has more arguments than registers hold")]
+    ManyArguments,
+}
 
 /// The kernel's types.
 #[derive(Debug)]
 pub struct Types(Arc<Btf>);
 
 impl Types {
-    /// Those of the running kernel, which are read once. An error is the reason why there are none.
-    pub fn get() -> Result<&'static Types, String> {
-        static TYPES: OnceLock<Result<Types, String>> = OnceLock::new();
-        TYPES.get_or_init(Types::read).as_ref().map_err(String::clone)
+    /// Those of the running kernel, which are read once.
+    pub fn get() -> Result<&'static Types, TypesError> {
+        static TYPES: OnceLock<Result<Types, TypesError>> = OnceLock::new();
+        TYPES.get_or_init(Types::read).as_ref().map_err(TypesError::clone)
     }
 
-    fn read() -> Result<Types, String> {
-        let bytes = std::fs::read(FILE).map_err(|_| "the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)")?;
-        let parsed = Btf::parse(bytes, None, 0).map_err(|_| format!("{FILE} is damaged"))?;
+    fn read() -> Result<Types, TypesError> {
+        let bytes = std::fs::read(FILE).map_err(|_| TypesError::NoBtf)?;
+        let parsed = Btf::parse(bytes, None, 0).map_err(|_| TypesError::Damaged(FILE))?;
         Ok(Types(Arc::new(parsed)))
     }
 
@@ -40,16 +52,16 @@ impl Types {
 
     /// Whether a function can have a trampoline, as far as its type shows: the arguments are words in registers, and what
     /// it returns is one.
-    pub fn trampoline(&self, name: &str) -> Result<(), &'static str> {
+    pub fn trampoline(&self, name: &str) -> Result<(), TrampolineError> {
         /// The registers that arguments are in: more of them are on the stack, which older kernels do not copy.
         const WORDS: usize = 6;
-        self.function(name).ok_or(NO_TYPES)?;
-        let prototype = self.0.prototype(name).ok_or(NO_TYPES)?;
+        self.function(name).ok_or(TrampolineError::NoTypes)?;
+        let prototype = self.0.prototype(name).ok_or(TrampolineError::NoTypes)?;
         let is_structure = |ty: &Type| matches!(ty.resolved(), Type::Record(_));
         match prototype {
-            p if is_structure(&p.returns) => Err("it returns a structure"),
-            p if p.params.iter().any(|(_, ty)| is_structure(ty)) => Err("it takes a structure"),
-            p if p.params.len() > WORDS => Err("it has more arguments than registers hold"),
+            p if is_structure(&p.returns) => Err(TrampolineError::ReturnsStructure),
+            p if p.params.iter().any(|(_, ty)| is_structure(ty)) => Err(TrampolineError::TakesStructure),
+            p if p.params.len() > WORDS => Err(TrampolineError::ManyArguments),
             _ => Ok(()),
         }
     }
@@ -60,8 +72,8 @@ impl Types {
     }
 
     /// The offset of a member, `a.b` for one of a structure in it.
-    fn offset(&self, structure: &str, path: &str) -> Result<u16, String> {
-        let unknown = || format!("the kernel's BTF has no struct {structure} with {path}");
+    fn offset(&self, structure: &'static str, path: &'static str) -> Result<u16, TypesError> {
+        let unknown = || TypesError::NoMember { structure, path };
         let mut ty = self.0.tagged(TagKind::Struct, structure).ok_or_else(unknown)?;
         let mut at = 0;
         for name in path.split('.') {
@@ -75,9 +87,9 @@ impl Types {
         u16::try_from(at).map_err(|_| unknown())
     }
 
-    pub fn layout(&self, machine: &dyn Machine) -> Result<Layout, String> {
-        let task = |path: &str| self.offset("task_struct", path);
-        let signal = |path: &str| self.offset("signal_struct", path);
+    pub fn layout(&self, machine: &dyn Machine) -> Result<Layout, TypesError> {
+        let task = |path: &'static str| self.offset("task_struct", path);
+        let signal = |path: &'static str| self.offset("signal_struct", path);
         Ok(Layout {
             status: task(machine.facts().compat.0)?,
             pid: task("pid")?,
@@ -105,13 +117,13 @@ impl Types {
         self.arguments("sched_process_exit").is_some_and(|count| count > 1)
     }
 
-    pub fn locks(&self) -> Result<Locks, String> {
+    pub fn locks(&self) -> Result<Locks, TypesError> {
         let owner = self.offset("mutex", "owner").or_else(|_| self.offset("mutex", "rtmutex.owner"));
         let rwsem = |member| self.offset("rw_semaphore", member).ok();
         Ok(Locks { mutex_owner: owner?, rwsem: rwsem("count").zip(rwsem("owner")) })
     }
 
-    pub fn paths(&self) -> Result<Paths, String> {
+    pub fn paths(&self) -> Result<Paths, TypesError> {
         Ok(Paths {
             path_mnt: self.offset("path", "mnt")?,
             path_dentry: self.offset("path", "dentry")?,
@@ -126,7 +138,7 @@ impl Types {
     }
 
     /// The times of a task. Where the scheduler leaves out the time of interrupts, a CPU's variable has that.
-    pub fn times(&self, symbols: &dyn Spots, variables: &mut Variables) -> Result<Times, String> {
+    pub fn times(&self, symbols: &dyn Spots, variables: &mut Variables) -> Result<Times, TypesError> {
         let spent = symbols
             .symbol("cpu_irqtime")
             .and_then(|address| Some(address.wrapping_add(self.offset("irqtime", "total").ok()?.into())));

@@ -1,6 +1,6 @@
 //! backend/bpf/maps.rs: the maps of a session, and what is in them before it begins.
 
-use super::error::{EnableError, request};
+use super::error::{EnableError, Request, request};
 use crate::bpf::memory::LINE;
 use crate::bpf::program::{Entries, event};
 use crate::bpf::{Home, Image, Located, memory};
@@ -58,7 +58,7 @@ pub fn make(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Resu
         return Err(EnableError::Memory);
     }
     let made = wanted.into_par_iter().map(|map| Map::new(map.kind, map.key, map.value, map.entries));
-    made.collect::<Result<_, _>>().map_err(request("BPF_MAP_CREATE"))
+    made.collect::<Result<_, _>>().map_err(request(Request::CreateMap))
 }
 
 fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wanted> {
@@ -92,7 +92,7 @@ fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wa
 }
 
 pub fn fill(image: &Image, maps: &[Map]) -> Result<(), EnableError> {
-    let failed = request("BPF_MAP_UPDATE_ELEM");
+    let failed = request(Request::UpdateMap);
     maps[memory::Map::Constants as usize].update(&0u32.to_ne_bytes(), &image.constants).map_err(&failed)?;
     let bytes =
         |place: &Located| -> Vec<u8> { place.entry.iter().flat_map(|word| word.to_ne_bytes()).collect() };
@@ -105,7 +105,7 @@ pub fn fill(image: &Image, maps: &[Map]) -> Result<(), EnableError> {
     }
     let places = &maps[memory::Map::Places as usize];
     if !keys.is_empty() {
-        places.fill(&keys, &values).map_err(request("BPF_MAP_UPDATE_BATCH"))?;
+        places.fill(&keys, &values).map_err(request(Request::UpdateMapBatch))?;
     }
     let alone = image.places().filter(|place| matches!(place.home, Home::Alone(_)));
     let mut value: Vec<u8> = alone.flat_map(bytes).collect();

@@ -1,6 +1,6 @@
 //! backend/bpf/means.rs: what the kernel has to make a program run at a function.
 
-use super::error::EnableError;
+use super::error::{EnableError, TypesError};
 use super::events::Tracefs;
 use super::kernel::Types;
 use crate::bpf::asm::Assembler;
@@ -10,15 +10,37 @@ use crate::os::bpf::{Function, Program, ProgramKind};
 use crate::os::{Errno, errno_text};
 use std::sync::OnceLock;
 
+/// Why the kernel has not one of its means.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MeansError {
+    #[error("the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)")]
+    NoKprobeEvents,
+    #[error("tracefs is not mounted")]
+    NoTracefs,
+    #[error(transparent)]
+    Tracefs(Box<EnableError>),
+    #[error(transparent)]
+    Types(#[from] TypesError),
+    #[error("the kernel has no kprobe.multi (CONFIG_FPROBE)")]
+    NoFprobe,
+    #[error("the kernel has no kprobe.multi, as those before 5.18")]
+    NoMulti,
+    /// Tasks RCU may wait for ever.
+    #[error("in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed")]
+    Namespace,
+    #[error("the kernel refuses programs of {of}: {}", errno_text(*.errno))]
+    Refused { of: &'static str, errno: Errno },
+}
+
 /// The means that the kernel has, each with the reason why it does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Means {
     /// Events at instructions.
-    pub kprobes: Result<(), String>,
+    pub kprobes: Result<(), MeansError>,
     /// One program for many functions: kprobe.multi.
-    pub multi: Result<(), String>,
+    pub multi: Result<(), MeansError>,
     /// Trampolines, known once they are asked for: that takes the kernel's types.
-    fentry: OnceLock<Result<(), String>>,
+    fentry: OnceLock<Result<(), MeansError>>,
 }
 
 impl Means {
@@ -27,18 +49,22 @@ impl Means {
         Means::beside(kprobes(Tracefs::find_or_mount()))
     }
 
-    fn beside(kprobes: Result<(), String>) -> Means {
+    fn beside(kprobes: Result<(), MeansError>) -> Means {
         let multi = may_wait_for_tasks().and_then(|()| multi());
         Means { kprobes, multi, fentry: OnceLock::new() }
     }
 
     #[cfg(test)]
-    pub fn new(kprobes: Result<(), String>, multi: Result<(), String>, fentry: Result<(), String>) -> Means {
+    pub fn new(
+        kprobes: Result<(), MeansError>,
+        multi: Result<(), MeansError>,
+        fentry: Result<(), MeansError>,
+    ) -> Means {
         Means { kprobes, multi, fentry: OnceLock::from(fentry) }
     }
 
     /// Trampolines: fentry and fexit.
-    pub fn fentry(&self) -> &Result<(), String> {
+    pub fn fentry(&self) -> &Result<(), MeansError> {
         self.fentry.get_or_init(|| may_wait_for_tasks().and_then(|()| fentry()))
     }
 
@@ -46,13 +72,12 @@ impl Means {
         self.multi.is_ok() || self.kprobes.is_ok()
     }
 
-    /// Why no function can be traced, if none can.
-    pub fn nothing(&self) -> Option<String> {
+    /// Why no function can be traced, if none can: no trampolines, and no kprobes.
+    pub fn nothing(&self) -> Option<(MeansError, MeansError)> {
         if self.is_more_than_fentry() {
             return None;
         }
-        let (Err(kprobes), Err(fentry)) = (&self.kprobes, self.fentry()) else { return None };
-        Some(format!("{fentry}, and {kprobes}"))
+        self.fentry().clone().err().zip(self.kprobes.clone().err())
     }
 }
 
@@ -67,49 +92,42 @@ const ENDS_ARE_NOT_WAITED_FOR: (u32, u32) = (6, 9);
 /// Whether a process of this session may wait for tasks RCU, as it does when it takes a program away from ftrace's call.
 /// Before 6.9, tasks RCU waits for the first process of a PID namespace while that one ends, and so waits for all others in
 /// it: if one of them waits for tasks RCU, none of the three ever goes on, and with them all that changes the kernel's text.
-fn may_wait_for_tasks() -> Result<(), String> {
+fn may_wait_for_tasks() -> Result<(), MeansError> {
     let safe = os::pid_namespace().is_none() || os::release_number() >= Some(ENDS_ARE_NOT_WAITED_FOR);
-    let why = "in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed";
-    if safe { Ok(()) } else { Err(why.to_owned()) }
+    if safe { Ok(()) } else { Err(MeansError::Namespace) }
 }
 
-fn kprobes(tracefs: Result<Tracefs, EnableError>) -> Result<(), String> {
+fn kprobes(tracefs: Result<Tracefs, EnableError>) -> Result<(), MeansError> {
     match tracefs {
         Ok(_) => Ok(()),
-        Err(EnableError::KprobeEvents) => {
-            Err("the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)".to_owned())
-        }
-        Err(EnableError::Tracefs) => Err("tracefs is not mounted".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Err(EnableError::KprobeEvents) => Err(MeansError::NoKprobeEvents),
+        Err(EnableError::Tracefs) => Err(MeansError::NoTracefs),
+        Err(error) => Err(MeansError::Tracefs(Box::new(error))),
     }
 }
 
 /// Functions that nearly all kernels have; the first is there to be tried.
 const TRIED: [&str; 2] = ["bpf_fentry_test1", "vfs_read"];
 
-fn fentry() -> Result<(), String> {
+fn fentry() -> Result<(), MeansError> {
     let types = Types::get()?;
-    let number =
-        TRIED.iter().find_map(|name| types.function(name)).ok_or("the kernel's types have no functions")?;
+    let number = TRIED.iter().find_map(|name| types.function(name)).ok_or(TypesError::NoFunctions)?;
     match try_load(ProgramKind::Fentry(Function { number, types: 0 })) {
         Ok(_) => Ok(()),
-        Err(errno) => Err(refused("fentry", errno)),
+        Err(errno) => Err(MeansError::Refused { of: "fentry", errno }),
     }
 }
 
-fn multi() -> Result<(), String> {
-    let program = try_load(ProgramKind::KprobeMulti).map_err(|errno| refused("kprobe.multi", errno))?;
+fn multi() -> Result<(), MeansError> {
+    let refused = |errno| MeansError::Refused { of: "kprobe.multi", errno };
+    let program = try_load(ProgramKind::KprobeMulti).map_err(refused)?;
     match program.at_no_functions() {
         // It was about to read their addresses.
         Err(Errno::FAULT) | Ok(()) => Ok(()),
-        Err(Errno::OPNOTSUPP) => Err("the kernel has no kprobe.multi (CONFIG_FPROBE)".to_owned()),
-        Err(Errno::INVAL) => Err("the kernel has no kprobe.multi, as those before 5.18".to_owned()),
-        Err(errno) => Err(refused("kprobe.multi", errno)),
+        Err(Errno::OPNOTSUPP) => Err(MeansError::NoFprobe),
+        Err(Errno::INVAL) => Err(MeansError::NoMulti),
+        Err(errno) => Err(refused(errno)),
     }
-}
-
-fn refused(what: &str, errno: Errno) -> String {
-    format!("the kernel refuses programs of {what}: {}", errno_text(errno))
 }
 
 /// Loads a program of nothing.

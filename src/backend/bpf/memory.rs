@@ -1,6 +1,6 @@
 //! backend/bpf/memory.rs: the kernel's memory, read by a program of BPF: what the module would be asked.
 
-use super::error::{EnableError, request};
+use super::error::{EnableError, ProgramError, Request, request};
 use super::load;
 use crate::bpf::reader;
 use crate::os::bpf::{Map, MapKind, Program, ProgramKind};
@@ -20,10 +20,10 @@ pub struct Reader {
 impl Reader {
     pub fn new() -> Result<Reader, EnableError> {
         let size = reader::BYTES + reader::MOST;
-        let map = Map::new(MapKind::Array, 4, size as u32, 1).map_err(request("BPF_MAP_CREATE"))?;
+        let map = Map::new(MapKind::Array, 4, size as u32, 1).map_err(request(Request::CreateMap))?;
         let value = Mapping::new(map.as_fd(), size.next_multiple_of(page_size()), 0, Access::ReadWrite);
-        let value = Mutex::new(value.map_err(request("mmap"))?);
-        let code = reader::write().map_err(|error| EnableError::Layout(error.to_string()))?;
+        let value = Mutex::new(value.map_err(request(Request::Map))?);
+        let code = reader::write().map_err(ProgramError::from)?;
         let program = load(ProgramKind::RawTracepoint, &code, |_| map.number())?;
         Ok(Reader { program, _map: map, value })
     }

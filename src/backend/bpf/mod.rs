@@ -52,8 +52,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sweep::Sweeper;
 use timers::Timers;
 
-pub use error::EnableError;
-pub use means::{Means, means};
+pub use error::{EnableError, ProbeError, ProgramError, Request, TypesError};
+pub use means::{Means, MeansError, means};
 pub use memory::Reader;
 
 /// A program in the kernel, armed.
@@ -133,7 +133,7 @@ impl Session {
             refused: BTreeMap::new(),
         };
         for (probe, why) in unknown {
-            arming.refuse(probe, &why, None);
+            arming.refuse(probe, &why.to_string(), None);
         }
         let refused = arming.run()?;
         session.by = chosen.in_words(&plan.enabled);
@@ -166,12 +166,10 @@ impl Session {
             found::found(program, &plan.enabled, spots, purpose)?;
         let image = Image::new(program, &plan.enabled, options, &found)
             .map_err(|unable| error::unable(unable, probes))?;
-        let cpus = possible_cpus().map_err(of_file("/sys/devices/system/cpu/possible"))?;
+        let cpus = possible_cpus().map_err(of_file(Request::PossibleCpus))?;
         let mut session = Session::new(&image, options, cpus)?;
         let memory = Cpus { memory: &session.cpus, stride: session.stride, count: cpus };
-        memory.place(variables, spots).ok_or_else(|| {
-            EnableError::Layout("the kernel does not say where its CPUs have their variables".to_owned())
-        })?;
+        memory.place(variables, spots).ok_or(ProgramError::NoPerCpuOffsets)?;
         if Needs::of(program).clock {
             session.clocks = memory.start(&session.maps[layout::Map::Clocks as usize])?;
         }
@@ -186,13 +184,13 @@ impl Session {
         let stride = image.memory.size as usize / 8;
         let mapped = |which, bytes: usize| {
             let length = bytes.next_multiple_of(crate::os::device::page_size());
-            Mapping::new(map(which), length, 0, Access::ReadWrite).map_err(request("mmap"))
+            Mapping::new(map(which), length, 0, Access::ReadWrite).map_err(request(Request::Map))
         };
         let session = Session {
             globals: mapped(layout::Map::Globals, image.memory.globals_end() as usize)?,
             cpus: mapped(layout::Map::Cpus, stride * 8 * cpus as usize)?,
             alone: mapped(layout::Map::Alone, image.alone.max(8) as usize)?,
-            ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request("mmap"))?,
+            ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request(Request::Map))?,
             kept: options.overwrite.then(|| Kept::new(options.bufsize)),
             stride,
             speculations: Speculations::new(options.specsize),
@@ -416,7 +414,7 @@ fn load(
     let types = bpf::Types { types: &described.btf, functions: &described.functions };
     bpf::Program::load(kind, &code.bytes(descriptor), types).map_err(|(errno, log)| {
         match log.is_empty() || [Errno::PERM, Errno::MFILE, Errno::NFILE].contains(&errno) {
-            true => request("BPF_PROG_LOAD")(errno),
+            true => request(Request::LoadProgram)(errno),
             // A helper that the kernel does not let it have, or more instructions than it looks at.
             false if log.contains("bpf_probe_write_user") => EnableError::WriteUser,
             false if log.contains("is too large") || log.contains("is too complex") => EnableError::Strings,

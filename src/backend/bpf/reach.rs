@@ -1,7 +1,7 @@
 //! backend/bpf/reach.rs: which functions can have probes without the module, known before anything is armed.
 
-use super::functions;
-use super::kernel::{NO_TYPES, Types};
+use super::functions::{self, FunctionError};
+use super::kernel::{TrampolineError, Types};
 use super::means::Means;
 use crate::sites::{Begun, KERNEL_PROPER, Reach, Spots as _, Symbols as _, Text};
 use std::collections::HashMap;
@@ -23,17 +23,17 @@ impl Functions {
 impl Reach for Functions {
     fn refusals(&self, begun: &[Begun<'_>]) -> Vec<Option<String>> {
         let means = self.means.get_or_init(Means::find);
-        if let Some(why) = means.nothing() {
-            return vec![Some(why); begun.len()];
+        if let Some(why) = FunctionError::of_all(means) {
+            return vec![Some(why.to_string()); begun.len()];
         }
         let addresses: Vec<u64> = begun.iter().map(|one| one.address).collect();
         let ftraced = functions::ftraced(&self.text, &addresses);
         let mut modules: HashMap<&str, Option<Types>> = HashMap::new();
         let mut refusals = Vec::with_capacity(begun.len());
         for (one, ftraced) in begun.iter().zip(ftraced) {
-            refusals.push(match ftraced {
+            let why = match ftraced {
                 // Kprobe events refuse these too, unless the kernel was built otherwise: who names one finds out.
-                false => Some("ftrace does not trace it".to_owned()),
+                false => Some(FunctionError::NotTraced),
                 true if means.is_more_than_fentry() => None,
                 true if one.module == KERNEL_PROPER => self.without_trampoline(one, Types::get().ok()),
                 true => {
@@ -41,7 +41,8 @@ impl Reach for Functions {
                     let own = modules.entry(one.module).or_insert_with(of_module);
                     self.without_trampoline(one, own.as_ref())
                 }
-            });
+            };
+            refusals.push(why.map(|why| why.to_string()));
         }
         refusals
     }
@@ -49,15 +50,15 @@ impl Reach for Functions {
 
 impl Functions {
     /// Why a function cannot have a trampoline, where nothing else is left.
-    fn without_trampoline(&self, begun: &Begun<'_>, types: Option<&Types>) -> Option<String> {
+    fn without_trampoline(&self, begun: &Begun<'_>, types: Option<&Types>) -> Option<FunctionError> {
         let name = match begun.name {
             "" => self.text.function_at(begun.address).unwrap_or_default(),
             name => name.to_owned(),
         };
         if !self.text.is_sole(begun.module, &name) {
-            return Some("several functions have its name".to_owned());
+            return Some(FunctionError::Namesakes);
         }
-        let trampoline = types.map_or(Err(NO_TYPES), |types| types.trampoline(&name));
-        trampoline.err().map(str::to_owned)
+        let trampoline = types.map_or(Err(TrampolineError::NoTypes), |types| types.trampoline(&name));
+        trampoline.err().map(FunctionError::Type)
     }
 }

@@ -1,6 +1,6 @@
 //! backend/bpf/timers.rs: programs that run by clocks: on one CPU, or on each, also on one that comes while the session runs.
 
-use super::error::{EnableError, request};
+use super::error::{EnableError, Request, request};
 use crate::os::bpf::{self, Attached, Counted, Program};
 use crate::os::{self, Errno};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ impl Timers {
     /// Will run a program on a CPU.
     pub fn add_tick(&mut self, program: &Program, interval: u64, cpu: u32) -> Result<(), EnableError> {
         let attached = bpf::attach(program, Counted::Clock(interval), cpu);
-        self.ticks.push(attached.map_err(request("perf_event_open"))?);
+        self.ticks.push(attached.map_err(request(Request::OpenPerfEvent))?);
         Ok(())
     }
 
@@ -36,7 +36,7 @@ impl Timers {
                 Ok(attached) => self.attached.entry(cpu).or_default().push(attached),
                 // It is not there now.
                 Err(Errno::NODEV) => {}
-                Err(errno) => return Err(request("perf_event_open")(errno)),
+                Err(errno) => return Err(request(Request::OpenPerfEvent)(errno)),
             }
         }
         self.programs.push((program, interval));

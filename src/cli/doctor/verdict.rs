@@ -56,7 +56,7 @@ fn missing(facts: &Facts, means: Option<&Means>) -> Option<(&'static str, String
 
 /// The places that the kernel's BPF does not reach here.
 fn lacking(means: &Means) -> Option<(&'static str, String)> {
-    let why = means.kprobes.clone().err()?;
+    let why = means.kprobes.as_ref().err()?.to_string();
     let functions = means.fentry().is_ok() || means.multi.is_ok();
     Some((if functions { INSTRUCTIONS } else { PLACES }, why))
 }
@@ -65,11 +65,16 @@ fn lacking(means: &Means) -> Option<(&'static str, String)> {
 mod tests {
     use super::super::State;
     use super::*;
+    use crate::backend::bpf::MeansError;
     use crate::host::module::Explained;
 
     fn means(kprobes: bool, fentry: bool) -> Means {
-        let is = |there: bool, why: &str| if there { Ok(()) } else { Err(why.to_owned()) };
-        Means::new(is(kprobes, "no kprobe events"), is(false, "none"), is(fentry, "EPERM"))
+        let is = |there: bool, why| if there { Ok(()) } else { Err(why) };
+        Means::new(
+            is(kprobes, MeansError::NoTracefs),
+            is(false, MeansError::NoMulti),
+            is(fentry, MeansError::Namespace),
+        )
     }
 
     fn unloadable() -> Error {
@@ -103,14 +108,14 @@ mod tests {
             (
                 facts(Err(&absent), Ok(&entries)),
                 State::Warning,
-                "tracing works, by the kernel's BPF, but for instructions and inlined functions (kinst): no kprobe \
-                 events; the module would trace these too: it is not built",
+                "tracing works, by the kernel's BPF, but for instructions and inlined functions (kinst): tracefs is \
+                 not mounted; the module would trace these too: it is not built",
             ),
             (
                 facts(Err(&absent), Ok(&none)),
                 State::Warning,
-                "tracing works, by the kernel's BPF, but for the kernel's functions (fbt, kinst, io:::done): no \
-                 kprobe events; the module would trace these too: it is not built",
+                "tracing works, by the kernel's BPF, but for the kernel's functions (fbt, kinst, io:::done): \
+                 tracefs is not mounted; the module would trace these too: it is not built",
             ),
             (
                 Facts { undescribed: Some("variables"), ..facts(Ok(()), Ok(&all)) },

@@ -1,9 +1,10 @@
 //! sites/memory/: the kernel's text as it is in memory, for those who have no module to ask.
 
+mod error;
 mod functions;
 mod spots;
 
-pub use spots::NO_EXIT;
+pub use error::SpotError;
 
 use super::catalog::{LiveInsn, LiveText};
 use super::code::decode::{self, Control, InstructionSet};
@@ -21,8 +22,8 @@ pub trait Memory: Send + Sync {
 
 /// Where probes fire.
 pub trait Spots: Symbols {
-    /// The instructions of a place in the text; an error is the reason why they are not known.
-    fn spots(&self, place: &Place) -> Result<Vec<Spot>, String>;
+    /// The instructions of a place in the text.
+    fn spots(&self, place: &Place) -> Result<Vec<Spot>, SpotError>;
 
     /// The machine that the kernel is for.
     fn machine(&self) -> Machine {
@@ -111,11 +112,11 @@ impl Text {
 
     /// The function that begins at the address, with what other tracers have put there taken out, and without the padding
     /// that follows it.
-    fn function(&self, start: u64) -> Result<Function, String> {
+    fn function(&self, start: u64) -> Result<Function, SpotError> {
         let found =
             self.kernel.function_around(start).filter(|(_, begin, size)| *begin == start && *size <= MOST);
-        let (name, _, size) = found.ok_or("no function begins there")?;
-        let code = self.memory.read(start, size as usize).ok_or("its text cannot be read")?;
+        let (name, _, size) = found.ok_or(SpotError::NoFunction)?;
+        let code = self.memory.read(start, size as usize).ok_or(SpotError::Unreadable)?;
         let machine = self.kernel.machine();
         let mut function = Function { name, start, code, set: decode::of(machine) };
         self.see_through(&mut function)?;
@@ -128,14 +129,14 @@ impl Text {
         }
         let decoded = whole.last().map_or(0, |last| last.offset as usize + usize::from(last.len));
         if decoded < function.code.len() && function.code[decoded..].iter().any(|byte| *byte != 0) {
-            return Err("its text cannot be decoded".to_owned());
+            return Err(SpotError::Undecodable);
         }
         function.code.truncate(end);
         Ok(function)
     }
 
     /// Puts back the instructions that breakpoints and jumps of kprobes cover, from the kernel's file.
-    fn see_through(&self, function: &mut Function) -> Result<(), String> {
+    fn see_through(&self, function: &mut Function) -> Result<(), SpotError> {
         let (mut at, mut dead) = (0, false);
         while let Some(step) = function.step(at) {
             let broken = function.set.breakpoint(&function.code[at..]);
@@ -147,7 +148,7 @@ impl Text {
                     at += usize::from(put_back.is_none());
                     continue;
                 }
-                return Err(format!("a kprobe covers {}+{at}, and no file has what is there", function.name));
+                return Err(SpotError::Covered { function: function.name.clone(), offset: at });
             }
             if step.control == Control::Return
                 && self.has_kprobe_jumps()
@@ -269,7 +270,7 @@ impl Symbols for Text {
 
 impl LiveText for Text {
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String> {
-        let function = self.function(function)?;
+        let function = self.function(function).map_err(|error| error.to_string())?;
         if self.is_blacklisted(&function) {
             return Err("kprobe blacklist (noinstr or entry code)".to_owned());
         }

@@ -1,12 +1,9 @@
 //! sites/memory/spots.rs: the instructions at which probes of places in the text fire, and at which of their hits.
 
-use super::{Function, Spots, Text};
+use super::{Function, SpotError, Spots, Text};
 use crate::machine::Machine;
 use crate::probe::{Jump, Key, Place, Spot, When};
 use crate::sites::code::decode::{self, Control, Step};
-
-/// Why a function has no probe where it returns.
-pub const NO_EXIT: &str = "it has no exit";
 
 /// The thunks through which a compiler makes indirect jumps, before the name of a register.
 const THUNKS: [&str; 3] =
@@ -21,7 +18,7 @@ impl Spots for Text {
         self.kernel.machine()
     }
 
-    fn spots(&self, place: &Place) -> Result<Vec<Spot>, String> {
+    fn spots(&self, place: &Place) -> Result<Vec<Spot>, SpotError> {
         let at = |address| Spot { address, exit: 0, when: When::Always, keys: Vec::new() };
         match *place {
             Place::Insn { func, offset, .. } | Place::Driver { func, offset } => {
@@ -41,7 +38,7 @@ impl Spots for Text {
 impl Text {
     /// The instructions that leave a function: returns, and jumps to other functions or to its own start, which is a call
     /// of itself. Its part that the compiler has moved away belongs to it.
-    fn exits(&self, func: u64) -> Result<Vec<Spot>, String> {
+    fn exits(&self, func: u64) -> Result<Vec<Spot>, SpotError> {
         let function = self.function(func)?;
         let cold = self.cold(&function)?;
         let inside =
@@ -57,11 +54,11 @@ impl Text {
                     Control::Jump(to) if leaves(to) => When::Always,
                     Control::Branch(to) if leaves(to) => {
                         let branch = part.set.branch(part.bytes(&step));
-                        branch.ok_or("it has a branch of an unknown kind")?[0]
+                        branch.ok_or(SpotError::HasUnknownBranch)?[0]
                     }
                     Control::JumpIndirect | Control::JumpThrough => {
                         let jump = part.set.jump(part.bytes(&step), step.address);
-                        let jump = jump.ok_or("it jumps in a way that cannot be followed")?;
+                        let jump = jump.ok_or(SpotError::UnknownJump)?;
                         // Where there are thunks, compilers have made no jump tables.
                         let known = !jump.memory && self.has_thunks();
                         if known { When::Always } else { When::Leaves(jump, bounds) }
@@ -73,7 +70,7 @@ impl Text {
             }
         }
         match spots.is_empty() {
-            true => Err(NO_EXIT.to_owned()),
+            true => Err(SpotError::NoExit),
             false => Ok(spots),
         }
     }
@@ -84,7 +81,7 @@ impl Text {
     }
 
     /// The part of a function that has a symbol of its own, `f.cold`, by the first jump into it.
-    fn cold(&self, function: &Function) -> Result<Option<Function>, String> {
+    fn cold(&self, function: &Function) -> Result<Option<Function>, SpotError> {
         for step in function.steps() {
             let (Control::Jump(to) | Control::Branch(to)) = step.control else { continue };
             if function.has(to) {
@@ -98,12 +95,12 @@ impl Text {
         Ok(None)
     }
 
-    fn edge(&self, func: u64, offset: u32, over: [u32; 2], end: u64) -> Result<Spot, String> {
+    fn edge(&self, func: u64, offset: u32, over: [u32; 2], end: u64) -> Result<Spot, SpotError> {
         let function = self.function(func)?;
         let steps: Vec<Step> = function.steps().collect();
         let find = |offset: u32| {
             let address = func + u64::from(offset);
-            steps.iter().find(|step| step.address == address).ok_or("no instruction begins there")
+            steps.iter().find(|step| step.address == address).ok_or(SpotError::NoInstruction)
         };
         let mut keys: Vec<Key> = Vec::new();
         for offset in over.into_iter().filter(|offset| *offset != 0) {
@@ -120,9 +117,9 @@ impl Text {
     }
 
     /// The hits of an instruction at which control goes to the address.
-    fn way(&self, function: &Function, step: &Step, to: u64) -> Result<When, String> {
+    fn way(&self, function: &Function, step: &Step, to: u64) -> Result<When, SpotError> {
         let next = step.address + u64::from(step.len) == to;
-        let not = || Err("control does not go this way".to_owned());
+        let not = || Err(SpotError::NoEdge);
         let bytes = function.bytes(step);
         match step.control {
             // A call of ftrace goes on, whatever it calls.
@@ -135,8 +132,7 @@ impl Text {
             }
             Control::Branch(taken) if taken == to && next => Ok(When::Always),
             Control::Branch(taken) if taken == to || next => {
-                let [taken, not_taken] =
-                    function.set.branch(bytes).ok_or("it is a branch of an unknown kind")?;
+                let [taken, not_taken] = function.set.branch(bytes).ok_or(SpotError::UnknownBranch)?;
                 Ok(if next { not_taken } else { taken })
             }
             Control::Jump(target) if target == to => Ok(When::Always),
@@ -146,7 +142,7 @@ impl Text {
             },
             Control::JumpIndirect | Control::JumpThrough => match function.set.jump(bytes, step.address) {
                 Some(jump) => Ok(When::Goes(jump, to)),
-                None => Err("it jumps in a way that cannot be followed".to_owned()),
+                None => Err(SpotError::UnknownJump),
             },
             _ => not(),
         }
