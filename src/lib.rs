@@ -62,6 +62,7 @@ pub mod machine;
 pub mod options;
 pub mod os;
 pub mod probe;
+pub mod reason;
 pub mod source;
 pub mod uapi;
 pub mod vocabulary;

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn every_reason_and_every_parameter_is_in_the_manual() {
         let text = page("kinst.4");
-        for (words, help) in kinst::backend::reason::all() {
+        for (words, help) in kinst::reason::all() {
             assert!(text.contains(words), "{words}");
             assert!(help.is_empty() || text.contains(&tables::sentence(help)), "{help}");
         }

@@ -1,7 +1,7 @@
 //! manual/src/tables.rs: tables of the program as parts of a page.
 
-use kinst::backend::reason;
 use kinst::options;
+use kinst::reason;
 use kinst::vocabulary::builtin::{self, Entry, Prototype, What};
 use roff::{Inline, Roff, bold, italic, roman};
 

@@ -1,11 +1,9 @@
 //! analysis/listing.rs: listings in words and as JSON.
 
-use crate::backend::reason;
 use crate::dwarf::Frame;
-use crate::sites::Refusal;
+use crate::reason::Untraceable;
 use crate::sites::listing::Place;
-use crate::sites::listing::disas::{Copy, Listed, Listing, Refused};
-use crate::uapi::Reason;
+use crate::sites::listing::disas::{Copy, Listed, Listing};
 use serde_json::{Value, json};
 
 /// What is listed: `vmlinux:vfs_read, fs/read_write.c:450, 312 bytes at ffffffff81000000`.
@@ -52,39 +50,6 @@ pub fn chain(frames: &[Frame]) -> String {
     names.collect::<Vec<_>>().join(" > ")
 }
 
-pub fn words(refused: &Refused) -> &str {
-    match refused {
-        Refused::ByKernel(words) => words,
-        Refused::ByFile(refusal) => by_file(*refusal),
-    }
-}
-
-/// Returns the kernel module's words for it, where it has some.
-fn by_file(refusal: Refusal) -> &'static str {
-    let reason = match refusal {
-        Refusal::Init => Reason::INIT,
-        Refusal::TrapPath => Reason::TRAP_PATH,
-        Refusal::NoTrap => Reason::NO_TRAP,
-        Refusal::Blacklist => Reason::BLACKLIST,
-        Refusal::StaticCall => Reason::STATIC_CALL,
-        Refusal::Foreign => Reason::FOREIGN,
-        Refusal::Ftrace => Reason::FTRACE,
-        Refusal::JumpLabel => Reason::JUMP_LABEL,
-        Refusal::Undecodable => Reason::UNDECODABLE,
-        Refusal::StiHlt => Reason::INSN_STI_HLT,
-        Refusal::Int => Reason::INSN_TRAP,
-        Refusal::Iret => Reason::INSN_IRET,
-        Refusal::StackSegment => Reason::INSN_SS,
-        Refusal::Undefined => Reason::INSN_UD,
-        Refusal::Privileged => Reason::INSN_PRIV,
-        Refusal::Endbr => Reason::INSN_LANDING_PAD,
-        Refusal::Rsp => Reason::INSN_RSP,
-        Refusal::Reach => Reason::REACH,
-        Refusal::Exclusive => return "an exclusive load or store, which must not be interrupted",
-    };
-    reason::name(reason)
-}
-
 pub fn object(listing: &Listing, insn: &Listed) -> Value {
     let frames: Vec<Value> = insn
         .frames
@@ -115,7 +80,7 @@ pub fn object(listing: &Listing, insn: &Listed) -> Value {
         "frames": frames,
         "live": listing.live,
         "traceable": insn.refused.is_none(),
-        "reason": insn.refused.as_ref().map(words),
+        "reason": insn.refused.map(Untraceable::words),
         "ftrace": insn.fentry,
         "rewritten": insn.rewritten.map(|how| how.words()),
     })

@@ -4,7 +4,6 @@ pub mod bpf;
 mod error;
 pub mod module;
 mod plan;
-pub mod reason;
 mod records;
 mod refused;
 mod tracing;

@@ -2,7 +2,7 @@
 
 use super::report::in_color;
 use super::run::{Failed, Run};
-use crate::analysis::listing::{chain, hex, object, short, titled, words};
+use crate::analysis::listing::{chain, hex, object, short, titled};
 use crate::diag::color;
 use crate::dwarf::Frame;
 use crate::sites::listing::disas::{self, Disassembler, Disassembly, Listed, Listing};
@@ -133,8 +133,8 @@ impl Paint {
 }
 
 fn verdict(insn: &Listed) -> String {
-    if let Some(refused) = &insn.refused {
-        return format!("cannot be traced: {}", words(refused));
+    if let Some(refused) = insn.refused {
+        return format!("cannot be traced: {refused}");
     }
     let fentry = insn.fentry.then_some("ftrace site: traced through ftrace");
     fentry.or(insn.rewritten.map(|how| how.words())).unwrap_or_default().to_owned()

@@ -18,7 +18,7 @@ pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::refusals::no_match;
 pub use catalog::tracepoints::EVENTS;
-pub use catalog::{Begun, Catalog, DTRACE, LiveInsn, LiveText, Reach};
+pub use catalog::{Begun, Catalog, DTRACE, Reach};
 pub use code::decode::text as insn_text;
 pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;
@@ -27,7 +27,7 @@ pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImporte
 pub use kept::Watch;
 pub use kept::file::Cache;
 pub use listing::verdict::Verdict;
-pub use memory::{Ftraced, Memory, SpotError, Spots, Symbols, Text};
+pub use memory::{Ftraced, LiveError, LiveInsn, LiveText, Memory, SpotError, Spots, Symbols, Text};
 pub use target::loaded::Loaded;
 pub use target::program::{InFunction, Program};
 pub use target::stack as user_stack;

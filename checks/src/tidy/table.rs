@@ -42,6 +42,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/options", &["attributes", "diag", "uapi"]),
     ("src/os", &[]),
     ("src/probe.rs", &[]),
+    ("src/reason.rs", &["uapi"]),
     ("src/source.rs", &[]),
     ("src/uapi.rs", &[]),
     ("src/diag", &["source"]),
@@ -62,6 +63,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
             "machine",
             "os",
             "probe",
+            "reason",
             "types",
             "vocabulary::numbers",
         ],
@@ -88,12 +90,25 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/codegen", &["diag", "dif", "parser", "source", "sugar", "typeck", "types"]),
     ("src/dif", &["machine", "probe", "uapi"]),
     ("src/bpf", &["dif", "machine", "probe", "uapi"]),
-    ("src/backend", &["bpf", "diag", "dif", "host", "machine", "os", "probe", "sites", "types", "uapi"]),
+    (
+        "src/backend",
+        &["bpf", "diag", "dif", "host", "machine", "os", "probe", "reason", "sites", "types", "uapi"],
+    ),
     ("src/host", &["debuginfo", "os"]),
     ("src/consumer", &["backend", "dif", "options", "os", "probe", "sites", "uapi"]),
     (
         "src/analysis",
-        &["backend", "consumer", "diag", "dwarf", "probe", "sites", "types", "uapi", "vocabulary::constants"],
+        &[
+            "backend",
+            "consumer",
+            "diag",
+            "dwarf",
+            "probe",
+            "reason",
+            "sites",
+            "types",
+            "vocabulary::constants",
+        ],
     ),
 ];
 

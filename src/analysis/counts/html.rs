@@ -4,9 +4,10 @@ use super::latency::{self, Cost};
 use super::sum::{self, Copies, Shown};
 use super::text::{about, numbers};
 use super::view::{self, Line, Lines};
-use crate::analysis::listing::{short, titled, words};
+use crate::analysis::listing::{short, titled};
 use crate::analysis::page;
 use crate::analysis::source::Sources;
+use crate::reason::Untraceable;
 use crate::sites::listing::Place;
 use crate::sites::listing::counted::{Counted, Executed, Executions, Spent};
 use crate::sites::listing::disas::{Listed, Listing};
@@ -141,6 +142,6 @@ fn instruction(counted: &Counted, insn: &Listed, executed: &Executed) -> Value {
         "count": executed.count,
         "ways": ways,
         "spent": spent(executed.spent, executed.count),
-        "reason": insn.refused.as_ref().map(words),
+        "reason": insn.refused.map(Untraceable::words),
     })
 }

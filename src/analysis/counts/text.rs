@@ -3,7 +3,7 @@
 use super::latency::{self, Cost};
 use super::sum::{Copies, Shown};
 use super::view::{self, Branch, Line, Lines};
-use crate::analysis::listing::{chain, entered_at, short, titled, words};
+use crate::analysis::listing::{chain, entered_at, short, titled};
 use crate::analysis::source::Sources;
 use crate::diag::color;
 use crate::sites::listing::Place;
@@ -279,14 +279,14 @@ impl Form<'_> {
                 format!("{} of {} -> {to}", count(way.count), count(executed.count))
             })
             .collect();
-        let reason = insn.refused.as_ref().filter(|_| executed.count.is_none());
+        let reason = insn.refused.filter(|_| executed.count.is_none());
         let style = if executed.count == Some(0) { DIM } else { Style::new() };
         let mut line = self.paint(style, shown.trim_end());
         if !ways.is_empty() {
             line += &format!("  {}", self.paint(YELLOW, &ways.join("; ")));
         }
         if let Some(reason) = reason {
-            line += &format!("  cannot be counted: {}", words(reason));
+            line += &format!("  cannot be counted: {reason}");
         }
         let _ = writeln!(out, "{line}");
     }

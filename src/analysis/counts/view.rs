@@ -1,6 +1,5 @@
 //! analysis/counts/view.rs: the source lines of a function, with what was counted.
 
-use crate::analysis::listing::words;
 use crate::dwarf::Frame;
 use crate::sites::listing::Place;
 use crate::sites::listing::counted::{Counted, Executed, Executions, Spent, Way};
@@ -66,7 +65,7 @@ impl Line {
     fn add(&mut self, counted: &Counted, insn: &Listed, executed: &Executed, inlined: Option<&Frame>) {
         self.count = self.count.max(executed.count);
         if executed.count.is_none() && self.reason.is_none() {
-            self.reason = insn.refused.as_ref().map(|refused| words(refused).to_owned());
+            self.reason = insn.refused.map(|refused| refused.to_string());
         }
         if let Some(spent) = executed.spent {
             self.spent.get_or_insert_default().add(spent);

@@ -3,13 +3,13 @@
 use super::error::Error;
 use super::ioctl::{Device, MappedRing};
 use crate::backend::plan::Plan;
-use crate::backend::reason;
 use crate::backend::records::{Damaged, Drain};
 use crate::backend::refused::{Refused, probe_name};
 use crate::backend::tracing::{Fired, RequestError, Tracing};
 use crate::dif::object::encode;
 use crate::dif::{Options, Program};
 use crate::probe::Probe;
+use crate::reason::{self, Reason};
 use crate::sites;
 use crate::uapi;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -106,12 +106,12 @@ const _: () = assert!(sites::EVENTS.len() == uapi::Event::MAX.0 as usize);
 fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
     let pairs = probes.iter().zip(results).enumerate();
     pairs
-        .filter(|(_, (_, result))| result.reason != uapi::Reason::OK.0)
+        .filter(|(_, (_, result))| result.reason != Reason::OK.0)
         .map(|(index, (probe, result))| Refused {
             probe: index,
             name: probe_name(probe),
             why: reason::words(result),
-            help: reason::help(uapi::Reason(result.reason)),
+            help: reason::help(Reason(result.reason)),
         })
         .collect()
 }

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use super::{Catalog, LiveInsn, refusals};
+use super::{Catalog, refusals};
 use crate::diag::{Diagnostic, tags};
 use crate::glob::Pattern;
 use crate::probe::{Probe, Target};
 use crate::sites::code::decode;
 use crate::sites::code::decode::Control;
 use crate::sites::flow::points::Over;
+use crate::sites::memory::LiveInsn;
 use crate::sites::symtab::Symbol;
 use crate::sites::target::ModuleId;
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::edges::{self, Asked, Destination, EdgeTo};
-use super::{Catalog, FIRST_KINST_ID, LiveInsn, Text, refusals};
+use super::{Catalog, FIRST_KINST_ID, Text, refusals};
 use crate::diag::Diagnostic;
 use crate::glob::Pattern;
 use crate::probe::{Fields, Place, Probe, Site};
+use crate::sites::memory::LiveInsn;
 use crate::sites::symtab::Symbol;
 use crate::sites::target::ModuleId;
 
@@ -141,7 +142,7 @@ impl Catalog {
                     let text = format!("kinst::{function}: cannot be traced: {reason}");
                     self.made().left_out.insert((module, symbol.address, None), text);
                 }
-                Err(Box::new(refusals::no_text(&self.kernel, function, reason.as_deref())))
+                Err(Box::new(refusals::no_text(&self.kernel, function, reason.as_ref())))
             }
         }
     }
@@ -163,7 +164,7 @@ impl Catalog {
                 }
             }
         }
-        let mut reasons = insns.iter().filter_map(|insn| insn.refused.as_deref());
+        let mut reasons = insns.iter().filter_map(|insn| insn.refused);
         match reasons.next() {
             Some(reason) if probes.is_empty() && insns.iter().all(|insn| insn.refused.is_some()) => {
                 Err(Box::new(refusals::all_refused(function, reason)))

@@ -17,10 +17,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::ProbeCatalog;
+use super::memory::{LiveError, LiveInsn, LiveText};
 use super::target::Kernel;
 use crate::diag::Diagnostic;
 use crate::glob::{self, Pattern};
-use crate::machine::Machine;
 use crate::probe::{Description, Fields, Place, Probe};
 use crate::sites::target::ModuleId;
 use drivers::DriverProbe;
@@ -29,12 +29,6 @@ use kinst::Wanted;
 use syscalls::Call;
 use tracepoints::Tracepoint;
 use unplaced::FIRST_UNPLACED_ID;
-
-/// The present contents of memory: the instructions of a function, as the module or a program of BPF reads them.
-pub trait LiveText: Send + Sync {
-    /// `function` is the run-time address of its symbol. An error is the reason why its instructions are not available.
-    fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String>;
-}
 
 /// The reach of the back end: which functions can have probes.
 pub trait Reach: Send + Sync {
@@ -49,16 +43,6 @@ pub struct Begun<'a> {
     pub module: &'a str,
     /// Empty if it is not known.
     pub name: &'a str,
-}
-
-/// One instruction of a [`LiveText`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveInsn {
-    pub offset: u32,
-    pub bytes: Vec<u8>,
-    /// Why it cannot be traced.
-    pub refused: Option<String>,
-    pub machine: Machine,
 }
 
 /// [`ProbeCatalog`] over a kernel. Nothing is read until a provider that needs it is looked up.
@@ -92,7 +76,7 @@ pub(super) struct Made {
 /// The instructions of one function, if they are known.
 enum Text {
     Known { insns: Vec<LiveInsn>, live: bool },
-    Unknown { reason: Option<String> },
+    Unknown { reason: Option<LiveError> },
 }
 
 /// The probes of the provider dtrace.

@@ -1,12 +1,13 @@
 //! sites/catalog/refusals.rs: why there is no site: one cause, one message, and what to do next.
 
-use super::LiveInsn;
 use crate::attributes;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::glob::is_glob;
 use crate::probe::{Description, Fields};
+use crate::reason::Untraceable;
 use crate::sites::code::decode;
 use crate::sites::index::refusals::no_sites;
+use crate::sites::memory::{LiveError, LiveInsn};
 use crate::sites::symtab::Symbol;
 use crate::sites::target::naming::split_ordinal;
 use crate::sites::target::refusals::no_module;
@@ -80,7 +81,7 @@ pub fn one_function(function: &str) -> Diagnostic {
 }
 
 /// kinst with all instructions of a function, none of which the kernel allows to be traced.
-pub fn all_refused(function: &str, reason: &str) -> Diagnostic {
+pub fn all_refused(function: &str, reason: Untraceable) -> Diagnostic {
     Diagnostic::error(
         tags::PDESC_ZERO,
         format!("no instruction of `{function}` can be traced; the first: {reason}"),
@@ -192,7 +193,7 @@ pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
 }
 
 /// The instructions are neither in memory nor in a file.
-pub fn no_text(kernel: &Kernel, function: &str, reason: Option<&str>) -> Diagnostic {
+pub fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError>) -> Diagnostic {
     match reason {
         Some(reason) => {
             Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` cannot be traced: {reason}"))

@@ -10,10 +10,11 @@ use super::verdict::Verdict;
 use crate::diag::Diagnostic;
 use crate::dwarf::{Body, Frame, InlineCopy};
 use crate::machine::Machine;
+use crate::reason::Untraceable;
 use crate::sites::Rewriting;
-use crate::sites::catalog::{LiveInsn, LiveText, refusals};
+use crate::sites::catalog::refusals;
 use crate::sites::code::decode::Insn;
-use crate::sites::code::refusal::Refusal;
+use crate::sites::memory::{LiveInsn, LiveText};
 use crate::sites::symtab::Symbol;
 use crate::sites::target::refusals::no_module;
 use crate::sites::target::{Kernel, ModuleId};
@@ -59,18 +60,10 @@ pub struct Listed {
     pub begins: bool,
     /// The innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Arc<Vec<Frame>>,
-    pub refused: Option<Refused>,
+    pub refused: Option<Untraceable>,
     /// Set only where there is nothing but the file.
     pub rewritten: Option<Rewriting>,
     pub fentry: bool,
-}
-
-/// Why an instruction cannot be traced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// The kernel's own words.
-    ByKernel(String),
-    ByFile(Refusal),
 }
 
 /// The result of a disassembly.
@@ -297,7 +290,6 @@ impl<'k> Lister<'k> {
             }
             let place = lines.as_ref().and_then(|lines| lines.at(at)).filter(|line| line.line != 0);
             let verdict = code.verdict(insn);
-            let by_kernel = insn.refused.clone().map(Refused::ByKernel);
             instructions.push(Listed {
                 offset: insn.offset,
                 address: address + u64::from(insn.offset),
@@ -307,7 +299,7 @@ impl<'k> Lister<'k> {
                 begins: place.as_ref().is_some_and(|line| statements.contains(&(at, line.line))),
                 place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
                 frames: frames.clone(),
-                refused: by_kernel.or(verdict.refused.map(Refused::ByFile)),
+                refused: insn.refused.or(verdict.refused.map(Untraceable::from)),
                 rewritten: verdict.rewritten,
                 fentry: verdict.fentry,
             });

@@ -2,16 +2,17 @@
 
 mod error;
 mod functions;
+mod live;
 mod spots;
 
 pub use error::SpotError;
+pub use live::{LiveError, LiveInsn, LiveText};
 
-use super::catalog::{LiveInsn, LiveText};
 use super::code::decode::{self, Control, InstructionSet};
-use super::code::refusal::Refusal;
 use super::target::{Kernel, ModuleId};
 use crate::machine::Machine;
 use crate::probe::{Place, Spot};
+use crate::reason::{Reason, Untraceable};
 use std::sync::{Arc, OnceLock};
 
 /// What reads the kernel's memory.
@@ -221,19 +222,16 @@ impl Text {
     }
 
     /// Why kprobes do not take an instruction, as far as the text and the kernel's tables show.
-    fn refused(&self, function: &Function, insn: &decode::Insn) -> Option<&'static str> {
+    fn refused(&self, function: &Function, insn: &decode::Insn) -> Option<Untraceable> {
         if function.set.breakpoint(&insn.bytes).is_some() {
-            return Some("it fills the room between others");
+            return Some(Untraceable::Padding);
         }
         if function.set.is_trap(&insn.bytes) {
-            return Some("an undefined instruction");
+            return Some(Untraceable::Undefined);
         }
         let at = (function.start + u64::from(insn.offset)).wrapping_sub(self.kernel.slide_of_symbols()?);
         let covered = at..at.saturating_add(insn.len.into());
-        match self.kernel.tables(ModuleId::PROPER).refusal(&covered)? {
-            Refusal::JumpLabel => Some("jump label (the kernel rewrites it)"),
-            _ => Some("static call (the kernel rewrites it)"),
-        }
+        self.kernel.tables(ModuleId::PROPER).refusal(&covered).map(Untraceable::from)
     }
 
     /// The name of the function that begins at an address.
@@ -269,14 +267,14 @@ impl Symbols for Text {
 }
 
 impl LiveText for Text {
-    fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String> {
-        let function = self.function(function).map_err(|error| error.to_string())?;
+    fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, LiveError> {
+        let function = self.function(function)?;
         if self.is_blacklisted(&function) {
-            return Err("kprobe blacklist (noinstr or entry code)".to_owned());
+            return Err(Untraceable::Reason(Reason::BLACKLIST).into());
         }
         let insns = decode::instructions(self.kernel.machine(), &function.code, function.start);
         let insn = |insn: decode::Insn| {
-            let refused = self.refused(&function, &insn).map(str::to_owned);
+            let refused = self.refused(&function, &insn);
             LiveInsn { offset: insn.offset, bytes: insn.bytes, machine: insn.machine, refused }
         };
         Ok(insns.into_iter().map(insn).collect())

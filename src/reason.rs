@@ -1,6 +1,33 @@
-//! backend/reason.rs: texts for the reasons why a place cannot be traced.
+//! reason.rs: why a place cannot be traced: the module's numbers, the reasons that have none, and the words for all.
 
-use crate::uapi::{self, Reason};
+use crate::uapi;
+
+pub use crate::uapi::Reason;
+
+/// Why an instruction or a function cannot be traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.words())]
+pub enum Untraceable {
+    /// One of the module's reasons; kprobes share some of them.
+    Reason(Reason),
+    /// A breakpoint between functions.
+    Padding,
+    /// An instruction that kprobes find undefined.
+    Undefined,
+    /// A load or store that does not succeed if it is interrupted.
+    Exclusive,
+}
+
+impl Untraceable {
+    pub fn words(self) -> &'static str {
+        match self {
+            Untraceable::Reason(reason) => name(reason),
+            Untraceable::Padding => "it fills the room between others",
+            Untraceable::Undefined => "an undefined instruction",
+            Untraceable::Exclusive => "an exclusive load or store, which must not be interrupted",
+        }
+    }
+}
 
 /// The text that follows `cannot be traced: `, and an alternative, if there is one.
 struct Row {
