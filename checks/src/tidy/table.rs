@@ -98,17 +98,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/consumer", &["backend", "dif", "options", "os", "probe", "sites", "uapi"]),
     (
         "src/analysis",
-        &[
-            "backend",
-            "consumer",
-            "diag",
-            "dwarf",
-            "probe",
-            "reason",
-            "sites",
-            "types",
-            "vocabulary::constants",
-        ],
+        &["consumer", "diag", "dwarf", "probe", "reason", "sites", "types", "vocabulary::constants"],
     ),
 ];
 
