@@ -9,16 +9,13 @@ use crate::dif;
 use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
-use crate::probe::{Description, Fields};
-use crate::sites::{self, InlineProbe, Lenient, NothingWanted, Places, SiteIndex};
+use crate::probe::Description;
+use crate::sites::{self, Places};
 use crate::source::{FileId, Source, Sources, Span};
-use crate::sugar::{self, inline_probes, plain};
+use crate::sugar::{self, MakeIndex, plain};
 use crate::typeck::{self, MissingLocals};
 use crate::types::KernelTypes;
 use crate::vocabulary::{self, builtin::Version};
-
-/// Makes the index of these functions' inlined copies. Called only if a program names one.
-pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> + 'a;
 
 /// The inputs of a compilation besides its texts.
 #[derive(Clone, Copy)]
@@ -147,27 +144,16 @@ impl Stages {
         for tree in &trees {
             self.dump(dump.ast, || parser::dump::program(tree));
         }
-        let index = |wanted| {
-            let index = (given.index)(wanted)?;
-            let lenient: Box<dyn SiteIndex> = Box::new(Lenient(index));
-            Ok(lenient)
-        };
-        let zero_allowed = options.flag(key::ZDEFS);
+        let zdefs = options.flag(key::ZDEFS);
         let aliases = sugar::Aliases::new(libraries.iter().map(|library| library.program));
-        // Sites of inlined copies are not looked up before there is an index.
-        let exists = |fields: &Fields| {
-            let description = Description::Fields(Box::new(fields.clone()));
-            fields.provider == "kinst" || !given.places.probes(&description).is_empty()
-        };
-        let trees = trees.into_iter().map(|tree| aliases.expand(tree, &exists, zero_allowed));
-        let trees = trees.collect::<Result<Vec<_>, _>>()?;
-        let plain = self.desugar(trees, if zero_allowed { &index } else { given.index }, dump)?;
+        let env = sugar::Env { aliases: &aliases, places: given.places, index: given.index, zdefs };
+        let plain = self.desugar(trees, &env, dump)?;
         let env = typeck::Env { stability: given.stability, ..environment(options, given, &libraries) };
         let arguments = &given.macros.arguments;
         let typed = typeck::check(&plain, &env).map_err(|error| {
             let diagnostic = error.diagnostic();
             // An error in a clause may follow from that there is no such probe.
-            let unmatched = (!zero_allowed).then(|| unmatched(&plain, &diagnostic, given.places)).flatten();
+            let unmatched = (!zdefs).then(|| unmatched(&plain, &diagnostic, given.places)).flatten();
             vec![unmatched.unwrap_or_else(|| explained(sources, arguments, diagnostic))]
         })?;
         self.dump(dump.typed, || typeck::dump(&typed));
@@ -180,25 +166,19 @@ impl Stages {
         Ok(Compiled { program, descriptions, stability, warnings, remarks: typed.remarks })
     }
 
-    /// Desugars each program by itself and joins the results: variables and aggregations are common to all.
+    /// Desugars the programs and joins the results: variables and aggregations are common to all.
     fn desugar(
         &mut self,
         trees: Vec<ast::Program>,
-        index: &MakeIndex<'_>,
+        env: &sugar::Env<'_>,
         dump: Dump,
     ) -> Result<plain::Program, Vec<Diagnostic>> {
-        let mut wanted: Vec<InlineProbe> = trees.iter().flat_map(inline_probes::wanted).collect();
-        wanted.sort();
-        wanted.dedup();
-        let index = match wanted.is_empty() {
-            true => Box::new(NothingWanted),
-            false => index(wanted).map_err(|diagnostic| vec![*diagnostic])?,
+        let (programs, errors) = match sugar::desugar(trees, env) {
+            Ok(programs) => (programs, None),
+            Err(sugar::Stopped { before, errors }) => (before, Some(errors)),
         };
-        let mut session = sugar::Session::default();
         let mut whole = plain::Program { items: Vec::new() };
-        for tree in trees {
-            let (plain, next) = sugar::desugar(tree, &*index, session)?;
-            session = next;
+        for plain in programs {
             let tree = ast::Program::from(&plain);
             let text = parser::pretty::clauses(&tree);
             self.dump(dump.plain, || parser::dump::program(&tree));
@@ -206,7 +186,7 @@ impl Stages {
             self.desugared.push_str(&text);
             whole.items.extend(plain.items);
         }
-        Ok(whole)
+        errors.map_or(Ok(whole), Err)
     }
 
     fn dump(&mut self, wanted: bool, text: impl FnOnce() -> String) {
@@ -313,21 +293,14 @@ fn earlier_error(
     whole: bool,
     env: &typeck::Env<'_>,
 ) -> Option<Diagnostic> {
-    let mut items = Vec::new();
-    let mut session = sugar::Session::default();
-    for tree in before {
-        let (plain, next) = sugar::as_written(tree, session);
-        session = next;
-        items.extend(plain.items);
-    }
-    let mut program = plain::Program { items };
-    if !program.items.is_empty()
-        && let Err(error) = typeck::check(&program, env)
+    let checked = sugar::as_written(before.clone());
+    if !checked.items.is_empty()
+        && let Err(error) = typeck::check(&checked, env)
     {
         return Some(error.diagnostic());
     }
-    program.items.extend(sugar::as_written(read, session).0.items);
-    typeck::check_read(&program, env, whole).err().map(|error| error.diagnostic())
+    let all = sugar::as_written(before.into_iter().chain([read]).collect());
+    typeck::check_read(&all, env, whole).err().map(|error| error.diagnostic())
 }
 
 /// The kernel is consulted last: its types are read at the first word that is not otherwise known.
@@ -353,8 +326,7 @@ fn parse_libraries(
         match parser::parse(sources, library.file, &parse_options) {
             Ok(parsed) => {
                 note_types(&parsed.program, types);
-                let session = sugar::Session::default();
-                programs.push((*library, sugar::as_written(parsed.program, session).0));
+                programs.push((*library, sugar::as_written(vec![parsed.program])));
             }
             Err(_) if library.own => {}
             Err(error) => return Err(vec![error.diagnostic()]),

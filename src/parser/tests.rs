@@ -495,7 +495,7 @@ proptest! {
 
     #[test]
     fn a_desugared_program_parses_back(program in program()) {
-        let (plain, _) = sugar::as_written(program, sugar::Session::default());
+        let plain = sugar::as_written(vec![program]);
         printed_parses_back(&Program::from(&plain));
     }
 

@@ -10,7 +10,8 @@ use crate::parser::ast::{
     ProviderProbe,
 };
 use crate::parser::visit;
-use crate::probe::Fields;
+use crate::probe::{Description, Fields};
+use crate::sites::Places;
 use crate::source::Span;
 
 /// The aliases that the libraries of a run define.
@@ -31,9 +32,23 @@ impl Aliases {
     }
 
     /// Runs the pass. Where a description is of an alias, its clause is split, in the order of the descriptions. Of
-    /// several places of a description, those that this kernel does not have (`exists`) are left out. With `lenient`,
+    /// several places of a description, those that this kernel does not have are left out. With `lenient`,
     /// descriptions that match nothing stay as they are.
     pub fn expand(
+        &self,
+        programs: Vec<Program>,
+        places: &dyn Places,
+        lenient: bool,
+    ) -> Result<Vec<Program>, Vec<Diagnostic>> {
+        // There is no index of inlined copies yet in which to look up sites.
+        let exists = |fields: &Fields| {
+            let description = Description::Fields(Box::new(fields.clone()));
+            fields.provider == "kinst" || !places.probes(&description).is_empty()
+        };
+        programs.into_iter().map(|program| self.program(program, &exists, lenient)).collect()
+    }
+
+    fn program(
         &self,
         program: Program,
         exists: &dyn Fn(&Fields) -> bool,

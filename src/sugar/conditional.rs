@@ -6,13 +6,32 @@ use crate::parser::ast::{self, Expr, ExprKind, If, Stmt, TypeKeyword, TypeSpec};
 use crate::parser::constant;
 use crate::vocabulary::builtin::{self, What};
 
+/// Runs the pass. The constants of a program count in those after it too.
+pub fn expand(programs: Vec<ast::Program>) -> Vec<ast::Program> {
+    let mut constants = Constants::default();
+    let mut item = |item: ast::Item| match item {
+        ast::Item::Inline(inline) => {
+            constants.note(&inline);
+            ast::Item::Inline(inline)
+        }
+        ast::Item::Clause(ast::Clause { probes, predicate, body, span }) => {
+            let body = body.map(|body| constants.block(body));
+            ast::Item::Clause(ast::Clause { probes, predicate, body, span })
+        }
+        item => item,
+    };
+    let mut program =
+        |program: ast::Program| ast::Program { items: program.items.into_iter().map(&mut item).collect() };
+    programs.into_iter().map(&mut program).collect()
+}
+
 /// The inlines of a run that are integer constants.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Constants(HashMap<String, i64>);
+#[derive(Default)]
+struct Constants(HashMap<String, i64>);
 
 impl Constants {
     /// Notes an inline if its text determines its value.
-    pub fn note(&mut self, inline: &ast::Inline) {
+    fn note(&mut self, inline: &ast::Inline) {
         let name = &inline.declarator.name.node;
         if let Some(value) = self.value(&inline.value).filter(|value| keeps(inline, *value)) {
             self.0.entry(name.clone()).or_insert(value);
@@ -24,7 +43,7 @@ impl Constants {
     }
 
     /// Rewrites the statements of a block, also those inside `if`.
-    pub fn block(&self, block: Vec<Stmt>) -> Vec<Stmt> {
+    fn block(&self, block: Vec<Stmt>) -> Vec<Stmt> {
         block.into_iter().flat_map(|stmt| self.statement(stmt)).collect()
     }
 

@@ -1,6 +1,5 @@
 //! sugar/error_guard.rs: `self->%error`: skips the rest of a split clause after a fault.
 
-use super::conditional::Constants;
 use super::plain;
 use super::synth;
 use crate::parser::ast::{ProbeDesc, ProbeDescKind};
@@ -9,18 +8,15 @@ use crate::source::Span;
 
 type Clause = plain::Clause<ProbeDesc>;
 
-/// What the sugar passes of one run have done so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Session {
-    /// The constants that the programs so far have defined.
-    pub constants: Constants,
-    /// Whether the clause on `dtrace:::ERROR` was made; once is enough, however many programs need it.
-    pub error_guard_done: bool,
+/// Whether a run has the clause on `dtrace:::ERROR`; once is enough, however many programs need it.
+#[derive(Default)]
+pub struct Guard {
+    made: bool,
 }
 
 /// Makes `dtrace:::ERROR { self->%error = 1; }`, unless the run has it already.
-pub fn on_error(session: &mut Session, origin: Span) -> Option<Clause> {
-    if std::mem::replace(&mut session.error_guard_done, true) {
+pub fn on_error(guard: &mut Guard, origin: Span) -> Option<Clause> {
+    if std::mem::replace(&mut guard.made, true) {
         return None;
     }
     let fields = Fields { provider: "dtrace".to_owned(), name: "ERROR".to_owned(), ..Fields::default() };

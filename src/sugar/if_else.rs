@@ -1,6 +1,6 @@
 //! sugar/if_else.rs: clauses with `if`, rewritten into clauses without: conditions are kept in clause-local variables.
 
-use super::error_guard::{self, Session};
+use super::error_guard::{self, Guard};
 use super::plain::{self, Item};
 use super::synth;
 use crate::parser::ast::{self, Expr, If, ProbeDesc, Stmt};
@@ -9,29 +9,28 @@ use crate::source::Span;
 type Clause = plain::Clause<ProbeDesc>;
 
 /// Replaces each clause that has an `if` by its parts; other items stay as they are.
-pub fn expand(program: ast::Program, mut session: Session) -> (plain::Program<ProbeDesc>, Session) {
+pub fn expand(programs: Vec<ast::Program>) -> Vec<plain::Program<ProbeDesc>> {
+    let mut guard = Guard::default();
+    programs.into_iter().map(|program| expand_one(program, &mut guard)).collect()
+}
+
+fn expand_one(program: ast::Program, guard: &mut Guard) -> plain::Program<ProbeDesc> {
     let mut items = Vec::new();
     for item in program.items {
         match item {
             ast::Item::Pragma(pragma) => items.push(Item::Pragma(pragma)),
             ast::Item::Declaration(declaration) => items.push(Item::Declaration(declaration)),
-            ast::Item::Inline(inline) => {
-                session.constants.note(&inline);
-                items.push(Item::Inline(inline));
-            }
+            ast::Item::Inline(inline) => items.push(Item::Inline(inline)),
             ast::Item::Translator(translator) => items.push(Item::Translator(translator)),
             ast::Item::Provider(provider) => items.push(Item::Provider(provider)),
-            ast::Item::Clause(clause) => {
-                items.extend(clauses(clause, &mut session).into_iter().map(Item::Clause))
-            }
+            ast::Item::Clause(clause) => items.extend(clauses(clause, guard).into_iter().map(Item::Clause)),
         }
     }
-    (plain::Program { items }, session)
+    plain::Program { items }
 }
 
-fn clauses(clause: ast::Clause, session: &mut Session) -> Vec<Clause> {
+fn clauses(clause: ast::Clause, guard: &mut Guard) -> Vec<Clause> {
     let ast::Clause { probes, predicate, body, span } = clause;
-    let body = body.map(|body| session.constants.block(body));
     let body = match body.map(only_expressions) {
         None => return vec![Clause { probes, predicate, body: None, part: false, span }],
         Some(Ok(body)) => {
@@ -41,7 +40,7 @@ fn clauses(clause: ast::Clause, session: &mut Session) -> Vec<Clause> {
     };
     let origin = probes.first().map_or(span, |first| first.span);
     let mut split = Split { clauses: Vec::new(), probes, conditions: 0 };
-    split.clauses.extend(error_guard::on_error(session, origin));
+    split.clauses.extend(error_guard::on_error(guard, origin));
     split.clauses.push(error_guard::reset(split.probes.clone(), origin));
     let outer = predicate.map(|predicate| {
         let origin = predicate.span;
@@ -140,14 +139,18 @@ mod tests {
     use crate::parser::{Macros, ParseOptions, Settings, parse};
     use crate::source::{Origin, Source, Sources};
 
-    fn expanded(text: &str, session: Session) -> (plain::Program<ProbeDesc>, Session) {
+    fn expanded(text: &str) -> plain::Program<ProbeDesc> {
+        expand(vec![parsed(text)]).remove(0)
+    }
+
+    fn parsed(text: &str) -> ast::Program {
         let mut sources = Sources::default();
         let source = Source { name: text.to_owned(), origin: Origin::Name, text: text.to_owned() };
         let file = sources.add(source);
         let macros = Macros::default();
         let settings = Settings { any_call: true, ..Settings::default() };
         let options = ParseOptions { macros: &macros, is_type_name: &|_| false, settings };
-        expand(parse(&sources, file, &options).unwrap().program, session)
+        parse(&sources, file, &options).unwrap().program
     }
 
     fn first_probe(program: &plain::Program<ProbeDesc>) -> String {
@@ -158,21 +161,18 @@ mod tests {
     }
 
     #[test]
-    fn the_error_clause_stands_once_in_a_session() {
-        let (first, session) = expanded("BEGIN { x = 1; }", Session::default());
-        assert_eq!((first.items.len(), session.error_guard_done), (1, false));
-        let (second, session) = expanded("BEGIN { if (x) y; } END { if (x) y; }", session);
-        assert_eq!((second.items.len(), session.error_guard_done), (7, true));
-        assert_eq!(first_probe(&second), "dtrace:::ERROR");
-        let (third, session) = expanded("END { if (x) y; }", session);
-        assert_eq!((third.items.len(), session.error_guard_done), (3, true));
-        assert_eq!(first_probe(&third), ":::END");
+    fn a_run_has_one_error_clause() {
+        let texts = ["BEGIN { x = 1; }", "BEGIN { if (x) y; } END { if (x) y; }", "END { if (x) y; }"];
+        let expanded = expand(texts.map(parsed).into());
+        assert_eq!(expanded.iter().map(|program| program.items.len()).collect::<Vec<_>>(), [1, 7, 3]);
+        assert_eq!(first_probe(&expanded[1]), "dtrace:::ERROR");
+        assert_eq!(first_probe(&expanded[2]), ":::END");
     }
 
     #[test]
     fn made_up_nodes_point_at_what_the_user_wrote() {
         let text = "BEGIN /pid/ { if (x > 1) trace(y); }";
-        let (program, _) = expanded(text, Session::default());
+        let program = expanded(text);
         let spans: Vec<&str> = program
             .items
             .iter()
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_clause_without_braces_stays_so() {
-        let (program, _) = expanded("kinst::f:entry", Session::default());
+        let program = expanded("kinst::f:entry");
         assert!(matches!(&program.items[..], [Item::Clause(Clause { body: None, .. })]));
     }
 }

@@ -2,15 +2,56 @@
 
 use crate::diag::{Diagnostic, tags};
 use crate::glob::is_glob;
-use crate::parser::ast::{self, ProbeDesc, ProbeDescKind};
+use crate::parser::ast::{ProbeDesc, ProbeDescKind};
 use crate::probe::{Description, End, Fields, Site};
-use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, SiteIndex, SourceLine};
+use crate::sites::{
+    Boundary, FoundSite, FunctionSites, InlineProbe, Lenient, NothingWanted, SiteIndex, SourceLine,
+};
 use crate::sugar::plain;
 use std::collections::HashSet;
 
-/// Runs the pass. A description whose function the index does not know is kept if the index returns no sites, and
-/// is an error if the index refuses it.
+/// Makes the index of these functions' inlined copies. Called only if a program names one.
+pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> + 'a;
+
+/// The errors of a program, and the programs before it.
+#[derive(Debug)]
+pub struct Stopped {
+    pub before: Vec<plain::Program>,
+    pub errors: Vec<Diagnostic>,
+}
+
+impl From<Vec<Diagnostic>> for Stopped {
+    fn from(errors: Vec<Diagnostic>) -> Stopped {
+        Stopped { before: Vec::new(), errors }
+    }
+}
+
+/// Runs the pass. A description whose function the index does not know is kept if the index returns no sites, or with
+/// `lenient`, and is an error if the index refuses it.
 pub fn expand(
+    programs: Vec<plain::Program<ProbeDesc>>,
+    index: &MakeIndex<'_>,
+    lenient: bool,
+) -> Result<Vec<plain::Program>, Stopped> {
+    let mut wanted: Vec<InlineProbe> = programs.iter().flat_map(wanted).collect();
+    wanted.sort();
+    wanted.dedup();
+    let index = match wanted.is_empty() {
+        true => Box::new(NothingWanted),
+        false => index(wanted).map_err(|diagnostic| vec![*diagnostic])?,
+    };
+    let index: Box<dyn SiteIndex> = if lenient { Box::new(Lenient(index)) } else { index };
+    let mut before = Vec::new();
+    for program in programs {
+        match expand_one(program, &*index) {
+            Ok(program) => before.push(program),
+            Err(errors) => return Err(Stopped { before, errors }),
+        }
+    }
+    Ok(before)
+}
+
+fn expand_one(
     program: plain::Program<ProbeDesc>,
     index: &dyn SiteIndex,
 ) -> Result<plain::Program, Vec<Diagnostic>> {
@@ -19,22 +60,16 @@ pub fn expand(
     if errors.is_empty() { Ok(program) } else { Err(errors) }
 }
 
-/// Returns the functions whose sites [`expand`] will request.
-pub fn wanted(program: &ast::Program) -> Vec<InlineProbe> {
+/// Returns the functions whose sites are needed.
+fn wanted(program: &plain::Program<ProbeDesc>) -> impl Iterator<Item = InlineProbe> {
     let clauses = program.items.iter().filter_map(|item| match item {
-        ast::Item::Clause(clause) => Some(clause),
+        plain::Item::Clause(clause) => Some(clause),
         _ => None,
     });
-    let mut wanted: Vec<InlineProbe> = clauses
-        .flat_map(|clause| &clause.probes)
-        .filter_map(|probe| {
-            inline_probe(probe).map(|(fields, _)| fields).or(line_probe(probe).map(|(fields, _)| fields))
-        })
-        .map(|fields| InlineProbe { module: fields.module.clone(), function: fields.function.clone() })
-        .collect();
-    wanted.sort();
-    wanted.dedup();
-    wanted
+    let fields = clauses.flat_map(|clause| &clause.probes).filter_map(|probe| {
+        inline_probe(probe).map(|(fields, _)| fields).or(line_probe(probe).map(|(fields, _)| fields))
+    });
+    fields.map(|fields| InlineProbe { module: fields.module.clone(), function: fields.function.clone() })
 }
 
 /// Puts the first site in place of the description and appends the others to the list, in the order of processing.
@@ -239,7 +274,7 @@ mod tests {
         });
         let clause =
             plain::Clause { probes: probes.collect(), predicate: None, body: None, part: false, span };
-        let program = expand(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;
+        let program = expand_one(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;
         let [plain::Item::Clause(clause)] = &program.items[..] else { panic!("one clause") };
         Ok(clause.probes.iter().map(|probe| probe.kind.to_string()).collect())
     }

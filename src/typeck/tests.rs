@@ -4,7 +4,7 @@ use super::{Env, check, typed};
 use crate::diag::Diagnostic;
 use crate::parser::{self, Macros, ParseOptions, Settings};
 use crate::source::{Origin, Source, Sources};
-use crate::sugar::{self, Session, plain};
+use crate::sugar::{self, plain};
 use crate::types::TypeSource;
 use crate::types::intrinsic::Intrinsic;
 
@@ -25,5 +25,5 @@ pub fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
         settings: Settings::default(),
     };
     let parsed = parser::parse(&sources, file, &options).map_err(|error| error.diagnostic())?;
-    Ok(sugar::as_written(parsed.program, Session::default()).0)
+    Ok(sugar::as_written(vec![parsed.program]))
 }

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use kinst::attributes::{self, Attributes};
+use kinst::diag::Diagnostic;
 use kinst::diag::render::{self, Style};
 use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::pipeline::{self, Given};
-use kinst::probe::Fields;
-use kinst::sites::{self, DwarfIndex, Places, SiteIndex};
+use kinst::probe::{Description, Fields, Site};
+use kinst::sites::{self, DwarfIndex, InScope, Places, SiteIndex};
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::typeck::MissingLocals;
 use kinst::types::KernelTypes;
@@ -225,7 +226,7 @@ impl Case {
 
 /// Runs the checker, whose own diagnostic is rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
-    let (plain, _) = sugar::as_written(case.program()?, sugar::Session::default());
+    let plain = sugar::as_written(vec![case.program()?]);
     let (kernel, places, missing_locals) = (&*case.kernel, &*case.kernel, case.missing_locals);
     let env = typeck::Env { kernel, places, amin: case.amin, missing_locals, ..typeck::Env::default() };
     typeck::check(&plain, &env)
@@ -316,11 +317,17 @@ fn print_desugared(case: &Case) -> String {
         Ok(program) => program,
         Err(error) => return error,
     };
-    let kernel = sites::Kernel::sysroot(ROOT.path(), None).expect("a kernel");
-    let index = DwarfIndex::new(Arc::new(kernel), sugar::inline_probes::wanted(&program));
-    match sugar::desugar(program, &index, sugar::Session::default()) {
-        Ok((plain, _)) => parser::pretty::clauses(&ast::Program::from(&plain)),
-        Err(errors) => errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect(),
+    let index = |wanted| -> Result<Box<dyn SiteIndex>, _> {
+        let kernel = sites::Kernel::sysroot(ROOT.path(), None).expect("a kernel");
+        Ok(Box::new(DwarfIndex::new(Arc::new(kernel), wanted)))
+    };
+    let aliases = sugar::Aliases::default();
+    let env = sugar::Env { aliases: &aliases, places: &Intrinsic, index: &index, zdefs: false };
+    match sugar::desugar(vec![program], &env) {
+        Ok(plain) => plain.iter().map(|plain| parser::pretty::clauses(&ast::Program::from(plain))).collect(),
+        Err(stopped) => {
+            stopped.errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect()
+        }
     }
 }
 
@@ -328,15 +335,31 @@ fn print_desugared(case: &Case) -> String {
 fn print_aliased(case: &Case) -> String {
     let library = std::fs::read_to_string(crate::commands::support("aliases.d")).unwrap();
     let library = Case::of(&library).program().expect("a library");
-    let (library, _) = sugar::as_written(library, sugar::Session::default());
+    let library = sugar::as_written(vec![library]);
     let aliases = sugar::Aliases::new(std::iter::once(&library));
-    let exists = |fields: &Fields| !fields.function.starts_with("missing");
-    match case.program().map(|program| aliases.expand(program, &exists, false)) {
+    match case.program().map(|program| aliases.expand(vec![program], &WithoutMissing, false)) {
         Err(error) => error,
-        Ok(Ok(program)) => parser::pretty::clauses(&program),
+        Ok(Ok(programs)) => programs.iter().map(parser::pretty::clauses).collect(),
         Ok(Err(errors)) => {
             errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect()
         }
+    }
+}
+
+/// The functions whose name does not begin with `missing`.
+struct WithoutMissing;
+
+impl Places for WithoutMissing {
+    fn probes(&self, description: &Description) -> Vec<Fields> {
+        description.fields().filter(|fields| !fields.function.starts_with("missing")).into_iter().collect()
+    }
+
+    fn instructions(&self, _: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
+        Ok(Vec::new())
+    }
+
+    fn scopes(&self, _: &[Site]) -> Vec<InScope> {
+        Vec::new()
     }
 }
 
@@ -344,7 +367,7 @@ fn print_plain(case: &Case) -> String {
     case.program().map_or_else(
         |error| error,
         |program| {
-            let (plain, _) = sugar::as_written(program, sugar::Session::default());
+            let plain = sugar::as_written(vec![program]);
             parser::pretty::clauses(&ast::Program::from(&plain))
         },
     )
