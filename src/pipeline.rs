@@ -275,6 +275,9 @@ pub fn expression(sources: &Sources, file: FileId, given: Given<'_>) -> Result<(
     parser::parse_expression(sources, file, &options).map(drop).map_err(|error| Box::new(error.diagnostic()))
 }
 
+/// A program whose descriptions are those of its text.
+type Written = plain::Program<ast::ProbeDesc>;
+
 /// A text that could not be read to its end, or that has a pragma that is refused.
 struct Interrupted {
     /// The programs before it.
@@ -293,9 +296,8 @@ fn earlier_error(
     whole: bool,
     env: &typeck::Env<'_>,
 ) -> Option<Diagnostic> {
-    let checked = sugar::as_written(before.clone());
-    if !checked.items.is_empty()
-        && let Err(error) = typeck::check(&checked, env)
+    if !before.iter().all(|program| program.items.is_empty())
+        && let Err(error) = typeck::check_written(sugar::as_written(before.clone()), env)
     {
         return Some(error.diagnostic());
     }
@@ -314,7 +316,7 @@ fn parse_libraries(
     sources: &Sources,
     given: Given<'_>,
     types: &mut HashSet<String>,
-) -> Result<Vec<(LibraryFile, plain::Program)>, Vec<Diagnostic>> {
+) -> Result<Vec<(LibraryFile, Written)>, Vec<Diagnostic>> {
     let mut programs = Vec::new();
     for library in given.libraries {
         let is_type_name = |word: &str| is_type(word, types, given.kernel);
@@ -336,11 +338,8 @@ fn parse_libraries(
 }
 
 /// The libraries as the checker takes them: the name is that of the file.
-fn named<'a>(
-    sources: &'a Sources,
-    libraries: &'a [(LibraryFile, plain::Program)],
-) -> Vec<typeck::Library<'a>> {
-    let library = |(library, program): &'a (LibraryFile, plain::Program)| {
+fn named<'a>(sources: &'a Sources, libraries: &'a [(LibraryFile, Written)]) -> Vec<typeck::Library<'a>> {
+    let library = |(library, program): &'a (LibraryFile, Written)| {
         let name = &sources.get(library.file).name;
         typeck::Library { name: name.rsplit('/').next().unwrap_or(name), program, own: library.own }
     };

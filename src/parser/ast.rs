@@ -7,15 +7,16 @@ use crate::probe::Fields;
 use crate::source::{Span, Spanned};
 use crate::types::TagKind;
 
+/// `P`: the type of a probe description, another one after aliases are expanded.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Program {
-    pub items: Vec<Item>,
+pub struct Program<P = ProbeDesc> {
+    pub items: Vec<Item<P>>,
 }
 
 /// An external declaration.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
-    Clause(Clause),
+pub enum Item<P = ProbeDesc> {
+    Clause(Clause<P>),
     Pragma(Pragma),
     Declaration(Declaration),
     Inline(Inline),
@@ -25,8 +26,8 @@ pub enum Item {
 
 /// `probes /predicate/ { body }`
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clause {
-    pub probes: Vec<ProbeDesc>,
+pub struct Clause<P = ProbeDesc> {
+    pub probes: Vec<P>,
     pub predicate: Option<Expr>,
     /// `None` if there are no braces at all, as the command line allows.
     pub body: Option<Vec<Stmt>>,

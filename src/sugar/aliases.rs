@@ -1,7 +1,9 @@
 //! sugar/aliases.rs: probes that have another name here: clauses on them become clauses at those places of a library that the kernel has.
 
 use std::collections::HashSet;
+use std::fmt;
 
+use super::stage::Stage;
 use super::{plain, synth};
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::glob::{Pattern, is_glob};
@@ -14,6 +16,36 @@ use crate::probe::{Description, Fields};
 use crate::sites::Places;
 use crate::source::Span;
 
+/// A description that is of no alias; only this pass makes one of what a program has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unaliased(ProbeDesc);
+
+impl Unaliased {
+    pub fn into_written(self) -> ProbeDesc {
+        self.0
+    }
+
+    pub fn written(&self) -> &ProbeDesc {
+        &self.0
+    }
+}
+
+impl fmt::Display for Unaliased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Stage for Unaliased {
+    fn span(&self) -> Span {
+        self.0.span
+    }
+
+    fn on_error(nowhere: Span) -> Unaliased {
+        Unaliased(ProbeDesc::on_error(nowhere))
+    }
+}
+
 /// The aliases that the libraries of a run define.
 #[derive(Clone, Debug, Default)]
 pub struct Aliases {
@@ -21,7 +53,7 @@ pub struct Aliases {
 }
 
 impl Aliases {
-    pub fn new<'a>(libraries: impl Iterator<Item = &'a plain::Program>) -> Aliases {
+    pub fn new<'a>(libraries: impl Iterator<Item = &'a plain::Program<ProbeDesc>>) -> Aliases {
         let items = libraries.flat_map(|library| &library.items);
         let providers = items.filter_map(|item| match item {
             plain::Item::Provider(provider) => Some(provider),
@@ -39,7 +71,7 @@ impl Aliases {
         programs: Vec<Program>,
         places: &dyn Places,
         lenient: bool,
-    ) -> Result<Vec<Program>, Vec<Diagnostic>> {
+    ) -> Result<Vec<Program<Unaliased>>, Vec<Diagnostic>> {
         // There is no index of inlined copies yet in which to look up sites.
         let exists = |fields: &Fields| {
             let description = Description::Fields(Box::new(fields.clone()));
@@ -53,7 +85,7 @@ impl Aliases {
         program: Program,
         exists: &dyn Fn(&Fields) -> bool,
         lenient: bool,
-    ) -> Result<Program, Vec<Diagnostic>> {
+    ) -> Result<Program<Unaliased>, Vec<Diagnostic>> {
         let raw = inlines_of_arguments(&program);
         let (mut items, mut errors) = (Vec::new(), Vec::new());
         for item in program.items {
@@ -64,11 +96,18 @@ impl Aliases {
                         Err(error) => errors.push(*error),
                     }
                 }
+                Item::Clause(Clause { probes, predicate, body, span }) => {
+                    let probes = probes.into_iter().map(Unaliased).collect();
+                    items.push(Item::Clause(Clause { probes, predicate, body, span }));
+                }
                 Item::Provider(provider) => {
                     errors.extend(provider.probes.iter().find(|p| p.alias.is_some()).map(only_in_libraries));
                     items.push(Item::Provider(provider));
                 }
-                item => items.push(item),
+                Item::Pragma(pragma) => items.push(Item::Pragma(pragma)),
+                Item::Declaration(declaration) => items.push(Item::Declaration(declaration)),
+                Item::Inline(inline) => items.push(Item::Inline(inline)),
+                Item::Translator(translator) => items.push(Item::Translator(translator)),
             }
         }
         if errors.is_empty() { Ok(Program { items }) } else { Err(errors) }
@@ -86,8 +125,8 @@ impl Aliases {
         raw: &HashSet<String>,
         exists: &dyn Fn(&Fields) -> bool,
         lenient: bool,
-    ) -> Result<Vec<Clause>, Box<Diagnostic>> {
-        let mut clauses: Vec<Clause> = Vec::new();
+    ) -> Result<Vec<Clause<Unaliased>>, Box<Diagnostic>> {
+        let mut clauses: Vec<Clause<Unaliased>> = Vec::new();
         let mut as_written = Vec::new();
         for probe in &clause.probes {
             let found = match self.provider(probe) {
@@ -98,7 +137,7 @@ impl Aliases {
                 },
             };
             if found.is_empty() {
-                as_written.push(probe.clone());
+                as_written.push(Unaliased(probe.clone()));
                 continue;
             }
             clauses.extend(rest(clause, std::mem::take(&mut as_written)));
@@ -121,8 +160,9 @@ impl Aliases {
 }
 
 /// The clause for those of its descriptions that are no aliases.
-fn rest(clause: &Clause, probes: Vec<ProbeDesc>) -> Option<Clause> {
-    (!probes.is_empty()).then(|| Clause { probes, ..clause.clone() })
+fn rest(clause: &Clause, probes: Vec<Unaliased>) -> Option<Clause<Unaliased>> {
+    let Clause { predicate, body, span, .. } = clause.clone();
+    (!probes.is_empty()).then_some(Clause { probes, predicate, body, span })
 }
 
 /// The places that this kernel has, or all if it has none of them.
@@ -236,8 +276,9 @@ struct Located<'a> {
 
 impl Located<'_> {
     /// The clause at these places, with the condition of the alias before its predicate.
-    fn clause(&self, clause: &Clause) -> Result<Clause, Box<Diagnostic>> {
-        let described = |kind: &&ProbeDescKind| ProbeDesc { kind: (*kind).clone(), span: self.span };
+    fn clause(&self, clause: &Clause) -> Result<Clause<Unaliased>, Box<Diagnostic>> {
+        let described =
+            |kind: &&ProbeDescKind| Unaliased(ProbeDesc { kind: (*kind).clone(), span: self.span });
         let probes = self.kinds.iter().map(described).collect();
         let (mut predicate, mut body) = (clause.predicate.clone(), clause.body.clone());
         let mut error = None;

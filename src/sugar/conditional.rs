@@ -6,10 +6,20 @@ use crate::parser::ast::{self, Expr, ExprKind, If, Stmt, TypeKeyword, TypeSpec};
 use crate::parser::constant;
 use crate::vocabulary::builtin::{self, What};
 
+/// A program without actions as arms of `?:`; only this pass makes one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branched<P>(ast::Program<P>);
+
+impl<P> Branched<P> {
+    pub fn into_items(self) -> Vec<ast::Item<P>> {
+        self.0.items
+    }
+}
+
 /// Runs the pass. The constants of a program count in those after it too.
-pub fn expand(programs: Vec<ast::Program>) -> Vec<ast::Program> {
+pub fn expand<P>(programs: Vec<ast::Program<P>>) -> Vec<Branched<P>> {
     let mut constants = Constants::default();
-    let mut item = |item: ast::Item| match item {
+    let mut item = |item: ast::Item<P>| match item {
         ast::Item::Inline(inline) => {
             constants.note(&inline);
             ast::Item::Inline(inline)
@@ -20,9 +30,10 @@ pub fn expand(programs: Vec<ast::Program>) -> Vec<ast::Program> {
         }
         item => item,
     };
-    let mut program =
-        |program: ast::Program| ast::Program { items: program.items.into_iter().map(&mut item).collect() };
-    programs.into_iter().map(&mut program).collect()
+    let mut branched = |program: ast::Program<P>| {
+        Branched(ast::Program { items: program.items.into_iter().map(&mut item).collect() })
+    };
+    programs.into_iter().map(&mut branched).collect()
 }
 
 /// The inlines of a run that are integer constants.

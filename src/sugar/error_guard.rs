@@ -1,12 +1,9 @@
 //! sugar/error_guard.rs: `self->%error`: skips the rest of a split clause after a fault.
 
-use super::plain;
+use super::plain::Clause;
+use super::stage::Stage;
 use super::synth;
-use crate::parser::ast::{ProbeDesc, ProbeDescKind};
-use crate::probe::Fields;
 use crate::source::Span;
-
-type Clause = plain::Clause<ProbeDesc>;
 
 /// Whether a run has the clause on `dtrace:::ERROR`; once is enough, however many programs need it.
 #[derive(Default)]
@@ -15,23 +12,21 @@ pub struct Guard {
 }
 
 /// Makes `dtrace:::ERROR { self->%error = 1; }`, unless the run has it already.
-pub fn on_error(guard: &mut Guard, origin: Span) -> Option<Clause> {
+pub fn on_error<P: Stage>(guard: &mut Guard, origin: Span) -> Option<Clause<P>> {
     if std::mem::replace(&mut guard.made, true) {
         return None;
     }
-    let fields = Fields { provider: "dtrace".to_owned(), name: "ERROR".to_owned(), ..Fields::default() };
     // The program has no text for this description.
     let nowhere = Span { end: origin.start, ..origin };
-    let probes = vec![ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span: nowhere }];
-    Some(set_flag(probes, 1, origin))
+    Some(set_flag(vec![P::on_error(nowhere)], 1, origin))
 }
 
 /// Makes `P { self->%error = 0; }`: a new firing has not failed yet.
-pub fn reset(probes: Vec<ProbeDesc>, origin: Span) -> Clause {
+pub fn reset<P>(probes: Vec<P>, origin: Span) -> Clause<P> {
     set_flag(probes, 0, origin)
 }
 
-fn set_flag(probes: Vec<ProbeDesc>, value: u64, origin: Span) -> Clause {
+fn set_flag<P>(probes: Vec<P>, value: u64, origin: Span) -> Clause<P> {
     let set = synth::assign(synth::error_flag(origin), synth::integer(value, origin), origin);
     Clause { probes, predicate: None, body: Some(vec![set]), part: true, span: origin }
 }

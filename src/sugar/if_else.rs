@@ -1,22 +1,22 @@
 //! sugar/if_else.rs: clauses with `if`, rewritten into clauses without: conditions are kept in clause-local variables.
 
+use super::conditional::Branched;
 use super::error_guard::{self, Guard};
-use super::plain::{self, Item};
+use super::plain::{self, Clause, Item};
+use super::stage::Stage;
 use super::synth;
-use crate::parser::ast::{self, Expr, If, ProbeDesc, Stmt};
+use crate::parser::ast::{self, Expr, If, Stmt};
 use crate::source::Span;
 
-type Clause = plain::Clause<ProbeDesc>;
-
 /// Replaces each clause that has an `if` by its parts; other items stay as they are.
-pub fn expand(programs: Vec<ast::Program>) -> Vec<plain::Program<ProbeDesc>> {
+pub fn expand<P: Stage>(programs: Vec<Branched<P>>) -> Vec<plain::Program<P>> {
     let mut guard = Guard::default();
     programs.into_iter().map(|program| expand_one(program, &mut guard)).collect()
 }
 
-fn expand_one(program: ast::Program, guard: &mut Guard) -> plain::Program<ProbeDesc> {
+fn expand_one<P: Stage>(program: Branched<P>, guard: &mut Guard) -> plain::Program<P> {
     let mut items = Vec::new();
-    for item in program.items {
+    for item in program.into_items() {
         match item {
             ast::Item::Pragma(pragma) => items.push(Item::Pragma(pragma)),
             ast::Item::Declaration(declaration) => items.push(Item::Declaration(declaration)),
@@ -29,7 +29,7 @@ fn expand_one(program: ast::Program, guard: &mut Guard) -> plain::Program<ProbeD
     plain::Program { items }
 }
 
-fn clauses(clause: ast::Clause, guard: &mut Guard) -> Vec<Clause> {
+fn clauses<P: Stage>(clause: ast::Clause<P>, guard: &mut Guard) -> Vec<Clause<P>> {
     let ast::Clause { probes, predicate, body, span } = clause;
     let body = match body.map(only_expressions) {
         None => return vec![Clause { probes, predicate, body: None, part: false, span }],
@@ -38,7 +38,7 @@ fn clauses(clause: ast::Clause, guard: &mut Guard) -> Vec<Clause> {
         }
         Some(Err(body)) => body,
     };
-    let origin = probes.first().map_or(span, |first| first.span);
+    let origin = probes.first().map_or(span, |first| first.span());
     let mut split = Split { clauses: Vec::new(), probes, conditions: 0 };
     split.clauses.extend(error_guard::on_error(guard, origin));
     split.clauses.push(error_guard::reset(split.probes.clone(), origin));
@@ -63,14 +63,14 @@ fn only_expressions(body: Vec<Stmt>) -> Result<Vec<Expr>, Vec<Stmt>> {
 }
 
 /// The parts of one clause.
-struct Split {
-    clauses: Vec<Clause>,
-    probes: Vec<ProbeDesc>,
+struct Split<P> {
+    clauses: Vec<Clause<P>>,
+    probes: Vec<P>,
     /// The number of conditions made so far; they are numbered from 1.
     conditions: u32,
 }
 
-impl Split {
+impl<P: Stage> Split<P> {
     /// Adds the statements of a block that runs if condition `outer` holds.
     fn block(&mut self, block: Vec<Stmt>, outer: Option<u32>) {
         let mut run = Vec::new();
@@ -136,11 +136,13 @@ fn no_error(origin: Span) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parser::ast::ProbeDesc;
     use crate::parser::{Macros, ParseOptions, Settings, parse};
     use crate::source::{Origin, Source, Sources};
+    use crate::sugar::conditional;
 
     fn expanded(text: &str) -> plain::Program<ProbeDesc> {
-        expand(vec![parsed(text)]).remove(0)
+        expand(conditional::expand(vec![parsed(text)])).remove(0)
     }
 
     fn parsed(text: &str) -> ast::Program {
@@ -163,7 +165,7 @@ mod tests {
     #[test]
     fn a_run_has_one_error_clause() {
         let texts = ["BEGIN { x = 1; }", "BEGIN { if (x) y; } END { if (x) y; }", "END { if (x) y; }"];
-        let expanded = expand(texts.map(parsed).into());
+        let expanded = expand(conditional::expand(texts.map(parsed).into()));
         assert_eq!(expanded.iter().map(|program| program.items.len()).collect::<Vec<_>>(), [1, 7, 3]);
         assert_eq!(first_probe(&expanded[1]), "dtrace:::ERROR");
         assert_eq!(first_probe(&expanded[2]), ":::END");

@@ -1,5 +1,7 @@
 //! sugar/inline_probes.rs: `kinst::f:entry`, `:return` and source lines of f, expanded to sites in its code and copies.
 
+use super::aliases::Unaliased;
+use super::plain;
 use crate::diag::{Diagnostic, tags};
 use crate::glob::is_glob;
 use crate::parser::ast::{ProbeDesc, ProbeDescKind};
@@ -7,7 +9,6 @@ use crate::probe::{Description, End, Fields, Site};
 use crate::sites::{
     Boundary, FoundSite, FunctionSites, InlineProbe, Lenient, NothingWanted, SiteIndex, SourceLine,
 };
-use crate::sugar::plain;
 use std::collections::HashSet;
 
 /// Makes the index of these functions' inlined copies. Called only if a program names one.
@@ -29,7 +30,7 @@ impl From<Vec<Diagnostic>> for Stopped {
 /// Runs the pass. A description whose function the index does not know is kept if the index returns no sites, or with
 /// `lenient`, and is an error if the index refuses it.
 pub fn expand(
-    programs: Vec<plain::Program<ProbeDesc>>,
+    programs: Vec<plain::Program<Unaliased>>,
     index: &MakeIndex<'_>,
     lenient: bool,
 ) -> Result<Vec<plain::Program>, Stopped> {
@@ -52,21 +53,24 @@ pub fn expand(
 }
 
 fn expand_one(
-    program: plain::Program<ProbeDesc>,
+    program: plain::Program<Unaliased>,
     index: &dyn SiteIndex,
 ) -> Result<plain::Program, Vec<Diagnostic>> {
     let mut errors: Vec<Diagnostic> = Vec::new();
-    let program = program.with_probes(|probes| expand_list(probes, index, &mut errors));
+    let program = program.with_probes(|probes| {
+        expand_list(probes.into_iter().map(Unaliased::into_written), index, &mut errors)
+    });
     if errors.is_empty() { Ok(program) } else { Err(errors) }
 }
 
 /// Returns the functions whose sites are needed.
-fn wanted(program: &plain::Program<ProbeDesc>) -> impl Iterator<Item = InlineProbe> {
+fn wanted(program: &plain::Program<Unaliased>) -> impl Iterator<Item = InlineProbe> {
     let clauses = program.items.iter().filter_map(|item| match item {
         plain::Item::Clause(clause) => Some(clause),
         _ => None,
     });
     let fields = clauses.flat_map(|clause| &clause.probes).filter_map(|probe| {
+        let probe = probe.written();
         inline_probe(probe).map(|(fields, _)| fields).or(line_probe(probe).map(|(fields, _)| fields))
     });
     fields.map(|fields| InlineProbe { module: fields.module.clone(), function: fields.function.clone() })
@@ -74,7 +78,7 @@ fn wanted(program: &plain::Program<ProbeDesc>) -> impl Iterator<Item = InlinePro
 
 /// Puts the first site in place of the description and appends the others to the list, in the order of processing.
 fn expand_list(
-    probes: Vec<ProbeDesc>,
+    probes: impl Iterator<Item = ProbeDesc>,
     index: &dyn SiteIndex,
     errors: &mut Vec<Diagnostic>,
 ) -> Vec<plain::ProbeDesc> {
@@ -82,10 +86,10 @@ fn expand_list(
     for probe in probes {
         let span = probe.span;
         match sites(&probe, index) {
-            None => expanded.push(probe.into()),
+            None => expanded.push(plain::ProbeDesc::as_written(probe)),
             Some(Ok(made)) => {
                 let mut made = made.into_iter().map(|kind| plain::ProbeDesc { kind, span });
-                expanded.push(made.next().unwrap_or(probe.into()));
+                expanded.push(made.next().unwrap_or(plain::ProbeDesc::as_written(probe)));
                 appended.extend(made);
             }
             Some(Err(error)) => {
@@ -272,11 +276,10 @@ mod tests {
             let fields = Fields { provider, module, function: function.to_owned(), name: name.to_owned() };
             ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }
         });
-        let clause =
-            plain::Clause { probes: probes.collect(), predicate: None, body: None, part: false, span };
-        let program = expand_one(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;
-        let [plain::Item::Clause(clause)] = &program.items[..] else { panic!("one clause") };
-        Ok(clause.probes.iter().map(|probe| probe.kind.to_string()).collect())
+        let mut errors = Vec::new();
+        let expanded = expand_list(probes, &table(), &mut errors);
+        let text = expanded.iter().map(|probe| probe.kind.to_string());
+        if errors.is_empty() { Ok(text.collect()) } else { Err(errors) }
     }
 
     #[test]

@@ -7,8 +7,9 @@ mod if_else;
 mod inline_probes;
 mod passes;
 pub mod plain;
+mod stage;
 mod synth;
 
-pub use aliases::Aliases;
+pub use aliases::{Aliases, Unaliased};
 pub use inline_probes::{MakeIndex, Stopped};
 pub use passes::{Env, as_written, desugar};

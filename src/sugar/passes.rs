@@ -16,26 +16,29 @@ pub struct Env<'a> {
     pub zdefs: bool,
 }
 
-/// Applies every rewrite once to the programs of a run. Each takes the output of the one before it.
+/// Applies every rewrite once to the programs of a run. Each takes the output of the one before it, which has a type of
+/// its own, so that none can be left out.
 ///
 /// The order:
-/// - Aliases come first: an alias has a condition, which becomes part of the predicate before `if` splits the clause,
-///   and values, which may decide a `?:`. Its places may be inline probes.
+/// - Aliases come first: the condition of an alias becomes part of the predicate, which `if` moves to another clause,
+///   and the parts of a clause must follow each other at each group of an alias's places.
 /// - `?:` between actions becomes `if`, so it comes before `if`.
-/// - `if` splits a clause into parts with the same descriptions, which is simpler while they are few.
-/// - Inline probes come last: they make many descriptions of one, and their index is for all programs together.
+/// - Inline probes come last: the places of an alias may be some, and one index is made for those of all programs.
 ///
 /// The meaning of a clause at each of its places is no rewrite of the text, but follows from types: fan_out.rs of typeck.
 pub fn desugar(programs: Vec<ast::Program>, env: &Env<'_>) -> Result<Vec<plain::Program>, Stopped> {
+    // ast::Program<ast::ProbeDesc> → ast::Program<Unaliased>
     let programs = env.aliases.expand(programs, env.places, env.zdefs)?;
+    // → Branched<Unaliased>
     let programs = conditional::expand(programs);
+    // → plain::Program<Unaliased>
     let programs = if_else::expand(programs);
+    // → plain::Program<plain::ProbeDesc>
     inline_probes::expand(programs, env.index, env.zdefs)
 }
 
 /// Keeps the descriptions as they were written, for programs that are only checked, together: nothing is looked up.
-pub fn as_written(programs: Vec<ast::Program>) -> plain::Program {
+pub fn as_written(programs: Vec<ast::Program>) -> plain::Program<ast::ProbeDesc> {
     let programs = if_else::expand(conditional::expand(programs)).into_iter();
-    let written = |probes: Vec<ast::ProbeDesc>| probes.into_iter().map(plain::ProbeDesc::from).collect();
-    plain::Program { items: programs.flat_map(|program| program.with_probes(written).items).collect() }
+    plain::Program { items: programs.flat_map(|program| program.items).collect() }
 }

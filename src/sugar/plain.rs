@@ -1,10 +1,11 @@
-//! sugar/plain.rs: the tree after the sugar pass: no `if`, no inline probes.
+//! sugar/plain.rs: the tree after the sugar pass: no aliases, no `if`, no inline probes.
 
 use crate::parser::ast::{self, Declaration, Expr, Inline, Pragma, ProbeDescKind, Provider, Translator};
 use crate::probe::{Description, Fields};
 use crate::source::Span;
 
-/// `P`: the type of a probe description, [`ast::ProbeDesc`] before inline probes are expanded.
+/// `P`: the type of a probe description. [`ast::ProbeDesc`]: as written, in a program that is only checked.
+/// [`Unaliased`](super::aliases::Unaliased): before inline probes are expanded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program<P = ProbeDesc> {
     pub items: Vec<Item<P>>,
@@ -67,13 +68,20 @@ impl Program {
     }
 }
 
-impl From<ast::ProbeDesc> for ProbeDesc {
-    fn from(ast::ProbeDesc { kind, span }: ast::ProbeDesc) -> ProbeDesc {
+impl ProbeDesc {
+    /// Keeps a description that is of no inline probe, or whose places do not matter.
+    pub fn as_written(ast::ProbeDesc { kind, span }: ast::ProbeDesc) -> ProbeDesc {
         let kind = match kind {
             ProbeDescKind::Id(id) => Description::Id(id),
             ProbeDescKind::Fields(fields) => Description::Fields(fields),
         };
         ProbeDesc { kind, span }
+    }
+}
+
+impl From<&ast::ProbeDesc> for ast::ProbeDesc {
+    fn from(probe: &ast::ProbeDesc) -> ast::ProbeDesc {
+        probe.clone()
     }
 }
 
@@ -89,8 +97,11 @@ impl From<&ProbeDesc> for ast::ProbeDesc {
 }
 
 /// For printers of either tree: -d, -x dump=plain.
-impl From<&Program> for ast::Program {
-    fn from(program: &Program) -> ast::Program {
+impl<P> From<&Program<P>> for ast::Program
+where
+    for<'a> ast::ProbeDesc: From<&'a P>,
+{
+    fn from(program: &Program<P>) -> ast::Program {
         let items = program.items.iter().map(|item| match item {
             Item::Clause(clause) => ast::Item::Clause(ast::Clause {
                 probes: clause.probes.iter().map(ast::ProbeDesc::from).collect(),

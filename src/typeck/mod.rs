@@ -113,9 +113,15 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     Ok(typed::Program { layout, variables, aggregations, clauses, warnings, remarks })
 }
 
+/// Checks a whole program whose descriptions have not been looked up, which for that reason is not compiled.
+pub fn check_written(program: plain::Program<ast::ProbeDesc>, env: &Env<'_>) -> Result<()> {
+    let taken = |probes: Vec<ast::ProbeDesc>| probes.into_iter().map(ProbeDesc::as_written).collect();
+    check(&program.with_probes(taken), env).map(drop)
+}
+
 /// Makes the checks that the reference implementations make while they read: if a text has a syntax error further
 /// on, these errors come first. `whole`: the text was read to its end.
-pub fn check_read(program: &plain::Program, env: &Env<'_>, whole: bool) -> Result<()> {
+pub fn check_read(program: &plain::Program<ast::ProbeDesc>, env: &Env<'_>, whole: bool) -> Result<()> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
         checker.load(library)?;
@@ -135,7 +141,7 @@ pub fn describe(probes: &[Description], env: &Env<'_>) -> Result<Vec<ProbeStabil
     Ok(probes.iter().map(|probe| checker.stability_of_probe(probe)).collect())
 }
 
-fn provider_name(item: &plain::Item) -> Option<&str> {
+fn provider_name<P>(item: &plain::Item<P>) -> Option<&str> {
     match item {
         plain::Item::Provider(provider) => Some(&provider.name.node),
         _ => None,
@@ -252,12 +258,12 @@ impl<'a> Checker<'a> {
         Ok(clauses)
     }
 
-    fn check_declarations(&mut self, program: &plain::Program) -> Result<()> {
+    fn check_declarations<P>(&mut self, program: &plain::Program<P>) -> Result<()> {
         program.items.iter().try_for_each(|item| self.check_item(item))
     }
 
     /// Checks that each name given attributes by a pragma appears in the text.
-    fn check_pragmas_used(&self, program: &plain::Program) -> Result<()> {
+    fn check_pragmas_used<P>(&self, program: &plain::Program<P>) -> Result<()> {
         let providers: HashSet<&str> = program.items.iter().filter_map(provider_name).collect();
         program.items.iter().try_for_each(|item| match item {
             plain::Item::Pragma(pragma) => self.require_used(pragma, &providers),
@@ -266,7 +272,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks declarations where they appear, and the types that clauses name there.
-    fn check_item(&mut self, item: &plain::Item) -> Result<()> {
+    fn check_item<P>(&mut self, item: &plain::Item<P>) -> Result<()> {
         match item {
             plain::Item::Declaration(declaration) => self.declare(declaration),
             plain::Item::Inline(inline) => self.define_inline(inline),

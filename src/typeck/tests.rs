@@ -3,8 +3,9 @@
 use super::{Env, check, typed};
 use crate::diag::Diagnostic;
 use crate::parser::{self, Macros, ParseOptions, Settings};
+use crate::sites::{NothingWanted, SiteIndex};
 use crate::source::{Origin, Source, Sources};
-use crate::sugar::{self, plain};
+use crate::sugar::{self, Aliases, plain};
 use crate::types::TypeSource;
 use crate::types::intrinsic::Intrinsic;
 
@@ -13,7 +14,7 @@ pub fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
     check(&parse_text(text)?, &Env::default()).map_err(|error| error.diagnostic())
 }
 
-/// Parses a text into the tree without sugar.
+/// Parses a text into the tree without sugar, in which nothing is inlined.
 pub fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
     let mut sources = Sources::default();
     let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
@@ -25,5 +26,9 @@ pub fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
         settings: Settings::default(),
     };
     let parsed = parser::parse(&sources, file, &options).map_err(|error| error.diagnostic())?;
-    Ok(sugar::as_written(vec![parsed.program]))
+    let index = |_| -> Result<Box<dyn SiteIndex>, _> { Ok(Box::new(NothingWanted)) };
+    let env = sugar::Env { aliases: &Aliases::default(), places: &Intrinsic, index: &index, zdefs: false };
+    let mut programs =
+        sugar::desugar(vec![parsed.program], &env).map_err(|stopped| stopped.errors[0].clone())?;
+    Ok(programs.remove(0))
 }

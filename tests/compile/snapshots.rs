@@ -16,7 +16,7 @@ use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::pipeline::{self, Given};
 use kinst::probe::{Description, Fields, Site};
-use kinst::sites::{self, DwarfIndex, InScope, Places, SiteIndex};
+use kinst::sites::{self, DwarfIndex, InScope, NothingWanted, Places, SiteIndex};
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::typeck::MissingLocals;
 use kinst::types::KernelTypes;
@@ -226,7 +226,12 @@ impl Case {
 
 /// Runs the checker, whose own diagnostic is rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
-    let plain = sugar::as_written(vec![case.program()?]);
+    let failed = |diagnostic: &Diagnostic| render::text(&case.sources, diagnostic, &case.style());
+    let nothing = |_| -> Result<Box<dyn SiteIndex>, _> { Ok(Box::new(NothingWanted)) };
+    let aliases = sugar::Aliases::default();
+    let env = sugar::Env { aliases: &aliases, places: &Intrinsic, index: &nothing, zdefs: false };
+    let desugared = sugar::desugar(vec![case.program()?], &env);
+    let plain = desugared.map_err(|stopped| stopped.errors.iter().map(failed).collect::<String>())?.remove(0);
     let (kernel, places, missing_locals) = (&*case.kernel, &*case.kernel, case.missing_locals);
     let env = typeck::Env { kernel, places, amin: case.amin, missing_locals, ..typeck::Env::default() };
     typeck::check(&plain, &env)

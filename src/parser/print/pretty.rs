@@ -10,7 +10,7 @@ use crate::source::Spanned;
 use crate::types::TagKind;
 
 /// Prints the clauses of a program, each followed by an empty line, as `-d` shows them.
-pub fn clauses(program: &Program) -> String {
+pub fn clauses<P: fmt::Display>(program: &Program<P>) -> String {
     let clauses = program.items.iter().filter_map(|item| match item {
         Item::Clause(clause) => Some(clause),
         _ => None,
@@ -165,7 +165,7 @@ impl fmt::Display for ProbeDesc {
 }
 
 /// Prints a clause, ending with a newline after the closing brace.
-impl fmt::Display for Clause {
+impl<P: fmt::Display> fmt::Display for Clause<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, probe) in self.probes.iter().enumerate() {
             let comma = if at + 1 < self.probes.len() { "," } else { "" };

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::inline::Inline;
 use super::provider::Provider;
+use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
 use crate::sugar::plain;
 use crate::typeck::{Checker, Error, Result, error};
@@ -14,7 +15,7 @@ use crate::types::declared::Declared;
 #[derive(Clone, Copy, Debug)]
 pub struct Library<'a> {
     pub name: &'a str,
-    pub program: &'a plain::Program,
+    pub program: &'a plain::Program<ProbeDesc>,
     /// Whether it comes with the compiler; such a library is left out if the kernel lacks its types.
     pub own: bool,
 }
@@ -56,7 +57,7 @@ impl Checker<'_> {
     }
 
     /// Checks what the library declares. Clauses in a library are not enabled.
-    fn define_library(&mut self, program: &plain::Program) -> Result<()> {
+    fn define_library(&mut self, program: &plain::Program<ProbeDesc>) -> Result<()> {
         program.items.iter().try_for_each(|item| self.check_item(item))?;
         program.items.iter().try_for_each(|item| match item {
             plain::Item::Provider(provider) => self.define_provider(provider),
