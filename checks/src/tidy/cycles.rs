@@ -1,8 +1,12 @@
 //! No cycles: of the modules that share a folder, none uses another one that uses it, over however many steps.
+//!
+//! A folder's mod.rs declares the files in it, so a file that uses what its mod.rs defines or re-exports is a cycle too,
+//! and a way around the rule: by way of mod.rs every file reaches every other one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::usetree::{Read, Root};
+use super::table::KNOTS;
+use super::usetree::{Named, Read, Root};
 use super::{Finding, Source};
 
 /// The uses, by folder: of the modules in it, as `from → to`, with the file and line of one use.
@@ -33,6 +37,44 @@ pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
     findings
 }
 
+/// The uses of what the mod.rs of a file's own folder, or of a folder around that, defines or re-exports. `used`: the
+/// folders with an exception that had one.
+pub fn upward(files: &[Read<'_>], used: &mut BTreeSet<&'static str>) -> Vec<Finding> {
+    let modules = modules(files);
+    let mut findings = Vec::new();
+    for Read { source, module, named } in files {
+        for named in named {
+            let Some(to) = target(&modules, named) else { continue };
+            if to.is_empty() || to.len() >= module.len() || !module.starts_with(to) {
+                continue;
+            }
+            let folder = format!("src/{}", to.join("/"));
+            if let Some((known, _)) = KNOTS.iter().find(|(known, _)| *known == folder) {
+                used.insert(known);
+                continue;
+            }
+            let path = named.path.join("::");
+            let message = format!("{path} is {folder}/mod.rs's, which is above: name the file that has it");
+            findings.push(source.finding(named.line, message));
+        }
+    }
+    findings
+}
+
+/// Exceptions that nothing needs.
+pub fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
+    let stale = KNOTS.iter().filter(|(folder, _)| !used.contains(folder));
+    let line = |folder: &str| {
+        let row = format!("(\"{folder}\",");
+        // MODULES has rows of the same folders.
+        let mut lines = table.text.lines().skip_while(|line| !line.starts_with("pub const KNOTS"));
+        let (whole, rest) = (table.text.lines().count(), lines.clone().count());
+        lines.position(|text| text.contains(&row)).map_or(1, |at| whole - rest + at + 1)
+    };
+    let message = |folder: &str| format!("a stale row: no file of {folder} uses its mod.rs");
+    stale.map(|(folder, _)| table.finding(line(folder), message(folder))).collect()
+}
+
 /// A shortest path from a module back to it.
 fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
     let mut ways: Vec<Vec<&str>> = vec![vec![start]];
@@ -53,20 +95,23 @@ fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> O
     None
 }
 
+fn modules<'f>(files: &'f [Read<'_>]) -> BTreeSet<&'f [String]> {
+    files.iter().map(|file| file.module.as_slice()).collect()
+}
+
+/// The module of this crate that has what a path names.
+fn target<'n>(modules: &BTreeSet<&[String]>, named: &'n Named) -> Option<&'n [String]> {
+    let parts = || (0..=named.path.len()).rev().map(|len| &named.path[..len]);
+    (named.root == Root::Own).then(|| parts().find(|to| modules.contains(to)))?
+}
+
 fn uses<'a>(files: &[Read<'a>]) -> Uses<'a> {
-    let modules: BTreeSet<&[String]> = files.iter().map(|file| file.module.as_slice()).collect();
+    let modules = modules(files);
     let mut uses: Uses<'a> = BTreeMap::new();
     for Read { source, module, named } in files {
         for named in named {
-            if named.root != Root::Own {
-                continue;
-            }
-            let Some(to) =
-                (0..=named.path.len()).rev().map(|len| &named.path[..len]).find(|to| modules.contains(to))
-            else {
-                continue;
-            };
-            // The folder where the two part; uses between a folder and the files in it are not a cycle.
+            let Some(to) = target(&modules, named) else { continue };
+            // The folder where the two part. Uses between a folder and the files in it are for `upward`.
             let common = module.iter().zip(to).take_while(|(a, b)| a == b).count();
             if let (Some(from), Some(to)) = (module.get(common), to.get(common)) {
                 let folder = uses.entry(module[..common].to_vec()).or_default();
@@ -82,10 +127,17 @@ mod tests {
     use super::super::usetree::read;
     use super::*;
 
-    fn messages(files: &[(&str, &str)]) -> Vec<String> {
+    fn sources(files: &[(&str, &str)]) -> Vec<Source> {
         let source = |(path, text): &(&str, &str)| Source { path: (*path).into(), text: (*text).into() };
-        let sources: Vec<Source> = files.iter().map(source).collect();
-        check(&read(&sources).0).into_iter().map(|f| f.shown()).collect()
+        files.iter().map(source).collect()
+    }
+
+    fn messages(files: &[(&str, &str)]) -> Vec<String> {
+        check(&read(&sources(files)).0).into_iter().map(|f| f.shown()).collect()
+    }
+
+    fn upward_messages(files: &[(&str, &str)], used: &mut BTreeSet<&'static str>) -> Vec<String> {
+        upward(&read(&sources(files)).0, used).into_iter().map(|f| f.shown()).collect()
     }
 
     #[test]
@@ -99,6 +151,43 @@ mod tests {
         ];
         assert_eq!(messages(&files), ["src/a.rs:1: a circle in src: a → b → c → a"]);
         assert_eq!(messages(&files[..4]), [""; 0], "a file and its folder");
+    }
+
+    #[test]
+    fn a_file_does_not_use_its_mod_rs() {
+        let files = [
+            ("src/lib.rs", "pub mod a;"),
+            ("src/a/mod.rs", "mod b; mod x; pub use x::X; pub struct Y;"),
+            ("src/a/b/mod.rs", "mod deep; pub struct Z;"),
+            ("src/a/b/deep.rs", "\nuse crate::a::X;\nuse super::Z;\nuse crate::a::x::X as Fine;"),
+            ("src/a/x.rs", "use super::{Y, b::Z};\npub(in crate::a) struct X;\nuse crate::Root;"),
+        ];
+        let mut used = BTreeSet::new();
+        let found = [
+            "src/a/b/deep.rs:2: a::X is src/a/mod.rs's, which is above: name the file that has it",
+            "src/a/b/deep.rs:3: a::b::Z is src/a/b/mod.rs's, which is above: name the file that has it",
+            "src/a/x.rs:1: a::Y is src/a/mod.rs's, which is above: name the file that has it",
+        ];
+        assert_eq!(upward_messages(&files, &mut used), found);
+        assert!(used.is_empty());
+    }
+
+    #[test]
+    fn exceptions_are_used_or_stale() {
+        let Some((folder, _)) = KNOTS.first() else { return };
+        let (above, below) = (format!("{folder}/mod.rs"), format!("{folder}/x.rs"));
+        let mut used = BTreeSet::new();
+        let files = [(above.as_str(), "mod x; pub struct Y;"), (&below, "use super::Y;")];
+        assert_eq!(upward_messages(&files, &mut used), [""; 0]);
+        assert!(used.contains(folder));
+        let row = format!("    (\"{folder}\", \"why\"),");
+        let text = format!("    (\"{folder}\", &[]),\npub const KNOTS: …\n{row}\n");
+        let table = Source { path: "table.rs".into(), text };
+        let shown = |findings: Vec<Finding>| findings.first().map(Finding::shown);
+        let message = format!("table.rs:3: a stale row: no file of {folder} uses its mod.rs");
+        assert_eq!(shown(stale(&table, &BTreeSet::new())), Some(message));
+        let all = KNOTS.iter().map(|(folder, _)| *folder).collect();
+        assert_eq!(stale(&table, &all), []);
     }
 
     #[test]

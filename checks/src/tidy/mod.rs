@@ -11,6 +11,7 @@ mod table;
 mod usetree;
 mod version;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -98,6 +99,8 @@ fn check() -> Result<Vec<Finding>> {
     let sources = sources()?;
     let (files, mut findings) = usetree::read(&sources);
     findings.extend(cycles::check(&files));
+    let mut knots = BTreeSet::new();
+    findings.extend(cycles::upward(&files, &mut knots));
     findings.extend(files::check(&sources));
     findings.extend(version::check(&sources));
     findings.extend(dependencies::check(&sources)?);
@@ -112,6 +115,7 @@ fn check() -> Result<Vec<Finding>> {
     }
     if let Some(table) = sources.iter().find(|source| source.path == "checks/src/tidy/table.rs") {
         findings.extend(imports::stale(table, &used));
+        findings.extend(cycles::stale(table, &knots));
     }
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)

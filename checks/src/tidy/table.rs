@@ -102,6 +102,50 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The folders whose files use what their mod.rs defines or re-exports, and why.
+pub const KNOTS: &[(&str, &str)] = &[
+    ("src/bpf/library", "defines the form of a function, and the list of all of them"),
+    ("src/bpf/machine", "defines the contract of a processor, with the list of them"),
+    ("src/bpf/object", "defines the state of an object while it is made"),
+    ("src/bpf/program", "defines the state of a clause while it is made"),
+    ("src/cli/doctor", "defines a finding, which each group of checks makes"),
+    ("src/codegen", "defines the generator, to which each file adds methods"),
+    ("src/consumer/export", "defines the contract of a form, with the list of them"),
+    ("src/consumer/export/otlp", "defines the envelope that its parts fill"),
+    ("src/consumer/output", "defines the text that each file writes"),
+    ("src/debuginfo", "files take the types of their siblings from it"),
+    ("src/diag", "defines a diagnostic, which its files render"),
+    ("src/dif", "defines the program, which its files write, read and check"),
+    ("src/dif/interp", "defines the machine, to which each file adds methods"),
+    ("src/dif/verify", "defines the refusals, which each file makes"),
+    ("src/driver", "defines the errors of both ways into the kernel"),
+    ("src/driver/bpf", "defines the session, to which each file adds methods"),
+    ("src/dwarf", "defines the sections, which each file reads"),
+    ("src/dwarf/copies", "defines what is found, which each file adds to"),
+    ("src/dwarf/frames", "defines the functions, which each file asks for"),
+    ("src/dwarf/types", "defines the types of a file, which it builds"),
+    ("src/dwarf/variables", "defines the variables, which its files describe"),
+    ("src/knowledge", "defines where types are found"),
+    ("src/options", "defines a value and its errors"),
+    ("src/os", "defines a call that one of its files makes"),
+    ("src/os/bpf", "defines the call of bpf(2), which each file makes"),
+    ("src/parser", "defines the limits and settings of a text"),
+    ("src/parser/lex", "defines the lexer, to which each file adds methods"),
+    ("src/parser/print/layout", "files take a type of a sibling from it"),
+    ("src/sites", "defines what the rooms exchange"),
+    ("src/sites/catalog", "defines the catalogue, to which each provider adds methods"),
+    ("src/sites/code/arm64", "defines how words are read"),
+    ("src/sites/flow", "defines the graph, to which each file adds methods"),
+    ("src/sites/listing", "defines a place as text, which each listing has"),
+    ("src/sites/memory", "defines the text in memory, which each file asks"),
+    ("src/sites/target", "defines the kernel, to which each file adds methods"),
+    ("src/typeck", "defines the checker, to which each file adds methods"),
+    ("src/typeck/error", "defines the helpers that each subject's diagnostics use"),
+    ("src/typeck/expr", "defines helpers of all operators"),
+    ("src/types", "defines the types, which its files lay out and find"),
+    ("src/types/btf", "defines the reader of BTF, to which each file adds methods"),
+];
+
 /// The stages that neither access the outside nor do what the compiler cannot check.
 pub const PURE: &[&str] = &["src/bpf", "src/codegen", "src/dif", "src/parser", "src/sugar", "src/typeck"];
 

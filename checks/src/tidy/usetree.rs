@@ -159,6 +159,9 @@ impl<'ast> Visit<'ast> for Reader {
         self.tree(&[], &item.tree);
     }
 
+    /// `pub(in crate::a)` says who may use, and is no use.
+    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         if let Some(first) = path.segments.first().filter(|_| segments.len() > 1) {
