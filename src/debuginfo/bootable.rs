@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Image;
+use super::image::Image;
 use super::unpack::{self, Bytes};
 
 /// Offsets in the kernel's boot protocol.

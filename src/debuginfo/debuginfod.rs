@@ -4,7 +4,9 @@ use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use super::{BuildId, Error, Image};
+use super::buildid::BuildId;
+use super::error::Error;
+use super::image::Image;
 use crate::os::process;
 
 /// Reports what the program is waiting for.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::debuginfo::BuildId;
+use super::buildid::BuildId;
 use crate::diag::{Diagnostic, Tag};
 use crate::os::io_text;
 

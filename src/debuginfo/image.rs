@@ -10,9 +10,11 @@ use object::{
     SectionFlags, SymbolKind, elf,
 };
 
+use super::buildid::BuildId;
+use super::error::Error;
+use super::reloc;
 use super::reloc_arm64::Kind;
 use super::unpack::{self, Bytes};
-use super::{BuildId, Error, reloc, search};
 use crate::machine::Machine;
 
 /// A loaded section. In a relocatable file (a module), sections have no addresses; they get some here, one after the
@@ -80,7 +82,7 @@ pub struct Image {
     relocatable: bool,
     build_id: Option<BuildId>,
     machine: Option<Machine>,
-    alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
+    pub(super) alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
     /// The bytes of [`Image::kept_section`], by section index of the file.
     kept: Vec<OnceLock<Vec<u8>>>,
     /// Symbols by name of a file that is not here.
@@ -438,16 +440,11 @@ impl Image {
         Some((String::from_utf8(name.to_vec()).ok()?, crc))
     }
 
-    /// The file into which dwz moved what several files have in common (`.gnu_debugaltlink`), or why it cannot be used.
-    /// `None` if there is no such file.
-    pub fn alternate(&self) -> Option<Result<&Image, &Error>> {
-        let found = self.alternate.get_or_init(|| {
-            let file = self.file().ok()?;
-            let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
-            let name = String::from_utf8(name.to_vec()).ok()?;
-            Some(search::alternate_of(self, name, &BuildId::new(id)).map(Box::new))
-        });
-        found.as_ref().map(|found| found.as_ref().map(|image| &**image))
+    /// The file name and the build id of `.gnu_debugaltlink`.
+    pub(super) fn alternate_link(&self) -> Option<(String, BuildId)> {
+        let file = self.file().ok()?;
+        let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
+        Some((String::from_utf8(name.to_vec()).ok()?, BuildId::new(id)))
     }
 
     /// The CRC that a debug link compares.

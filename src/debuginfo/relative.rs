@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use object::elf;
 
-use super::Image;
+use super::image::Image;
 
 impl Image {
     /// The addresses that R_AARCH64_RELATIVE puts into a range: place and value. The linker leaves these places empty.

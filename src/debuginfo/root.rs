@@ -6,7 +6,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::error::Error;
 use crate::os;
 
 /// A kernel release and the tree that its files are in.

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::buildid::BuildId;
 use super::debuginfod::{self, Asked, Say};
-use super::{BuildId, Error, Image, ModuleFile, Root};
+use super::error::Error;
+use super::image::Image;
+use super::root::{ModuleFile, Root};
 
 /// The result of a search for one file.
 pub struct Searched {
@@ -93,8 +96,20 @@ pub fn debug_file_of(binary: &Image) -> Searched {
     })
 }
 
+impl Image {
+    /// The file into which dwz moved what several files have in common (`.gnu_debugaltlink`), or why it cannot be used.
+    /// `None` if there is no such file.
+    pub fn alternate(&self) -> Option<Result<&Image, &Error>> {
+        let found = self.alternate.get_or_init(|| {
+            let (name, id) = self.alternate_link()?;
+            Some(alternate_of(self, name, &id).map(Box::new))
+        });
+        found.as_ref().map(|found| found.as_ref().map(|image| &**image))
+    }
+}
+
 /// The file that a debug file names by a path relative to its own, or the one of this id beside it.
-pub fn alternate_of(image: &Image, name: String, wanted: &BuildId) -> Result<Image, Error> {
+fn alternate_of(image: &Image, name: String, wanted: &BuildId) -> Result<Image, Error> {
     let path = std::fs::canonicalize(image.path()).unwrap_or_else(|_| image.path().to_owned());
     let mut places = vec![path.parent().unwrap_or(Path::new("/")).join(&name)];
     // In the tree that the file is in, which may not be the running system's.

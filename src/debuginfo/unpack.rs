@@ -9,7 +9,8 @@ use std::path::Path;
 use memmap2::{Mmap, MmapOptions};
 use object::{CompressedData, CompressionFormat};
 
-use super::{Error, lz4};
+use super::error::Error;
+use super::lz4;
 
 /// The bytes of a file.
 pub enum Bytes {

@@ -113,7 +113,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("src/consumer/export", "defines the contract of a form, with the list of them"),
     ("src/consumer/export/otlp", "defines the envelope that its parts fill"),
     ("src/consumer/output", "defines the text that each file writes"),
-    ("src/debuginfo", "files take the types of their siblings from it"),
     ("src/diag", "defines a diagnostic, which its files render"),
     ("src/dif", "defines the program, which its files write, read and check"),
     ("src/dif/interp", "defines the machine, to which each file adds methods"),
