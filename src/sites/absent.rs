@@ -1,6 +1,6 @@
 //! sites/absent.rs: indices for programs that name no inlined function, and that may name one that is absent.
 
-use super::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
+use super::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::diag::{Diagnostic, tags};
 
 /// The index for programs that name no inlined function.

@@ -6,8 +6,8 @@ use super::{Catalog, meaning};
 use crate::attributes;
 use crate::probe::{Description, Fields, Place, Probe};
 use crate::sites::code::notes::{Argument, Kind, What};
+use crate::sites::model::{Driven, DrivenArgument, DrivenType};
 use crate::sites::target::drivers::Notes;
-use crate::sites::{Driven, DrivenArgument, DrivenType};
 
 /// Among the ids of [`super::unplaced`].
 pub(super) const FIRST_DRIVER_ID: u32 = 470_000;

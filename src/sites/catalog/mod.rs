@@ -16,8 +16,8 @@ pub(super) mod unplaced;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use super::ProbeCatalog;
 use super::memory::{LiveError, LiveInsn, LiveText};
+use super::model::ProbeCatalog;
 use super::target::Kernel;
 use crate::diag::Diagnostic;
 use crate::glob::{self, Pattern};

@@ -6,11 +6,11 @@ use super::refusals::no_sites;
 use crate::diag::{Diagnostic, tags};
 use crate::dwarf::{Body, Frame, Statement};
 use crate::probe::Site;
+use crate::sites::model::{FoundSite, SourceLine};
 use crate::sites::target::info::Info;
 use crate::sites::target::naming::split_ordinal;
 use crate::sites::target::refusals::{Missing, no_debug_information, no_module};
 use crate::sites::target::{Kernel, ModuleId};
-use crate::sites::{FoundSite, SourceLine};
 
 /// Finds one site for each body and copy of the function that has code of the line, in the order of the debug
 /// information.

@@ -5,8 +5,8 @@ use super::opened::Opened;
 use crate::debuginfo::Reference;
 use crate::dwarf::Frame;
 use crate::probe::Probe;
-use crate::sites::LiveInsn;
 use crate::sites::code::decode;
+use crate::sites::memory::LiveInsn;
 use crate::sites::symtab::Symbol;
 use crate::sites::target::{Kernel, ModuleId};
 

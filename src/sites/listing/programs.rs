@@ -3,8 +3,8 @@
 use super::frames::{self, SourceFrame};
 use crate::debuginfo::{Error, Image, debug_file_of};
 use crate::dwarf::DebugInfo;
-use crate::sites::Program;
 use crate::sites::target::info::Info;
+use crate::sites::target::program::Program;
 use self_cell::self_cell;
 
 self_cell!(

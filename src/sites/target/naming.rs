@@ -2,8 +2,8 @@
 
 use super::{Kernel, ModuleId};
 use crate::probe::{Site, Target};
-use crate::sites::FoundSite;
 use crate::sites::flow::points::Point;
+use crate::sites::model::FoundSite;
 use crate::sites::symtab::Symbol;
 
 /// A function as it is written in a description.
