@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use super::ast::{Clause, Declaration, Expr, ExprKind, Item, Stmt};
 use super::error::ParseError;
+use super::lex::options::Settings;
+use super::visit::MAX_DEPTH;
 use super::visit::check_expr_depth;
-use super::{MAX_DEPTH, Settings};
 use crate::source::{FileId, Span, Spanned};
 use crate::vocabulary::callee;
 

@@ -19,28 +19,17 @@ use crate::diag::{Diagnostic, tags};
 use crate::source::{FileId, Sources, Span};
 
 pub use error::{ControlError, LiteralError, MacroError, ParseError, ProbeError, SyntaxError};
-pub use lex::Settings;
 pub use lex::literal::{first_value, quote};
 pub use lex::macros::Macros;
+pub use lex::options::{ParseOptions, Settings};
 pub use print::{dump, pretty};
+pub use visit::MAX_DEPTH;
 
 use calls::Calls;
+use lex::lexer::{ItemStart, Lexeme, Lexer, Mode};
 use lex::syntax;
 use lex::token::Token;
-use lex::{ItemStart, Lexer, Mode};
 use print::layout;
-
-/// The maximum number of levels in a tree. Later stages recurse: in a debug build each level costs them some 8 kB
-/// of stack, and a Rust thread has 2 MB.
-pub const MAX_DEPTH: usize = 200;
-
-/// What a compilation needs before it reads the text.
-pub struct ParseOptions<'a> {
-    pub macros: &'a Macros,
-    /// Whether a name is a type, for the lexer. It must be false for the names of D's variables, functions and actions.
-    pub is_type_name: &'a dyn Fn(&str) -> bool,
-    pub settings: Settings,
-}
 
 /// A program, with its use of macro arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,7 +221,7 @@ impl<'l, 'a> Tokens<'l, 'a> {
 }
 
 impl Iterator for Tokens<'_, '_> {
-    type Item = Result<lex::Lexeme, ParseError>;
+    type Item = Result<Lexeme, ParseError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.lexer.next()

@@ -4,6 +4,10 @@ use super::ast::*;
 use super::error::ParseError;
 use crate::source::{Span, Spanned};
 
+/// The maximum number of levels in a tree. Later stages recurse: in a debug build each level costs them some 8 kB
+/// of stack, and a Rust thread has 2 MB.
+pub const MAX_DEPTH: usize = 200;
+
 /// A node still to be visited; the walk keeps these on the heap, so that no depth exhausts the stack.
 enum Node<'a> {
     Expr(&'a Expr),

@@ -1,33 +1,15 @@
 //! parser/lex/brackets.rs: open brackets: the end of an external declaration, and the possible depth of its tree.
 
+use super::lexer::{Level, Lexer, Mode};
 use super::syntax;
 use super::token::{BodyToken, Token};
-use super::{Lexer, Mode};
 use crate::parser::error::ParseError;
+use crate::parser::visit;
 use crate::source::Span;
 
 /// The limit on operators that surround a token: a bound on the depth of any tree that the grammar can have built,
 /// so that dropping a half-built one cannot exhaust the stack.
 const MOST_OPERATORS: usize = 4000;
-
-/// An open bracket, or the item itself at the bottom.
-pub struct Level {
-    pub opener: Option<(BodyToken, Span)>,
-    /// Operators since the last separator; each is at most one level of the tree.
-    pub operators: usize,
-    /// The operators of the statement before the separator: `else` continues it.
-    pub statement_before: usize,
-    /// Whether the type of a declaration is known, so that a further word is the declared name.
-    pub has_type: bool,
-    /// Whether these are the braces of an enum: the words in them are names, even if a type has that name.
-    pub enumerates: bool,
-}
-
-impl Level {
-    pub fn new(opener: Option<(BodyToken, Span)>) -> Level {
-        Level { opener, operators: 0, statement_before: 0, has_type: false, enumerates: false }
-    }
-}
 
 impl Lexer<'_> {
     /// Keeps track of brackets, to find the end of the external declaration.
@@ -122,7 +104,7 @@ impl Lexer<'_> {
             self.operators += weight;
         }
         match self.operators > MOST_OPERATORS {
-            true => Err(ParseError::TooDeep { limit: crate::parser::MAX_DEPTH, span }),
+            true => Err(ParseError::TooDeep { limit: visit::MAX_DEPTH, span }),
             false => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! parser/lex/header.rs: C text of headers, as the preprocessor includes it: functions, and words of GNU C.
 
-use super::Lexer;
+use super::lexer::Lexer;
 use super::token::Token;
 use crate::source::Span;
 

@@ -1,7 +1,7 @@
 //! parser/lex/syntax.rs: error messages for tokens that the grammar does not accept.
 
+use super::lexer::{Lexer, Mode};
 use super::token::{BodyToken, Token};
-use super::{Lexer, Mode};
 use crate::parser::error::{ParseError, SyntaxError};
 use crate::source::{Origin, Span};
 

@@ -1,9 +1,9 @@
 //! parser/lex/words.rs: the words and macros of a body: keyword, identifier, type name, number, string.
 
+use super::lexer::{After, Lexer, Mode};
 use super::macros;
 use super::syntax;
 use super::token::{self, Token};
-use super::{After, Lexer, Mode};
 use crate::parser::ast::Storage;
 use crate::parser::error::{MacroError, ParseError};
 use crate::source::Span;

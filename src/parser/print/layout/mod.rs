@@ -4,16 +4,9 @@ pub(super) mod pieces;
 pub(super) mod spacing;
 pub(super) mod write;
 
-use crate::parser::lex::ItemStart;
-use crate::parser::lex::token::Token;
-use crate::source::Span;
+use crate::parser::lex::lexer::ItemStart;
 
-/// The tokens of one external declaration, as they were read.
-#[derive(Debug)]
-pub(in crate::parser) struct ItemTokens {
-    pub start: ItemStart,
-    pub tokens: Vec<(Token, Span)>,
-}
+pub(in crate::parser) use pieces::ItemTokens;
 
 /// Lays out the text; only blanks, newlines and needless `;` differ.
 pub(in crate::parser) fn layout(text: &str, items: &[ItemTokens]) -> String {

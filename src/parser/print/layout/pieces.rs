@@ -1,9 +1,16 @@
 //! parser/print/layout/pieces.rs: tokens, and the comments and control lines between them.
 
-use super::ItemTokens;
-use crate::parser::lex::ItemStart;
 use crate::parser::lex::control::control_length;
+use crate::parser::lex::lexer::ItemStart;
 use crate::parser::lex::token::Token;
+use crate::source::Span;
+
+/// The tokens of one external declaration, as they were read.
+#[derive(Debug)]
+pub(in crate::parser) struct ItemTokens {
+    pub start: ItemStart,
+    pub tokens: Vec<(Token, Span)>,
+}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {

@@ -2,7 +2,7 @@
 
 use super::pieces::{Kind, Piece};
 use super::spacing::{Join, Spacing};
-use crate::parser::lex::ItemStart;
+use crate::parser::lex::lexer::ItemStart;
 use crate::parser::lex::token::{BodyToken as B, Token};
 
 /// The columns of a line, where it can be broken at all.
