@@ -14,6 +14,7 @@ pub mod object;
 pub mod program;
 pub mod reader;
 mod rooms;
+pub mod support;
 pub mod tuple;
 
 use crate::dif::enabled::Enabled;

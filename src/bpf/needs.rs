@@ -124,7 +124,15 @@ impl Needs {
                     | Builtin::Inlinefunc
                     | Builtin::Id,
                 ) => self.names = true,
-                _ => {}
+                #[rustfmt::skip]
+                Some(
+                    Builtin::Args | Builtin::Regs | Builtin::Uregs | Builtin::Curthread | Builtin::Epid | Builtin::Arg0
+                    | Builtin::Arg1 | Builtin::Arg2 | Builtin::Arg3 | Builtin::Arg4 | Builtin::Arg5 | Builtin::Arg6
+                    | Builtin::Arg7 | Builtin::Arg8 | Builtin::Arg9 | Builtin::Pid | Builtin::Tid | Builtin::Execname
+                    | Builtin::Zonename | Builtin::Walltimestamp | Builtin::Ustackdepth | Builtin::Ucaller
+                    | Builtin::Uid | Builtin::Gid | Builtin::Errno | Builtin::Jid | Builtin::Jailname | Builtin::Cpu,
+                )
+                | None => {}
             },
             Insn::LoadVar { op: O::Ldts | O::Ldtaa, .. } | Insn::StoreVar { op: O::Stts | O::Sttaa, .. } => {
                 self.interrupts = true;
@@ -142,7 +150,19 @@ impl Needs {
                     | Subr::RwWriteHeld
                     | Subr::RwIswriter,
                 ) => self.locks = true,
-                _ => {}
+                #[rustfmt::skip]
+                Some(
+                    Subr::Rand | Subr::MutexTypeAdaptive | Subr::MutexTypeSpin | Subr::Copyin | Subr::Copyinstr
+                    | Subr::Speculation | Subr::Strlen | Subr::Copyout | Subr::Copyoutstr | Subr::Alloca | Subr::Bcopy
+                    | Subr::Copyinto | Subr::Msgdsize | Subr::Msgsize | Subr::Getmajor | Subr::Getminor
+                    | Subr::DdiPathname | Subr::Strjoin | Subr::Lltostr | Subr::Basename | Subr::Dirname
+                    | Subr::Cleanpath | Subr::Strchr | Subr::Strrchr | Subr::Strstr | Subr::Strtok | Subr::Substr
+                    | Subr::Index | Subr::Rindex | Subr::Htons | Subr::Htonl | Subr::Htonll | Subr::Ntohs | Subr::Ntohl
+                    | Subr::Ntohll | Subr::InetNtop | Subr::InetNtoa | Subr::InetNtoa6 | Subr::Toupper | Subr::Tolower
+                    | Subr::Memref | Subr::SxSharedHeld | Subr::SxExclusiveHeld | Subr::SxIsexclusive | Subr::Memstr
+                    | Subr::Getf | Subr::Json | Subr::Strtoll | Subr::LinkNtop,
+                )
+                | None => {}
             },
             _ => {}
         }

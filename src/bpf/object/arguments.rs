@@ -39,7 +39,17 @@ impl Object<'_, '_> {
                 self.set(rd, R1);
                 Ok(())
             }
-            Some(builtin) => Err(Missing::Builtin(builtin)),
+            #[rustfmt::skip]
+            Some(
+                builtin @ (Builtin::Curthread | Builtin::Timestamp | Builtin::Vtimestamp | Builtin::Ipl | Builtin::Epid
+                | Builtin::Id | Builtin::Arg0 | Builtin::Arg1 | Builtin::Arg2 | Builtin::Arg3 | Builtin::Arg4
+                | Builtin::Arg5 | Builtin::Arg6 | Builtin::Arg7 | Builtin::Arg8 | Builtin::Arg9 | Builtin::Stackdepth
+                | Builtin::Caller | Builtin::Probeprov | Builtin::Probemod | Builtin::Probefunc | Builtin::Probename
+                | Builtin::Pid | Builtin::Tid | Builtin::Execname | Builtin::Zonename | Builtin::Walltimestamp
+                | Builtin::Ustackdepth | Builtin::Ucaller | Builtin::Ppid | Builtin::Uid | Builtin::Gid
+                | Builtin::Errno | Builtin::Execargs | Builtin::Jid | Builtin::Jailname | Builtin::Inlinefunc
+                | Builtin::Cpu),
+            ) => Err(Missing::Builtin(builtin)),
             None => Err(Missing::Invalid),
         }
     }

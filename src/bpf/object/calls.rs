@@ -5,12 +5,78 @@ use crate::bpf::insn::Reg::{self, Frame, R0, R1, R2, R3};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
 use crate::bpf::library::Function;
 use crate::bpf::missing::Missing;
+use crate::bpf::support::COPYOUT;
 use crate::dif::insn::Subr;
 use crate::uapi::Flt;
 
 /// The numbers of address families.
 const AF_INET: i32 = 2;
 const AF_INET6: i32 = 10;
+
+/// The code of a subroutine.
+enum Callee {
+    /// A function of the library, and the value of the last argument where that is left out.
+    Library(Function, Option<i32>),
+    Inline(fn(&mut Object<'_, '_>) -> Result<(), Missing>),
+    Missing,
+}
+
+/// Returns the code of each subroutine; strings have at most so many bytes.
+fn callee(subr: Subr, strsize: i32) -> Callee {
+    use Callee::{Inline, Library};
+    match subr {
+        Subr::Rand => Inline(|object| object.rand()),
+        // All mutexes of Linux are adaptive.
+        Subr::MutexTypeAdaptive => Inline(|object| object.constant(1)),
+        Subr::MutexTypeSpin => Inline(|object| object.constant(0)),
+        Subr::Getmajor => Inline(|object| object.getmajor()),
+        Subr::Getminor => Inline(|object| object.getminor()),
+        Subr::Htons | Subr::Ntohs => Inline(|object| object.swap(16)),
+        Subr::Htonl | Subr::Ntohl => Inline(|object| object.swap(32)),
+        Subr::Htonll | Subr::Ntohll => Inline(|object| object.swap(64)),
+        Subr::InetNtop => Inline(|object| object.inet_ntop()),
+        Subr::Copyinto => Inline(|object| object.copy_bytes(Function::CopyUser, (2, 1))),
+        Subr::Bcopy => Inline(|object| object.copy_bytes(Function::Copy, (1, 2))),
+        Subr::Strstr => Inline(|object| object.strstr()),
+        Subr::Strlen => Library(Function::First, Some(strsize)),
+        Subr::Copyinstr => Library(Function::Copyinstr, Some(strsize)),
+        Subr::Lltostr => Library(Function::Lltostr, Some(10)),
+        Subr::Strtoll => Library(Function::Strtoll, Some(10)),
+        Subr::Substr => Library(Function::Substr, Some(strsize)),
+        Subr::Index => Library(Function::Index, Some(0)),
+        Subr::Rindex => Library(Function::Rindex, Some(strsize)),
+        Subr::Strjoin => Library(Function::Strjoin, None),
+        Subr::Strchr => Library(Function::Strchr, None),
+        Subr::Strrchr => Library(Function::Strrchr, None),
+        Subr::Strtok => Library(Function::Strtok, None),
+        Subr::Toupper => Library(Function::Toupper, None),
+        Subr::Tolower => Library(Function::Tolower, None),
+        Subr::Basename => Library(Function::Basename, None),
+        Subr::Dirname => Library(Function::Dirname, None),
+        Subr::Cleanpath => Library(Function::Cleanpath, None),
+        Subr::Copyin => Library(Function::Copyin, None),
+        Subr::Alloca => Library(Function::Allocate, None),
+        Subr::Memref => Library(Function::Memref, None),
+        Subr::Memstr => Library(Function::Memstr, None),
+        Subr::InetNtoa => Library(Function::InetNtoa, None),
+        Subr::InetNtoa6 => Library(Function::InetNtoa6, None),
+        Subr::LinkNtop => Library(Function::LinkNtop, None),
+        Subr::Json => Library(Function::Json, None),
+        Subr::Progenyof => Library(Function::Progenyof, None),
+        Subr::MutexOwned => Library(Function::MutexOwned, None),
+        Subr::MutexOwner => Library(Function::MutexOwner, None),
+        Subr::RwReadHeld => Library(Function::RwReadHeld, None),
+        Subr::RwWriteHeld => Library(Function::RwWriteHeld, None),
+        Subr::RwIswriter => Library(Function::RwIswriter, None),
+        Subr::DPath => Library(Function::DPath, None),
+        Subr::Copyout => Library(Function::Copyout, None),
+        Subr::Copyoutstr => Library(Function::Copyoutstr, None),
+        Subr::Speculation => Library(Function::Speculation, None),
+        // They are of other systems.
+        Subr::Msgdsize | Subr::Msgsize | Subr::DdiPathname | Subr::Getf => Callee::Missing,
+        Subr::SxSharedHeld | Subr::SxExclusiveHeld | Subr::SxIsexclusive => Callee::Missing,
+    }
+}
 
 impl Object<'_, '_> {
     /// Loads an entry of the tuple stack.
@@ -40,112 +106,84 @@ impl Object<'_, '_> {
     }
 
     pub(super) fn call(&mut self, subr: Subr, rd: u8) -> Result<(), Missing> {
-        match subr {
-            // All mutexes of Linux are adaptive.
-            Subr::MutexTypeAdaptive => self.asm.mov(R0, 1),
-            Subr::MutexTypeSpin => self.asm.mov(R0, 0),
-            Subr::Copyout | Subr::Copyoutstr if !self.shared.context.may_write() => {
-                return Err(Missing::Other("copyout() in an interrupt or at an instruction"));
-            }
-            Subr::Getmajor => {
-                self.pushed(R1, 0)?;
-                self.asm.alu(Alu::Lsh, R1, 32);
-                self.asm.alu(Alu::Rsh, R1, 52);
-                self.asm.mov(R0, R1);
-            }
-            Subr::Getminor => {
-                self.pushed(R0, 0)?;
-                self.asm.alu(Alu::And, R0, 0xf_ffff);
-            }
-            Subr::Htons | Subr::Ntohs | Subr::Htonl | Subr::Ntohl | Subr::Htonll | Subr::Ntohll => {
-                self.pushed(R0, 0)?;
-                let bits = match subr {
-                    Subr::Htons | Subr::Ntohs => 16,
-                    Subr::Htonl | Subr::Ntohl => 32,
-                    _ => 64,
-                };
-                self.asm.to_big_endian(R0, bits);
-            }
-            Subr::Rand => self.asm.call(Helper::GetPrandomU32),
-            Subr::InetNtop => self.inet_ntop()?,
-            Subr::Copyinto | Subr::Bcopy => {
-                let (to, size, function) = match subr {
-                    Subr::Copyinto => (2, 1, Function::CopyUser),
-                    _ => (1, 2, Function::Copy),
-                };
-                self.pushed(R1, to)?;
-                self.pushed(R2, 0)?;
-                self.pushed(R3, size)?;
-                self.library(function);
-            }
-            Subr::Strstr => {
-                let (found, done) = (self.asm.label(), self.asm.label());
-                self.pushed(R1, 0)?;
-                self.pushed(R2, 1)?;
-                self.asm.mov(R3, 0);
-                self.library(Function::Index);
-                self.asm.branch(Cond::SignedGe, R0, 0, found);
-                self.asm.mov(R0, 0);
-                self.asm.jump(done);
-                self.asm.bind(found);
-                self.pushed(R1, 0)?;
-                self.asm.add(R0, R1);
-                self.asm.bind(done);
-            }
-            other => self.call_library(other)?,
+        if matches!(subr, Subr::Copyout | Subr::Copyoutstr) && !self.shared.context.may_write() {
+            return Err(Missing::Other(COPYOUT));
+        }
+        match callee(subr, self.shared.memory.strsize as i32) {
+            Callee::Library(function, default) => self.call_library(function, default)?,
+            Callee::Inline(write) => write(self)?,
+            Callee::Missing => return Err(Missing::Subroutine(subr)),
         }
         self.set(rd, R0);
         Ok(())
     }
 
-    /// Calls the function of the library that has the arguments of the subroutine, or what stands for those left out.
-    fn call_library(&mut self, subr: Subr) -> Result<(), Missing> {
-        let strsize = self.shared.memory.strsize as i32;
-        let (function, defaults): (_, &[i32]) = match subr {
-            Subr::Strlen => (Function::First, &[strsize]),
-            Subr::Copyinstr => (Function::Copyinstr, &[strsize]),
-            Subr::Lltostr => (Function::Lltostr, &[10]),
-            Subr::Strtoll => (Function::Strtoll, &[10]),
-            Subr::Substr => (Function::Substr, &[strsize]),
-            Subr::Index => (Function::Index, &[0]),
-            Subr::Rindex => (Function::Rindex, &[strsize]),
-            Subr::Strjoin => (Function::Strjoin, &[]),
-            Subr::Strchr => (Function::Strchr, &[]),
-            Subr::Strrchr => (Function::Strrchr, &[]),
-            Subr::Strtok => (Function::Strtok, &[]),
-            Subr::Toupper => (Function::Toupper, &[]),
-            Subr::Tolower => (Function::Tolower, &[]),
-            Subr::Basename => (Function::Basename, &[]),
-            Subr::Dirname => (Function::Dirname, &[]),
-            Subr::Cleanpath => (Function::Cleanpath, &[]),
-            Subr::Copyin => (Function::Copyin, &[]),
-            Subr::Alloca => (Function::Allocate, &[]),
-            Subr::Memref => (Function::Memref, &[]),
-            Subr::Memstr => (Function::Memstr, &[]),
-            Subr::InetNtoa => (Function::InetNtoa, &[]),
-            Subr::InetNtoa6 => (Function::InetNtoa6, &[]),
-            Subr::LinkNtop => (Function::LinkNtop, &[]),
-            Subr::Json => (Function::Json, &[]),
-            Subr::Progenyof => (Function::Progenyof, &[]),
-            Subr::MutexOwned => (Function::MutexOwned, &[]),
-            Subr::MutexOwner => (Function::MutexOwner, &[]),
-            Subr::RwReadHeld => (Function::RwReadHeld, &[]),
-            Subr::RwWriteHeld => (Function::RwWriteHeld, &[]),
-            Subr::RwIswriter => (Function::RwIswriter, &[]),
-            Subr::DPath => (Function::DPath, &[]),
-            Subr::Copyout => (Function::Copyout, &[]),
-            Subr::Copyoutstr => (Function::Copyoutstr, &[]),
-            Subr::Speculation => (Function::Speculation, &[]),
-            other => return Err(Missing::Subroutine(other)),
-        };
+    /// Calls a function of the library with the arguments of a subroutine, of which the last may be left out.
+    fn call_library(&mut self, function: Function, default: Option<i32>) -> Result<(), Missing> {
         let arity = usize::from(function.arity());
         for (entry, into) in (0..arity).zip([R1, R2, R3]) {
-            match (entry + defaults.len()).checked_sub(arity).and_then(|at| defaults.get(at)) {
-                Some(default) => self.pushed_or(into, entry, *default)?,
+            match default.filter(|_| entry + 1 == arity) {
+                Some(default) => self.pushed_or(into, entry, default)?,
                 None => self.pushed(into, entry)?,
             }
         }
         self.library(function);
+        Ok(())
+    }
+
+    fn constant(&mut self, value: i32) -> Result<(), Missing> {
+        self.asm.mov(R0, value);
+        Ok(())
+    }
+
+    fn rand(&mut self) -> Result<(), Missing> {
+        self.asm.call(Helper::GetPrandomU32);
+        Ok(())
+    }
+
+    fn getmajor(&mut self) -> Result<(), Missing> {
+        self.pushed(R1, 0)?;
+        self.asm.alu(Alu::Lsh, R1, 32);
+        self.asm.alu(Alu::Rsh, R1, 52);
+        self.asm.mov(R0, R1);
+        Ok(())
+    }
+
+    fn getminor(&mut self) -> Result<(), Missing> {
+        self.pushed(R0, 0)?;
+        self.asm.alu(Alu::And, R0, 0xf_ffff);
+        Ok(())
+    }
+
+    /// Swaps the bytes of a number of so many bits.
+    fn swap(&mut self, bits: i32) -> Result<(), Missing> {
+        self.pushed(R0, 0)?;
+        self.asm.to_big_endian(R0, bits);
+        Ok(())
+    }
+
+    /// Copies from the first argument; the others are in this order of entries.
+    fn copy_bytes(&mut self, function: Function, (to, size): (usize, usize)) -> Result<(), Missing> {
+        self.pushed(R1, to)?;
+        self.pushed(R2, 0)?;
+        self.pushed(R3, size)?;
+        self.library(function);
+        Ok(())
+    }
+
+    fn strstr(&mut self) -> Result<(), Missing> {
+        let (found, done) = (self.asm.label(), self.asm.label());
+        self.pushed(R1, 0)?;
+        self.pushed(R2, 1)?;
+        self.asm.mov(R3, 0);
+        self.library(Function::Index);
+        self.asm.branch(Cond::SignedGe, R0, 0, found);
+        self.asm.mov(R0, 0);
+        self.asm.jump(done);
+        self.asm.bind(found);
+        self.pushed(R1, 0)?;
+        self.asm.add(R0, R1);
+        self.asm.bind(done);
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use crate::bpf::insn::{Alu, Cond, Helper, USER_STACK, Width};
 use crate::bpf::library::Function;
 use crate::bpf::memory::{Map, ZONE, cpu, globals};
 use crate::bpf::missing::Missing;
+use crate::bpf::support::REGISTERS;
 use crate::dif::Scope;
 use crate::dif::insn::{Builtin, FIRST_USER_VARIABLE, Opcode};
 use crate::uapi::Flt;
@@ -106,7 +107,8 @@ impl Object<'_, '_> {
                 self.asm.add(R1, ZONE as i32);
             }
             Id => self.asm.load(Width::Double, R1, R7, cpu::PROBE + 32),
-            other => return Err(Missing::Builtin(other)),
+            // The first three are arrays, the others of systems with jails.
+            Args | Regs | Uregs | Jid | Jailname => return Err(Missing::Builtin(builtin)),
         }
         Ok(())
     }
@@ -139,7 +141,7 @@ impl Object<'_, '_> {
 
     /// Loads a register of the place, or of the program, to R1.
     pub(super) fn register(&mut self, index: Option<u64>, user: bool) -> Result<(), Missing> {
-        let index = index.ok_or(Missing::Other("regs[] of what is no constant"))?;
+        let index = index.ok_or(Missing::Other(REGISTERS))?;
         let registers = self.registers();
         let offset = registers.elements.get(index as usize).copied().flatten();
         match (offset, self.shared.context) {

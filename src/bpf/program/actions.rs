@@ -53,7 +53,16 @@ impl Writer<'_> {
                 asm.mov(R1, R0);
                 asm.call(Helper::SendSignal);
             }
-            _ => self.record(asm, action, room, number, used)?,
+            #[rustfmt::skip]
+            ActionKind::DifExpr | ActionKind::Printf | ActionKind::System | ActionKind::Freopen | ActionKind::Sym
+            | ActionKind::Mod | ActionKind::Usym | ActionKind::Umod | ActionKind::Uaddr | ActionKind::Stack
+            | ActionKind::Ustack => self.record(asm, action, room, number, used)?,
+            #[rustfmt::skip]
+            ActionKind::Breakpoint | ActionKind::Panic | ActionKind::Chill
+            | ActionKind::Count | ActionKind::Min | ActionKind::Max | ActionKind::Avg | ActionKind::Sum
+            | ActionKind::Stddev | ActionKind::Quantize | ActionKind::Lquantize | ActionKind::Llquantize => {
+                return Err(Missing::Action(action.kind).into());
+            }
         }
         Ok(())
     }
@@ -106,7 +115,14 @@ impl Writer<'_> {
                 Ok(())
             }
             ActionKind::Ustack => self.user_stack(asm, action, there?),
-            kind => Err(Missing::Action(kind).into()),
+            #[rustfmt::skip]
+            ActionKind::Exit | ActionKind::Printa | ActionKind::Libact | ActionKind::Tracemem | ActionKind::TracememDyn
+            | ActionKind::Printm | ActionKind::Stop | ActionKind::Raise | ActionKind::Breakpoint | ActionKind::Panic
+            | ActionKind::Chill | ActionKind::Speculate | ActionKind::Commit | ActionKind::Discard
+            | ActionKind::Count | ActionKind::Min | ActionKind::Max | ActionKind::Avg | ActionKind::Sum
+            | ActionKind::Stddev | ActionKind::Quantize | ActionKind::Lquantize | ActionKind::Llquantize => {
+                Err(Missing::Action(action.kind).into())
+            },
         }
     }
 

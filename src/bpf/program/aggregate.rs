@@ -97,7 +97,13 @@ impl Writer<'_> {
                 logarithmic_bucket(asm, parameters);
                 self.parameters(asm, action, parameters.buckets() as u32 - 1);
             }
-            other => return Err(Missing::Action(other).into()),
+            #[rustfmt::skip]
+            ActionKind::DifExpr | ActionKind::Exit | ActionKind::Printf | ActionKind::Printa | ActionKind::Libact
+            | ActionKind::Tracemem | ActionKind::TracememDyn | ActionKind::Printm | ActionKind::Ustack
+            | ActionKind::Usym | ActionKind::Umod | ActionKind::Uaddr | ActionKind::Stop | ActionKind::Raise
+            | ActionKind::System | ActionKind::Freopen | ActionKind::Stack | ActionKind::Sym | ActionKind::Mod
+            | ActionKind::Breakpoint | ActionKind::Panic | ActionKind::Chill | ActionKind::Speculate
+            | ActionKind::Commit | ActionKind::Discard => return Err(Missing::Action(action.kind).into()),
         }
         asm.store(Width::Double, R0, filled, 1);
         Ok(())
