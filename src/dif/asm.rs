@@ -3,7 +3,7 @@
 use super::insn::{
     FIRST_USER_VARIABLE, Insn, MAX_DIFO_BYTES, MAX_INDEX, MAX_LABEL, Opcode, Reg, Shape, Subr,
 };
-use super::{Difo, Scope, Type, Variable};
+use super::program::{Difo, Scope, Type, Variable};
 use std::collections::HashMap;
 
 /// Collects instructions. An error is kept until [`Assembler::finish`] returns it, so that emitting stays simple.

@@ -1,7 +1,7 @@
 //! dif/disasm.rs: the listing of an object, as option -S prints it.
 
 use super::insn::{Builtin, Insn, PUSH_D, PUSH_STRING, Subr};
-use super::{CtfKind, Difo, Program, Scope, Type, TypeKind, Variable, VariableKind};
+use super::program::{CtfKind, Difo, Program, Scope, Type, TypeKind, Variable, VariableKind};
 use std::fmt::{self, Write};
 
 /// Lists all objects, in the order of generation.

@@ -1,8 +1,8 @@
 //! dif/dump.rs: a whole program as text, for `-x dump=dif`.
 
-use super::{
+use super::disasm;
+use super::program::{
     Action, Aggregation, Clause, Conversion, Count, Format, FormatPiece, Program, Statement, StatementKind,
-    disasm,
 };
 use std::fmt::{self, Write};
 

@@ -1,7 +1,7 @@
 //! dif/layout.rs: the places of values in a clause's record and in an aggregation's entry.
 
 use super::action::ActionKind;
-use super::{Action, Clause, DifoIndex, Options, Program, Type, TypeKind};
+use super::program::{Action, Clause, DifoIndex, Options, Program, Type, TypeKind};
 use crate::uapi;
 
 /// The range of one value in a payload or an entry, in bytes.

@@ -1,6 +1,6 @@
 //! dif/object.rs: the wire form: a program with its probes, encoded for the kernel (struct kinst_image), and decoded.
 
-use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
+use super::program::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
 use crate::machine::Machine;
 use crate::probe::{End, Place, Probe};
 use crate::uapi::{self, Plain};
@@ -180,7 +180,7 @@ pub(super) fn slice<T>(table: &[T], first: u32, count: u32) -> Option<&[T]> {
 fn read_type(ty: &uapi::Dtype) -> Type {
     Type {
         kind: if ty.kind == 1 { TypeKind::String } else { TypeKind::D },
-        ctf: super::CtfKind::from_number(ty.ckind).unwrap_or_default(),
+        ctf: super::program::CtfKind::from_number(ty.ckind).unwrap_or_default(),
         by_ref: u32::from(ty.flags) & uapi::T_BYREF != 0,
         by_user_ref: u32::from(ty.flags) & uapi::T_BYUREF != 0,
         size: ty.size,

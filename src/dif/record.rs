@@ -1,8 +1,9 @@
 //! dif/record.rs: one record of a ring: the firing of one enabling, and the places of its values.
 
+use super::action::ActionKind;
+use super::program::{Action, Options, Program};
 use crate::dif::action::Ustack;
 use crate::dif::layout::{self, AggregationLayout, ClauseLayout, LayoutError};
-use crate::dif::{Action, ActionKind, Options, Program};
 use std::collections::HashMap;
 use std::ops::Range;
 

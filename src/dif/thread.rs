@@ -1,11 +1,11 @@
 //! dif/thread.rs: the thread of each record, for output that draws threads.
 
+use super::action::ActionKind;
 use super::asm::Assembler;
 use super::insn::Builtin;
 use super::layout::clause_layout;
-use super::{
-    Action, ActionKind, CtfKind, Difo, Options, Program, Scope, Statement, StatementKind, Type, Variable,
-    VariableKind,
+use super::program::{
+    Action, CtfKind, Difo, Options, Program, Scope, Statement, StatementKind, Type, Variable, VariableKind,
 };
 
 /// The bytes of the kernel's TASK_COMM_LEN.

@@ -114,7 +114,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("src/consumer/export/otlp", "defines the envelope that its parts fill"),
     ("src/consumer/output", "defines the text that each file writes"),
     ("src/diag", "defines a diagnostic, which its files render"),
-    ("src/dif", "defines the program, which its files write, read and check"),
     ("src/dif/interp", "defines the machine, to which each file adds methods"),
     ("src/dif/verify", "defines the refusals, which each file makes"),
     ("src/backend/bpf", "defines the session, to which each file adds methods"),

@@ -1,7 +1,7 @@
 //! dif/interp/memory.rs: the memory that programs write: scratch memory, and the variables that outlast a run.
 
 use super::{Machine, Space, Trouble};
-use crate::dif::{Difo, Options, Scope, TypeKind, Variable};
+use crate::dif::program::{Difo, Options, Scope, TypeKind, Variable};
 use crate::uapi::Flt;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};

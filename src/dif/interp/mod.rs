@@ -11,9 +11,8 @@ mod subr;
 pub use crate::uapi::Flt;
 pub use memory::State;
 
-use super::Difo;
 use super::insn::{Builtin, FIRST_USER_VARIABLE, Insn, Opcode, PUSH_STRING, REGISTERS, Subr, TUPLE_ENTRIES};
-use super::{Scope, Type, TypeKind};
+use super::program::{Difo, Scope, Type, TypeKind};
 
 /// The world around a program.
 pub trait Machine {

@@ -1,11 +1,11 @@
 //! dif/verify/insns.rs: verification of one DIFO: its ranges, its return type, and every word of it.
 
 use super::{Refusal, Variables, subr_rule};
-use crate::dif::Scope;
 use crate::dif::insn::{
     Builtin, FIRST_USER_VARIABLE, MAX_LABEL, Opcode, PUSH_D, PUSH_STRING, REGISTERS, Shape, Subr,
 };
 use crate::dif::object::{Image, slice};
+use crate::dif::program::Scope;
 use crate::uapi::{self, Verify};
 
 pub fn check_difo(image: &Image, variables: &Variables, index: u32) -> Result<(), Refusal> {

@@ -8,7 +8,7 @@ mod insns;
 
 use super::insn::{FIRST_USER_VARIABLE, Subr};
 use super::object::{self, DecodeError, Image};
-use super::{Options, Program};
+use super::program::{Options, Program};
 use crate::probe::{Fields, Place, Probe};
 use crate::uapi::{self, Plain, Verify};
 use std::collections::HashMap;
