@@ -1,6 +1,7 @@
 //! backend/tracing.rs: what the consumer asks of an armed program, whichever way it went into the kernel.
 
 use super::records::{Damaged, Drain};
+use crate::os::{Errno, errno_text};
 use crate::uapi;
 use std::os::fd::BorrowedFd;
 
@@ -46,4 +47,11 @@ pub enum Fired {
 pub struct RequestError {
     pub request: &'static str,
     pub errno: String,
+}
+
+impl RequestError {
+    /// Converts the error of a request.
+    pub fn of(request: &'static str) -> impl Fn(Errno) -> RequestError {
+        move |errno| RequestError { request, errno: errno_text(errno) }
+    }
 }

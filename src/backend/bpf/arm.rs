@@ -2,8 +2,9 @@
 
 use super::error::{self, EnableError, Request, of_file, request};
 use super::events::{Tracefs, Whose};
+use super::load::load;
+use super::session::Session;
 use super::sweep::Sweeper;
-use super::{Session, load};
 use crate::backend::refused::{Refused, probe_name};
 use crate::bpf::object::ProbeKind;
 use crate::bpf::program::event;

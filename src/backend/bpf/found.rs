@@ -3,7 +3,7 @@
 use super::clock::Variables;
 use super::error::{EnableError, TypesError};
 use super::functions::{self, Chosen, FunctionError};
-use super::{Purpose, kernel};
+use super::kernel;
 use crate::backend::refused::probe_name;
 use crate::bpf::kernel::Layout;
 use crate::bpf::machine::{self, Machine};
@@ -15,6 +15,13 @@ use crate::dif::enabled::Enabled;
 use crate::probe::{Place, Probe, Spot};
 use crate::sites::{SpotError, Spots};
 use std::collections::HashSet;
+
+/// The use that programs are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Arm,
+    Load,
+}
 
 /// The probes whose places are not known, and why.
 pub type Unknown = Vec<(u32, PlaceError)>;
@@ -40,7 +47,7 @@ pub struct Facts {
 }
 
 /// Looks up what programs have to know of the kernel, and what makes them run at functions.
-pub(super) fn found(
+pub fn found(
     program: &Program,
     enabled: &Enabled,
     spots: &dyn Spots,

@@ -1,7 +1,7 @@
 //! backend/bpf/memory.rs: the kernel's memory, read by a program of BPF: what the module would be asked.
 
 use super::error::{EnableError, ProgramError, Request, request};
-use super::load;
+use super::load::load;
 use crate::bpf::reader;
 use crate::os::bpf::{Map, MapKind, Program, ProgramKind};
 use crate::os::device::{Access, Mapping, page_size};

@@ -5,8 +5,7 @@
 //! which programs count themselves. The hits while the counters are read are in one of the two alone, and only ever make the
 //! difference smaller.
 
-use super::Session;
-use crate::bpf::memory::cpu;
+use super::events::Hits;
 use crate::os::bpf::{Attached, Program};
 
 /// What was counted when the session began to count, and what was lost since.
@@ -17,7 +16,7 @@ pub struct Misses {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+pub struct Counts {
     /// By kprobes.
     missed: u64,
     /// Of the events, and the runs of programs.
@@ -32,9 +31,34 @@ impl Misses {
     pub fn all(&self) -> u64 {
         self.lost
     }
+
+    pub fn begin(&mut self, counts: Counts) {
+        self.before = counts;
+    }
+
+    /// Counts what was lost up to now. After the events are gone it stays.
+    pub fn count(&mut self, counts: Counts) {
+        self.lost = self.lost.max(counts.lost_since(&self.before));
+    }
 }
 
 impl Counts {
+    /// Reads the counts of programs at places, of those at tracepoints and functions, and of links.
+    pub fn read(at_places: &[Program], elsewhere: &[Program], at_functions: &[Attached]) -> Counts {
+        let of = |programs: &[Program]| programs.iter().map(Program::missed).sum::<u64>();
+        let refused = of(at_places);
+        let elsewhere = of(elsewhere) + at_functions.iter().map(Attached::missed).sum::<u64>();
+        Counts { refused, elsewhere, ..Counts::default() }
+    }
+
+    pub fn of_events(self, Hits { hits, missed }: Hits) -> Counts {
+        Counts { hits, missed, ..self }
+    }
+
+    pub fn of_runs(self, runs: u64) -> Counts {
+        Counts { runs, ..self }
+    }
+
     /// What was lost since the other counts.
     fn lost_since(&self, before: &Counts) -> u64 {
         let since = |now: u64, before: u64| now.saturating_sub(before);
@@ -42,43 +66,6 @@ impl Counts {
         since(self.missed, before.missed)
             + without_run.max(since(self.refused, before.refused))
             + since(self.elsewhere, before.elsewhere)
-    }
-}
-
-impl Session {
-    fn counts(&self) -> Counts {
-        let of = |programs: &[Program]| programs.iter().map(Program::missed).sum();
-        let mut counts = Counts {
-            refused: of(&self.at_places),
-            elsewhere: of(&self.counted) + self.at_functions.iter().map(Attached::missed).sum::<u64>(),
-            ..Counts::default()
-        };
-        let profile = self.tracefs.as_ref().filter(|_| !self.events.is_empty());
-        if let Some(Ok(profile)) = profile.map(|tracefs| tracefs.profile()) {
-            let all = profile.of(&self.events);
-            (counts.hits, counts.missed) = (all.hits, all.missed);
-        }
-        counts
-    }
-
-    fn runs(&self) -> u64 {
-        self.counters(cpu::RUNS).map(|(_, runs)| runs).sum()
-    }
-
-    /// Begins to count.
-    pub(super) fn begin_to_count(&mut self) {
-        let runs = self.runs();
-        self.misses.before = Counts { runs, ..self.counts() };
-    }
-
-    /// Counts what was lost up to now. After the events are gone it stays.
-    pub(super) fn count_misses(&mut self) {
-        if self.attached.is_empty() && self.at_functions.is_empty() {
-            return;
-        }
-        let counts = self.counts();
-        let counts = Counts { runs: self.runs(), ..counts };
-        self.misses.lost = self.misses.lost.max(counts.lost_since(&self.misses.before));
     }
 }
 

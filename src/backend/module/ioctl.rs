@@ -25,7 +25,7 @@ impl Device {
         let info = unsafe { file.get::<{ uapi::IOC_INFO }, uapi::Info>() };
         let info = info.map_err(|errno| match errno {
             Errno::NOTTY => Error::Interface,
-            errno => failed("INFO")(errno).into(),
+            errno => RequestError::of("INFO")(errno).into(),
         })?;
         if info.abi != uapi::ABI_VERSION {
             return Err(Error::Abi { ours: uapi::ABI_VERSION, theirs: info.abi });
@@ -80,19 +80,19 @@ impl Device {
     pub fn go(&self) -> Result<(), RequestError> {
         // SAFETY: GO takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_GO }>() };
-        done.map_err(failed("GO"))
+        done.map_err(RequestError::of("GO"))
     }
 
     pub fn stop(&self) -> Result<(), RequestError> {
         // SAFETY: STOP takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_STOP }>() };
-        done.map_err(failed("STOP"))
+        done.map_err(RequestError::of("STOP"))
     }
 
     pub fn status(&self) -> Result<uapi::Status, RequestError> {
         // SAFETY: IOC_STATUS writes one struct kinst_status.
         let status = unsafe { self.file.get::<{ uapi::IOC_STATUS }, uapi::Status>() };
-        status.map_err(failed("STATUS"))
+        status.map_err(RequestError::of("STATUS"))
     }
 
     /// Copies one CPU's aggregations to `buffer`; returns the bytes used, and drops since LOAD.
@@ -105,7 +105,7 @@ impl Device {
         };
         // SAFETY: IOC_AGGSNAP writes at most `size` bytes at `buf`, and the struct itself.
         let done = unsafe { self.file.update::<{ uapi::IOC_AGGSNAP }, _>(&mut snap) };
-        done.map_err(failed("AGGSNAP"))?;
+        done.map_err(RequestError::of("AGGSNAP"))?;
         Ok(((snap.used as usize).min(buffer.len()), snap.drops))
     }
 
@@ -119,7 +119,7 @@ impl Device {
         };
         // SAFETY: IOC_FIRED writes `count` bytes at `buf`, or nothing.
         let done = unsafe { self.file.update::<{ uapi::IOC_FIRED }, _>(&mut fired) };
-        done.map_err(failed("FIRED"))?;
+        done.map_err(RequestError::of("FIRED"))?;
         Ok(buffer.into_iter().map(fired_of).collect())
     }
 
@@ -136,7 +136,7 @@ impl Device {
             };
             // SAFETY: IOC_INSNS writes at most `count` instructions at `buf`, and the struct itself.
             let done = unsafe { self.file.update::<{ uapi::IOC_INSNS }, _>(&mut insns) };
-            done.map_err(failed("INSNS"))?;
+            done.map_err(RequestError::of("INSNS"))?;
             if insns.reason != uapi::Reason::OK.0 {
                 return Ok(Err(uapi::Reason(insns.reason)));
             }
@@ -166,7 +166,7 @@ impl Device {
 
     fn map(&self, length: usize, offset: u64, access: Access) -> Result<Mapping, RequestError> {
         let mapped = self.file.map(length, offset, access);
-        mapped.map_err(failed("mmap"))
+        mapped.map_err(RequestError::of("mmap"))
     }
 }
 
@@ -208,11 +208,6 @@ fn fired_of(state: u8) -> Fired {
     }
 }
 
-/// Converts the error of a request.
-fn failed(request: &'static str) -> impl Fn(Errno) -> RequestError {
-    move |errno| RequestError { request, errno: errno_text(errno) }
-}
-
 fn bad_ring(cpu: u32) -> RequestError {
     RequestError { request: "mmap", errno: format!("the ring of CPU {cpu} has no sensible size") }
 }
@@ -246,6 +241,6 @@ fn load_error(errno: Errno) -> Error {
         Errno::ACCESS => Error::Lockdown,
         Errno::DQUOT => Error::Together,
         Errno::TOOBIG | Errno::NOSPC | Errno::OVERFLOW => Error::Limit,
-        errno => failed("LOAD")(errno).into(),
+        errno => RequestError::of("LOAD")(errno).into(),
     }
 }

@@ -1,0 +1,34 @@
+//! backend/bpf/check.rs: whether the kernel runs programs of BPF, and what sessions have left in it.
+
+use super::error::EnableError;
+use super::events::{Tracefs, Whose};
+use super::memory::Reader;
+use crate::os::limits;
+use std::collections::BTreeMap;
+
+/// Tries whether the kernel runs programs that read its memory.
+pub fn check() -> Result<(), EnableError> {
+    const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+    let locked = std::fs::read_to_string(LOCKDOWN).is_ok_and(|levels| levels.contains("[confidentiality]"));
+    if locked {
+        return Err(EnableError::Lockdown);
+    }
+    limits::lift_memory();
+    match Reader::new() {
+        Ok(_) => Ok(()),
+        // Where the level of lockdown is not shown, it is the helper that is not there.
+        Err(EnableError::Verifier { log }) if log.contains("probe_read") => Err(EnableError::Lockdown),
+        Err(error) => Err(error),
+    }
+}
+
+/// The events that sessions have left whose process is gone, each with the number of its places.
+pub fn left_over() -> Result<BTreeMap<String, usize>, EnableError> {
+    Ok(Tracefs::find()?.counted(Whose::Gone))
+}
+
+/// Returns the number of CPUs that there can be.
+pub fn possible_cpus() -> std::io::Result<u32> {
+    let last = crate::os::cpus("possible")?.last().copied();
+    last.and_then(|last| last.checked_add(1)).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
+}

@@ -1,0 +1,93 @@
+//! backend/bpf/enable.rs: a plan into the kernel: facts are found, programs made and loaded, and their places armed.
+
+use super::arm::{self, Arming};
+use super::check::possible_cpus;
+use super::clock::Cpus;
+use super::error::{self, EnableError, ProgramError, Request, of_file};
+use super::found::{self, Facts, Purpose};
+use super::functions::Chosen;
+use super::session::Session;
+use crate::backend::plan::Plan;
+use crate::backend::refused::Refused;
+use crate::bpf::needs::Needs;
+use crate::bpf::{Image, memory as layout};
+use crate::dif::{Options, Program};
+use crate::os::limits;
+use crate::sites::Spots;
+use std::collections::BTreeMap;
+
+/// A session of which nothing is armed.
+struct Prepared {
+    session: Session,
+    image: Image,
+    cpus: u32,
+    chosen: Chosen,
+    /// The probes whose places are not known, and why.
+    unknown: found::Unknown,
+}
+
+impl Session {
+    /// Arms the plan. Returns the places that were refused; the others are armed.
+    pub fn enable(
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+        spots: &dyn Spots,
+    ) -> Result<(Session, Vec<Refused>), EnableError> {
+        let probes = &plan.enabled.probes;
+        let Prepared { mut session, image, cpus, chosen, unknown } =
+            Session::prepare(program, plan, options, spots, Purpose::Arm)?;
+        let mut arming = Arming {
+            session: &mut session,
+            image: &image,
+            probes,
+            functions: &chosen.functions,
+            spots,
+            cpus,
+            cpu: options.cpu,
+            refused: BTreeMap::new(),
+        };
+        for (probe, why) in unknown {
+            arming.refuse(probe, &why.to_string(), None);
+        }
+        let refused = arming.run()?;
+        session.by = chosen.in_words(&plan.enabled);
+        Ok((session, refused))
+    }
+
+    /// Loads what would be armed where functions have kprobes, and lets go of it. Returns the number of programs.
+    pub fn try_load(
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+        spots: &dyn Spots,
+    ) -> Result<usize, EnableError> {
+        let Prepared { session, image, chosen, .. } =
+            Session::prepare(program, plan, options, spots, Purpose::Load)?;
+        arm::load_all(&image.units, &session.maps, &chosen.functions).map(|programs| programs.len())
+    }
+
+    /// Makes what there is before anything is armed.
+    fn prepare(
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+        spots: &dyn Spots,
+        purpose: Purpose,
+    ) -> Result<Prepared, EnableError> {
+        limits::lift_descriptors();
+        let probes = &plan.enabled.probes;
+        let Facts { found, variables, chosen, unknown } =
+            found::found(program, &plan.enabled, spots, purpose)?;
+        let image = Image::new(program, &plan.enabled, options, &found)
+            .map_err(|unable| error::unable(unable, probes))?;
+        let cpus = possible_cpus().map_err(of_file(Request::PossibleCpus))?;
+        let mut session = Session::new(&image, options, cpus)?;
+        let memory = Cpus { memory: &session.cpus, stride: session.stride, count: cpus };
+        memory.place(variables, spots).ok_or(ProgramError::NoPerCpuOffsets)?;
+        if Needs::of(program).clock {
+            session.clocks = memory.start(&session.maps[layout::Map::Clocks as usize])?;
+        }
+        Ok(Prepared { session, image, cpus, chosen, unknown })
+    }
+}
