@@ -8,7 +8,7 @@ use gimli::{
     Vendor,
 };
 
-use super::Slice;
+use super::sections::Slice;
 use crate::debuginfo::{Error, Image};
 
 /// The call frame information of a file: one of its two sections.

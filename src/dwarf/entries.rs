@@ -6,8 +6,8 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashSet};
 use gimli::ColumnType;
 
-use super::Dwarf;
 use super::lines::Lines;
+use super::sections::Dwarf;
 use super::unit::Unit;
 
 /// A place in the source: the number of the file in the unit, line and column.

@@ -5,8 +5,8 @@ use std::ops::Range;
 use gimli::{Attribute, AttributeValue, RawRngListEntry, constants as dw};
 
 use super::entries::Unentered;
+use super::sections::{Dwarf, Slice};
 use super::unit::Unit;
-use super::{Dwarf, Slice};
 
 /// The attributes that define the extent.
 #[derive(Default)]

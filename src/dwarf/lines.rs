@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use gimli::ColumnType;
 
-use super::Dwarf;
+use super::sections::Dwarf;
 use super::unit::Unit;
 
 /// The line table of one unit.

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use gimli::{DwarfPackageSections, DwarfSections, EndianSlice, LittleEndian};
 
+use super::sections::{Dwarf, Slice, headers_of};
 use super::unit::{Skeleton, Unit};
-use super::{Dwarf, Slice, headers_of};
 use crate::debuginfo::{Error, Image};
 
 /// A file with split debug information that is not there, or is of another build.

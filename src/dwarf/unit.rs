@@ -7,7 +7,7 @@ use gimli::{
     DwarfFileType, EntriesRaw, UnitOffset, UnitType, constants as dw,
 };
 
-use super::{Dwarf, Slice};
+use super::sections::{Dwarf, Slice};
 
 /// A unit with what is needed to read names, addresses and ranges in it.
 pub struct Unit<'a> {

@@ -116,8 +116,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("src/diag", "defines a diagnostic, which its files render"),
     ("src/dif/interp", "defines the machine, to which each file adds methods"),
     ("src/dif/verify", "defines the refusals, which each file makes"),
-    ("src/dwarf", "defines the sections, which each file reads"),
-    ("src/dwarf/copies", "defines what is found, which each file adds to"),
     ("src/dwarf/frames", "defines the functions, which each file asks for"),
     ("src/dwarf/types", "defines the types of a file, which it builds"),
     ("src/dwarf/variables", "defines the variables, which its files describe"),

@@ -3,8 +3,8 @@
 use foldhash::HashMap;
 
 use super::scan::{Definition, Definitions};
-use crate::dwarf::Dwarf;
 use crate::dwarf::entries::{Place, Places};
+use crate::dwarf::sections::Dwarf;
 use crate::dwarf::unit::Unit;
 
 /// The files of a unit's line table by absolute path, if definitions of other units are looked for in it.

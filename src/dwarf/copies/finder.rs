@@ -6,13 +6,14 @@ use std::sync::Arc;
 use gimli::{Abbreviation, EntriesRaw, UnitOffset, constants as dw};
 
 use super::declared::Declared;
+use super::found::{CallSite, InlineCopy};
 use super::scan::{Body, Definition, Definitions, Scan};
 use crate::dwarf::entries::{Evidence, Markers, Unentered};
 use crate::dwarf::extent::{Extent, merge};
 use crate::dwarf::lines::{self, Lines};
 use crate::dwarf::recurring::recurring;
+use crate::dwarf::sections::{Dwarf, Slice};
 use crate::dwarf::unit::{Unit, file_index};
-use crate::dwarf::{CallSite, Dwarf, InlineCopy, Slice};
 
 pub struct CopyFinder<'d, 'a> {
     pub dwarf: &'d Dwarf<'a>,

@@ -4,7 +4,7 @@ use gimli::{Section, UnitHeader};
 use memchr::memmem;
 use rayon::prelude::*;
 
-use crate::dwarf::{Dwarf, Slice};
+use crate::dwarf::sections::{Dwarf, Slice};
 
 /// Shorter names are in .debug_info itself.
 const IN_PLACE: usize = 4;

@@ -12,8 +12,8 @@ use crate::dwarf::entries::is_declaration;
 use crate::dwarf::extent::Extent;
 use crate::dwarf::mangled::path_of_method;
 use crate::dwarf::query::without_arguments;
+use crate::dwarf::sections::{Dwarf, Slice};
 use crate::dwarf::unit::{Unit, after_children, file_index};
-use crate::dwarf::{Dwarf, Slice};
 
 /// A definition of a wanted function, or of one that is declared on the line of a wanted one, by the same macro.
 #[derive(Clone, Debug)]

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::finder::{self, CopyFinder};
+use super::found::{AllFindings, Findings, Function};
 use super::mention;
 use super::names::Names;
 use super::scan::{self, Scan};
-use super::{AllFindings, Findings, Function};
 use crate::debuginfo::{Error, Image};
 use crate::dwarf::query::{self, Query};
+use crate::dwarf::sections::{Dwarf, Sections, Slice, headers, headers_of};
 use crate::dwarf::split::{NotRead, SplitFiles};
 use crate::dwarf::unit::Unit;
-use crate::dwarf::{Dwarf, Sections, Slice, headers, headers_of};
 
 /// Finds the copies of the `wanted` names. `call_sites`: also find where each one is called.
 pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use super::{Body, Definition, Functions};
 use crate::debuginfo::{Error, Image};
 use crate::dwarf::lines::{self, Lines};
+use crate::dwarf::sections::{Dwarf, Sections, headers, headers_of};
 use crate::dwarf::unit::{ALTERNATE, Unit};
-use crate::dwarf::{Dwarf, Sections, headers, headers_of};
 
 /// The sections of an [`Image`], loaded once; of a unit, only what is needed is read, and kept.
 pub struct DebugInfo<'i> {

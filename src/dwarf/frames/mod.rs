@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use gimli::{Abbreviation, EntriesRaw, constants as dw};
 
+use super::copies::CallSite;
 use super::copies::scan::for_each_function;
 use super::entries::{Markers, Unentered, is_declaration};
 use super::extent::{Extent, merge};
 use super::lines::Lines;
+use super::sections::{Dwarf, Slice};
 use super::unit::{Unit, file_index};
-use super::{CallSite, Dwarf, Slice};
 use crate::debuginfo::Error;
 use info::{DebugInfo, lock, owner};
 

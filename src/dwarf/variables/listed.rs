@@ -11,8 +11,8 @@ use super::term::{Location, Register, Term};
 use super::{Described, RunTime};
 use crate::dwarf::extent::merge;
 use crate::dwarf::frames::info::DebugInfo;
+use crate::dwarf::sections::{Dwarf, Slice};
 use crate::dwarf::unit::Unit;
-use crate::dwarf::{Dwarf, Slice};
 
 /// The most entries of one list: those of a Debian kernel have some hundreds.
 const MOST_ENTRIES: usize = 1 << 14;

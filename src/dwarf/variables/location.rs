@@ -4,7 +4,7 @@ use gimli::{Encoding, Expression, Operation};
 
 use super::scope::Missing;
 use super::term::{Binary, Location, Register, Term, Unary};
-use crate::dwarf::Slice;
+use crate::dwarf::sections::Slice;
 
 /// The most operations of one expression: the longest of a Debian kernel has 40.
 const MOST_OPERATIONS: usize = 256;
