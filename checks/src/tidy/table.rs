@@ -116,7 +116,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("src/diag", "defines a diagnostic, which its files render"),
     ("src/dif/interp", "defines the machine, to which each file adds methods"),
     ("src/dif/verify", "defines the refusals, which each file makes"),
-    ("src/dwarf/frames", "defines the functions, which each file asks for"),
     ("src/dwarf/types", "defines the types of a file, which it builds"),
     ("src/dwarf/variables", "defines the variables, which its files describe"),
     ("src/knowledge", "defines where types are found"),

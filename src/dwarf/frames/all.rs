@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::body::Body;
+use super::functions::functions;
 use super::info::DebugInfo;
-use super::{Body, functions};
 use crate::dwarf::lines::{self, Lines};
 
 impl DebugInfo<'_> {

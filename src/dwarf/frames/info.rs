@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use gimli::{DebugInfoOffset, SectionId};
 use rayon::prelude::*;
 
-use super::{Body, Definition, Functions};
+use super::body::{Body, Definition};
+use super::functions::{Functions, functions};
 use crate::debuginfo::{Error, Image};
 use crate::dwarf::lines::{self, Lines};
 use crate::dwarf::sections::{Dwarf, Sections, headers, headers_of};
@@ -209,7 +210,7 @@ fn own_ranges<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Vec<Range
         own.push(range.begin..range.end);
     }
     if own.is_empty() {
-        own = super::functions(dwarf, unit)?.into_iter().map(|(range, _)| range).collect();
+        own = functions(dwarf, unit)?.into_iter().map(|(range, _)| range).collect();
     }
     Ok(own)
 }
