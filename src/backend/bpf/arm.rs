@@ -1,6 +1,7 @@
 //! backend/bpf/arm.rs: what makes the programs of a session run: events of tracefs, clocks of perf, tracepoints.
 
-use super::error::{self, EnableError, Request, of_file, request};
+use super::arm_error::ArmError;
+use super::error::{EnableError, Request, of_file, request};
 use super::events::{Tracefs, Whose};
 use super::load::load;
 use super::session::Session;
@@ -10,8 +11,8 @@ use crate::bpf::object::ProbeKind;
 use crate::bpf::program::event;
 use crate::bpf::program::place;
 use crate::bpf::{Home, Image, Located, Unit, memory};
+use crate::os::Errno;
 use crate::os::bpf::{self, Counted, Function, Map, ProgramKind};
-use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
 use crate::sites::{Ftraced, Spots};
 use rayon::prelude::*;
@@ -84,19 +85,20 @@ impl Arming<'_> {
                 self.session.counted.push(program);
             }
             Err(errno) => {
+                let name = name.to_owned();
                 let why = match errno {
-                    Errno::NOENT => format!("the kernel lets no program run at the tracepoint {name}"),
-                    errno => format!("the tracepoint {name} refuses programs: {}", errno_text(errno)),
+                    Errno::NOENT => ArmError::NoTracepoint(name),
+                    errno => ArmError::Tracepoint { name, errno },
                 };
                 let probes: BTreeSet<u32> = unit.places.iter().map(|place| place.probe).collect();
-                probes.into_iter().for_each(|probe| self.refuse(probe, &why, None));
+                probes.into_iter().for_each(|probe| self.refuse(probe, &why));
             }
         }
     }
 
-    pub fn refuse(&mut self, probe: u32, why: &str, help: Option<&'static str>) {
+    pub fn refuse(&mut self, probe: u32, why: &ArmError) {
         let Some(named) = self.probes.get(probe as usize) else { return };
-        let (name, why) = (probe_name(named), why.to_owned());
+        let (name, why, help) = (probe_name(named), why.to_string(), why.help());
         self.refused.entry(probe).or_insert(Refused { probe: probe as usize, name, why, help });
     }
 
@@ -109,16 +111,16 @@ impl Arming<'_> {
             // The kernel finds functions by their names, and this is not the one if its beginning is as it was.
             Ok(attached) if before == Some(Ftraced::Idle) && state(self) == before => {
                 drop(attached);
-                "the kernel has put its trampoline elsewhere".to_owned()
+                ArmError::Elsewhere
             }
             Ok(attached) => {
                 self.session.at_functions.push(attached);
                 self.session.counted.push(program);
                 return;
             }
-            Err(errno) => format!("the kernel puts no trampoline there: {}", errno_text(errno)),
+            Err(errno) => ArmError::Trampoline(errno),
         };
-        self.refuse(place.probe, &why, None);
+        self.refuse(place.probe, &why);
     }
 
     /// Runs a program at all of its functions that the kernel takes.
@@ -130,7 +132,7 @@ impl Arming<'_> {
         };
         let (attached, not) = halved(&unit.places, &attach);
         for (place, errno) in not {
-            self.refuse(place.probe, &format!("kprobe.multi refuses it: {}", errno_text(errno)), None);
+            self.refuse(place.probe, &ArmError::Multi(errno));
         }
         if !attached.is_empty() {
             self.session.at_functions.extend(attached);
@@ -143,17 +145,16 @@ impl Arming<'_> {
         match self.need_tracefs() {
             Ok(()) => {}
             Err(error) => {
-                let Some(why) = error.of_all_places() else { return Err(error) };
+                let Some(why) = ArmError::of_all_places(&error) else { return Err(error) };
                 let probes: BTreeSet<u32> = unit.places.iter().map(|place| place.probe).collect();
-                probes.into_iter().for_each(|probe| self.refuse(probe, why, error.help()));
+                probes.into_iter().for_each(|probe| self.refuse(probe, &why));
                 return Ok(());
             }
         }
         let mark = self.image.memory.machine.facts().mark;
         let (taken, marks) = without_marks(unit, self.probes, mark);
         for mark in marks {
-            let why = "kprobe events take it for the instruction after it";
-            self.refuse(mark, why, Some("trace the instruction after it"));
+            self.refuse(mark, &ArmError::Mark);
         }
         for places in taken.chunks(PLACES) {
             let Some(tracefs) = &self.session.tracefs else { return Err(EnableError::Tracefs) };
@@ -162,12 +163,8 @@ impl Arming<'_> {
             let (event, not) = defined.map_err(of_file(Request::KprobeEvents))?;
             let number = event.as_ref().map(|event| tracefs.number(event));
             for (index, error) in not {
-                let why = error::of_place(&error);
-                self.refuse(
-                    places.get(index).map_or(0, |place| place.probe),
-                    &why,
-                    Some(error::BY_THE_MODULE),
-                );
+                let probe = places.get(index).map_or(0, |place| place.probe);
+                self.refuse(probe, &ArmError::of_place(&error));
             }
             let (Some(event), Some(number)) = (event, number) else { continue };
             self.session.events.push(event);

@@ -48,7 +48,7 @@ impl Session {
             refused: BTreeMap::new(),
         };
         for (probe, why) in unknown {
-            arming.refuse(probe, &why.to_string(), None);
+            arming.refuse(probe, &why.into());
         }
         let refused = arming.run()?;
         session.by = chosen.in_words(&plan.enabled);

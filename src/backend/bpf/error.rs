@@ -168,17 +168,6 @@ impl EnableError {
             }
         })
     }
-
-    /// Why no place in the kernel's code can be traced, where that is the matter; other probes can.
-    pub fn of_all_places(&self) -> Option<&'static str> {
-        match self {
-            EnableError::Tracefs => Some("without the module it needs tracefs, which is not mounted"),
-            EnableError::KprobeEvents => {
-                Some("without the module it needs kprobe events, which the kernel does not have")
-            }
-            _ => None,
-        }
-    }
 }
 
 /// What the kernel answers where something is missing, or else which request it was.
@@ -197,19 +186,6 @@ pub fn of_file(request: Request) -> impl Fn(std::io::Error) -> EnableError {
         std::io::ErrorKind::PermissionDenied => EnableError::Rights(request),
         _ => EnableError::Request { request, errno: error.to_string() },
     }
-}
-
-/// What to do where kprobe events do not take a place.
-pub const BY_THE_MODULE: &str = "the module has such places: -x backend=module";
-
-/// Why kprobe events do not take a place.
-pub fn of_place(error: &std::io::Error) -> String {
-    let why = match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::INVAL) => "ftrace does not trace its function, or the kernel lets no kprobe into it",
-        Some(Errno::ILSEQ) => "the kernel does not take it for the beginning of an instruction",
-        _ => return format!("kprobe events refuse it: {error}"),
-    };
-    format!("kprobe events refuse it: {why}")
 }
 
 /// Says which probe it is that cannot be.

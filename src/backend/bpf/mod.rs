@@ -2,6 +2,7 @@
 
 mod aggregations;
 mod arm;
+mod arm_error;
 mod check;
 mod clock;
 mod enable;

@@ -1,0 +1,107 @@
+//! backend/bpf/arm_error.rs: why the kernel does not arm one probe of a program, while it arms others.
+
+use super::error::EnableError;
+use super::found::PlaceError;
+use crate::os::{Errno, errno_text};
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArmError {
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    #[error("the kernel lets no program run at the tracepoint {0}")]
+    NoTracepoint(String),
+    #[error("the tracepoint {name} refuses programs: {}", errno_text(*.errno))]
+    Tracepoint { name: String, errno: Errno },
+    /// The kernel finds functions by their names.
+    #[error("the kernel has put its trampoline elsewhere")]
+    Elsewhere,
+    #[error("the kernel puts no trampoline there: {}", errno_text(*.0))]
+    Trampoline(Errno),
+    #[error("kprobe.multi refuses it: {}", errno_text(*.0))]
+    Multi(Errno),
+    #[error("without the module it needs tracefs, which is not mounted")]
+    Tracefs,
+    #[error("without the module it needs kprobe events, which the kernel does not have")]
+    NoKprobeEvents,
+    /// The mark that a function begins with.
+    #[error("kprobe events take it for the instruction after it")]
+    Mark,
+    #[error(
+        "kprobe events refuse it: ftrace does not trace its function, or the kernel lets no kprobe into it"
+    )]
+    NotTraced,
+    #[error("kprobe events refuse it: the kernel does not take it for the beginning of an instruction")]
+    NoBoundary,
+    /// The text of the error.
+    #[error("kprobe events refuse it: {0}")]
+    KprobeEvents(String),
+}
+
+impl ArmError {
+    /// The answer of kprobe events about a place.
+    pub fn of_place(error: &std::io::Error) -> ArmError {
+        match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::INVAL) => ArmError::NotTraced,
+            Some(Errno::ILSEQ) => ArmError::NoBoundary,
+            _ => ArmError::KprobeEvents(error.to_string()),
+        }
+    }
+
+    /// Why no place in the kernel's code can be traced, where that is the matter; other probes can.
+    pub fn of_all_places(error: &EnableError) -> Option<ArmError> {
+        match error {
+            EnableError::Tracefs => Some(ArmError::Tracefs),
+            EnableError::KprobeEvents => Some(ArmError::NoKprobeEvents),
+            _ => None,
+        }
+    }
+
+    /// What to do next.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            ArmError::Tracefs => EnableError::Tracefs.help(),
+            ArmError::NoKprobeEvents => EnableError::KprobeEvents.help(),
+            ArmError::Mark => Some("trace the instruction after it"),
+            ArmError::NotTraced | ArmError::NoBoundary | ArmError::KprobeEvents(_) => {
+                Some("the module has such places: -x backend=module")
+            }
+            ArmError::Place(_)
+            | ArmError::NoTracepoint(_)
+            | ArmError::Tracepoint { .. }
+            | ArmError::Elsewhere
+            | ArmError::Trampoline(_)
+            | ArmError::Multi(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn a_place_that_kprobe_events_refuse_is_the_modules() {
+        let words = |errno: Errno| {
+            ArmError::of_place(&io::Error::from_raw_os_error(errno.raw_os_error())).to_string()
+        };
+        assert!(
+            words(Errno::INVAL)
+                .ends_with("ftrace does not trace its function, or the kernel lets no kprobe into it")
+        );
+        assert!(
+            words(Errno::ILSEQ).ends_with("the kernel does not take it for the beginning of an instruction")
+        );
+        assert_eq!(words(Errno::BUSY), "kprobe events refuse it: Device or resource busy (os error 16)");
+        let help = ArmError::of_place(&io::ErrorKind::Other.into()).help();
+        assert_eq!(help, Some("the module has such places: -x backend=module"));
+    }
+
+    #[test]
+    fn only_what_is_of_all_places_leaves_other_probes_armed() {
+        let of = |error: &EnableError| ArmError::of_all_places(error).and_then(|error| error.help());
+        assert_eq!(of(&EnableError::Tracefs), EnableError::Tracefs.help());
+        assert_eq!(of(&EnableError::KprobeEvents), EnableError::KprobeEvents.help());
+        assert_eq!(ArmError::of_all_places(&EnableError::NoBpf), None);
+    }
+}
