@@ -2,6 +2,7 @@
 
 mod declare;
 mod dump;
+mod env;
 mod error;
 mod expr;
 mod place;
@@ -19,87 +20,21 @@ use crate::diag::Diagnostic;
 use crate::parser::ast;
 use crate::parser::visit;
 use crate::probe::Description;
-use crate::sites::Places;
 use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
 use crate::types::declared::Declared;
-use crate::types::intrinsic::Intrinsic;
-use crate::types::{KernelTypes, Layout, Type};
-use crate::vocabulary::builtin::{self, Entry, Version};
+use crate::types::{Layout, Type};
+use crate::vocabulary::builtin::{self, Entry};
 use declare::{inline, names, provider, translator};
 use expr::{ahead, assign};
 use place::fan_out;
 use stmt::{order, predicate};
 
-pub use declare::library::Library;
 pub use dump::dump;
-pub use error::Error;
+pub use env::{Env, Library, MissingLocals};
+pub use error::{Error, Result};
 pub(crate) use expr::fold::narrow;
 pub use typed::{ProbeStability, Stability};
-
-/// Why a program was refused: the first error found.
-pub type Result<T> = std::result::Result<T, Box<Error>>;
-
-/// What a program depends on from outside.
-#[derive(Clone, Copy)]
-pub struct Env<'a> {
-    pub kernel: &'a dyn KernelTypes,
-    pub places: &'a dyn Places,
-    /// Option strsize: bytes of a string.
-    pub strsize: u32,
-    /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
-    pub stackframes: u32,
-    pub ustackframes: u32,
-    /// Option maxframes: the most frames of any stack.
-    pub maxframes: u32,
-    /// Option ustackcopy: bytes of the user's stack that ustack() copies; 0: none.
-    pub ustackcopy: u32,
-    /// Option amin: the least stability of everything that a clause uses.
-    pub amin: Option<Attributes>,
-    /// The libraries, each after those that it depends on.
-    pub libraries: &'a [Library<'a>],
-    /// Options jstackframes and jstackstrsize: the same of jstack().
-    pub jstackframes: u32,
-    pub jstackstrsize: u32,
-    /// Whether to report what each clause depends on; types of arguments are looked up for it.
-    pub stability: bool,
-    /// Option version: names that are newer are the program's to define.
-    pub version: Option<Version>,
-    /// Option missinglocals.
-    pub missing_locals: MissingLocals,
-}
-
-/// The meaning of a clause at a place that does not have a variable of the kernel's code that the clause names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MissingLocals {
-    #[default]
-    Error,
-    /// The variable is 0 there, with a warning.
-    Zero,
-    /// The clause is left out there, with a remark, if another place has the variable.
-    Skip,
-}
-
-impl Default for Env<'_> {
-    fn default() -> Self {
-        Env {
-            kernel: &Intrinsic,
-            places: &Intrinsic,
-            strsize: 256,
-            stackframes: 20,
-            ustackframes: 20,
-            maxframes: u32::MAX,
-            ustackcopy: 0,
-            amin: None,
-            libraries: &[],
-            jstackframes: 50,
-            jstackstrsize: 512,
-            stability: false,
-            version: None,
-            missing_locals: MissingLocals::Error,
-        }
-    }
-}
 
 /// Checks a whole program: declarations first, then the clauses in order, as a variable's type is fixed by
 /// the first assignment.

@@ -160,7 +160,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("src/sites/memory", "defines the text in memory, which each file asks"),
     ("src/sites/target", "defines the kernel, to which each file adds methods"),
     ("src/typeck", "defines the checker, to which each file adds methods"),
-    ("src/typeck/error", "defines the helpers that each subject's diagnostics use"),
     ("src/typeck/expr", "defines helpers of all operators"),
     ("src/types", "defines the types, which its files lay out and find"),
     ("src/types/btf", "defines the reader of BTF, to which each file adds methods"),

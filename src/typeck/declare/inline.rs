@@ -7,8 +7,9 @@ use super::specs::{Allowed, has_user};
 use crate::attributes::{Attributes, STABLE};
 use crate::parser::ast::{self, Derived};
 use crate::source::{Span, Spanned};
+use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind, Scope};
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 use crate::types::Type;
 
 /// The limit on expressions in a program after expansion; an inline of inlines grows quickly.

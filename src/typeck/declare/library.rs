@@ -7,18 +7,11 @@ use super::provider::Provider;
 use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
 use crate::sugar::plain;
-use crate::typeck::{Checker, Error, Result, error};
+use crate::typeck::env::Library;
+use crate::typeck::error::{Error, Result};
+use crate::typeck::{Checker, error};
 use crate::types::Type;
 use crate::types::declared::Declared;
-
-/// Declarations that the program did not write itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Library<'a> {
-    pub name: &'a str,
-    pub program: &'a plain::Program<ProbeDesc>,
-    /// Whether it comes with the compiler; such a library is left out if the kernel lacks its types.
-    pub own: bool,
-}
 
 /// The state before a library was read, restored if the library is left out.
 struct Before {

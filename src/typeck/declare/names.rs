@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use crate::diag::suggest;
 use crate::dif::insn::FIRST_USER_VARIABLE;
 use crate::source::Span;
+use crate::typeck::error;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{Aggregation, AggregationId, Scope, Variable, VariableId, written_aggregation};
-use crate::typeck::{Result, error};
 use crate::types::Type;
 use crate::vocabulary::builtin;
 

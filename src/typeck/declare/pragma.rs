@@ -7,8 +7,9 @@ use crate::attributes::{self, CLASSES, STABILITIES, Trouble};
 use crate::diag::suggest;
 use crate::parser::ast::{Pragma, PragmaSubject};
 use crate::source::Spanned;
+use crate::typeck::error::Result;
 use crate::typeck::typed::Scope;
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 use crate::vocabulary::{builtin, constants};
 
 /// The parts of a provider that have attributes of their own.

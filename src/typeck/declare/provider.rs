@@ -6,7 +6,8 @@ use super::specs::Allowed;
 use crate::glob::Pattern;
 use crate::parser::ast;
 use crate::probe::Fields;
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::error::Result;
+use crate::typeck::{Checker, error};
 use crate::types::{Type, TypeSource};
 
 /// The limit on a provider's name in bytes, including the terminating NUL.

@@ -3,7 +3,8 @@
 use crate::diag::suggest;
 use crate::parser::ast::{Derived, Expr, Params, Storage, TypeKeyword, TypeName, TypeSpec};
 use crate::source::{Span, Spanned};
-use crate::typeck::{Checker, Error, Result, error};
+use crate::typeck::error::{Error, Result};
+use crate::typeck::{Checker, error};
 use crate::types::declared::Declared;
 use crate::types::{KernelTypes, Member, TagKind, Tagged, Type, TypeOrigin, TypeSource};
 

@@ -8,8 +8,9 @@ use crate::diag::{suggest, tags};
 use crate::dif::insn::Subr;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
+use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 use crate::types::intrinsic::ULONG;
 use crate::types::{Member, Tagged, Type, TypeSource};
 

@@ -1,6 +1,6 @@
 //! typeck/error/actions.rs: messages about the other actions, and about their order.
 
-use super::{Error, arguments, did_you_mean, error, operand};
+use super::text::{arguments, did_you_mean, error, operand};
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::dif::verify::MAX_FRAMES;
 use crate::source::Span;
@@ -19,12 +19,6 @@ pub enum Action {
     NotAggregation { tag: Tag, name: &'static str, span: Span },
     AggregationUndefined { tag: Tag, aggregation: String, similar: Option<String>, span: Span },
     AggregationCount { tag: Tag, action: &'static str, expected: &'static str, found: usize, span: Span },
-}
-
-impl From<Action> for Box<Error> {
-    fn from(error: Action) -> Self {
-        Box::new(Error::Action(error))
-    }
 }
 
 impl Action {

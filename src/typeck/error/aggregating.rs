@@ -1,6 +1,6 @@
 //! typeck/error/aggregating.rs: messages about aggregating functions and their arguments.
 
-use super::{Error, error, operand};
+use super::text::{error, operand};
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -11,12 +11,6 @@ pub enum Aggregating {
     Missing { span: Span },
     NotScalar { function: &'static str, found: Type, span: Span },
     Quantize { tag: Tag, title: String, span: Span },
-}
-
-impl From<Aggregating> for Box<Error> {
-    fn from(error: Aggregating) -> Self {
-        Box::new(Error::Aggregating(error))
-    }
 }
 
 impl Aggregating {

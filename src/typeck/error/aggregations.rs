@@ -1,6 +1,6 @@
 //! typeck/error/aggregations.rs: messages about assignments to aggregations.
 
-use super::{Error, error};
+use super::text::error;
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 
@@ -12,12 +12,6 @@ pub enum Aggregation {
     Dimensions { span: Span },
     Redefined { name: String, function: String, before: &'static str, span: Span, declared: Span },
     NotAggregating { found: Option<String>, span: Span },
-}
-
-impl From<Aggregation> for Box<Error> {
-    fn from(error: Aggregation) -> Self {
-        Box::new(Error::Aggregation(error))
-    }
 }
 
 impl Aggregation {

@@ -1,6 +1,6 @@
 //! typeck/error/arguments.rs: messages about args[].
 
-use super::{Error, because, error};
+use super::text::{because, error};
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
 
@@ -38,12 +38,6 @@ pub enum Args {
         why: Option<String>,
         span: Span,
     },
-}
-
-impl From<Args> for Box<Error> {
-    fn from(error: Args) -> Self {
-        Box::new(Error::Args(error))
-    }
 }
 
 impl Args {

@@ -1,6 +1,6 @@
 //! typeck/error/arrays.rs: messages about indices and keys.
 
-use super::{Error, error};
+use super::text::error;
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -16,12 +16,6 @@ pub enum Array {
     KeyType { name: String, number: usize, expected: Type, found: Type, span: Span, declared: Span },
     KeyKind { name: String, number: usize, span: Span, declared: Span },
     KeyVoid { found: Type, span: Span },
-}
-
-impl From<Array> for Box<Error> {
-    fn from(error: Array) -> Self {
-        Box::new(Error::Array(error))
-    }
 }
 
 impl Array {

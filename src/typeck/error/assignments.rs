@@ -1,6 +1,6 @@
 //! typeck/error/assignments.rs: messages about assignments.
 
-use super::{Error, error};
+use super::text::error;
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::typeck::typed::Variable;
@@ -16,12 +16,6 @@ pub enum Assignment {
     Type { expected: Type, found: Type, span: Span, declared: Option<(String, Span)> },
     NoValue { found: Type, span: Span },
     StepVoid { op: &'static str, found: Type, span: Span },
-}
-
-impl From<Assignment> for Box<Error> {
-    fn from(error: Assignment) -> Self {
-        Box::new(Error::Assignment(error))
-    }
 }
 
 /// The warning that a variable which nothing declares is too small for what it gets.

@@ -1,6 +1,6 @@
 //! typeck/error/calls.rs: messages about calls of subroutines and actions.
 
-use super::{Error, arguments, error};
+use super::text::{arguments, error};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -14,12 +14,6 @@ pub enum Call {
     ArgumentCount { function: String, found: usize, least: usize, most: Option<usize>, span: Span },
     Prefix { constant: bool, span: Span },
     ArgumentType { function: String, number: usize, expected: String, found: Type, span: Span },
-}
-
-impl From<Call> for Box<Error> {
-    fn from(error: Call) -> Self {
-        Box::new(Error::Call(error))
-    }
 }
 
 impl Call {

@@ -1,6 +1,6 @@
 //! typeck/error/declarations.rs: messages about declarations of variables and types.
 
-use super::{Declared, Error, error};
+use super::text::{Declared, error};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -18,12 +18,6 @@ pub enum Declaration {
     ArrayTooBig { span: Span },
     ArrayObject { span: Span },
     Redeclared { name: String, declared: Declared<Type>, span: Span },
-}
-
-impl From<Declaration> for Box<Error> {
-    fn from(error: Declaration) -> Self {
-        Box::new(Error::Declaration(error))
-    }
 }
 
 impl Declaration {

@@ -1,6 +1,6 @@
 //! typeck/error/definitions.rs: messages about structs, enums and inlines.
 
-use super::{Error, error, operand};
+use super::text::{error, operand};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -20,12 +20,6 @@ pub enum Definition {
     EnumeratorTwice { name: String, span: Span },
     InlineType { expected: Type, found: Type, span: Span },
     TooManyExpansions { most: u32, span: Span },
-}
-
-impl From<Definition> for Box<Error> {
-    fn from(error: Definition) -> Self {
-        Box::new(Error::Definition(error))
-    }
 }
 
 impl Definition {

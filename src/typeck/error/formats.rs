@@ -1,6 +1,6 @@
 //! typeck/error/formats.rs: messages about formats and their arguments.
 
-use super::{Error, error, operand};
+use super::text::{error, operand};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -21,12 +21,6 @@ pub enum Format {
     CountKey { what: &'static str, span: Span },
     AggregationConversion { action: &'static str, span: Span },
     FreopenName { span: Span },
-}
-
-impl From<Format> for Box<Error> {
-    fn from(error: Format) -> Self {
-        Box::new(Error::Format(error))
-    }
 }
 
 impl Format {

@@ -1,6 +1,6 @@
 //! typeck/error/kernel.rs: messages about types and symbols of the kernel.
 
-use super::{Error, because, error};
+use super::text::{because, error};
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -16,12 +16,6 @@ pub enum Kernel {
     UserSymbol { name: String, span: Span },
     SymbolWithoutType { name: String, why: Option<String>, span: Span },
     Ambiguous { name: String, ty: Type, span: Span },
-}
-
-impl From<Kernel> for Box<Error> {
-    fn from(error: Kernel) -> Self {
-        Box::new(Error::Kernel(error))
-    }
 }
 
 impl Kernel {

@@ -1,6 +1,6 @@
 //! typeck/error/locals.rs: messages about variables of the kernel's code.
 
-use super::{Error, did_you_mean, error};
+use super::text::{did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -44,12 +44,6 @@ pub struct Absence {
     /// Those places, each with the reason.
     pub places: Vec<(String, String)>,
     pub span: Span,
-}
-
-impl From<Local> for Box<Error> {
-    fn from(error: Local) -> Self {
-        Box::new(Error::Local(error))
-    }
 }
 
 impl Local {

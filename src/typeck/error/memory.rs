@@ -1,6 +1,6 @@
 //! typeck/error/memory.rs: messages about pointers, members, addresses and sizes.
 
-use super::{Error, did_you_mean, error};
+use super::text::{did_you_mean, error};
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -27,12 +27,6 @@ pub enum Memory {
     NoSize { found: Type, span: Span },
     OffsetofType { found: Type, span: Span },
     OffsetofBits { span: Span },
-}
-
-impl From<Memory> for Box<Error> {
-    fn from(error: Memory) -> Self {
-        Box::new(Error::Memory(error))
-    }
 }
 
 impl Memory {

@@ -1,6 +1,6 @@
 //! typeck/error/misplaced.rs: messages about calls without a value where one is wanted.
 
-use super::{Error, error};
+use super::text::error;
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 
@@ -9,12 +9,6 @@ use crate::source::Span;
 pub enum Misplaced {
     Action { action: String, span: Span },
     Aggregating { function: String, span: Span },
-}
-
-impl From<Misplaced> for Box<Error> {
-    fn from(error: Misplaced) -> Self {
-        Box::new(Error::Misplaced(error))
-    }
 }
 
 impl Misplaced {

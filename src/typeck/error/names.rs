@@ -1,6 +1,6 @@
 //! typeck/error/names.rs: messages about names that mean nothing, or something else.
 
-use super::{Error, did_you_mean, error};
+use super::text::{did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::vocabulary::peers;
@@ -26,12 +26,6 @@ pub enum Name {
     BareScope { span: Span },
     TooManyVariables { span: Span },
     Register { name: String, machine: &'static str, span: Span },
-}
-
-impl From<Name> for Box<Error> {
-    fn from(error: Name) -> Self {
-        Box::new(Error::Name(error))
-    }
 }
 
 impl Name {

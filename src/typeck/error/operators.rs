@@ -1,6 +1,6 @@
 //! typeck/error/operators.rs: messages about operators, operands and conditions.
 
-use super::{Error, error, operand};
+use super::text::{error, operand};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -19,12 +19,6 @@ pub enum Operator {
     ActionOperand { op: &'static str, action: String, span: Span },
     Stringof { found: Type, span: Span },
     Cast { from: Type, to: Type, span: Span },
-}
-
-impl From<Operator> for Box<Error> {
-    fn from(error: Operator) -> Self {
-        Box::new(Error::Operator(error))
-    }
 }
 
 impl Operator {

@@ -1,6 +1,6 @@
 //! typeck/error/parameters.rs: messages about parameters of functions, inlines, arrays and probes.
 
-use super::{Error, error};
+use super::text::error;
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -14,12 +14,6 @@ pub enum Parameter {
     Type { kind: &'static str, found: Type, span: Span },
     Name { kind: &'static str, span: Span },
     Variadic { kind: &'static str, span: Span },
-}
-
-impl From<Parameter> for Box<Error> {
-    fn from(error: Parameter) -> Self {
-        Box::new(Error::Parameter(error))
-    }
 }
 
 impl Parameter {

@@ -1,6 +1,6 @@
 //! typeck/error/pragmas.rs: messages about pragmas.
 
-use super::{Error, did_you_mean, error};
+use super::text::{did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 
@@ -11,12 +11,6 @@ pub enum Pragma {
     Scope { name: String, span: Span },
     Unused { name: String, span: Span },
     Dependency { class: String, name: String, span: Span },
-}
-
-impl From<Pragma> for Box<Error> {
-    fn from(error: Pragma) -> Self {
-        Box::new(Error::Pragma(error))
-    }
 }
 
 impl Pragma {

@@ -1,6 +1,6 @@
 //! typeck/error/providers.rs: messages about declarations of providers.
 
-use super::{Error, error};
+use super::text::error;
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -14,12 +14,6 @@ pub enum Provider {
     TranslatedParameter { name: String, span: Span },
     ProbeTranslator { input: Type, output: Type, span: Span },
     Redefined { name: String, span: Span },
-}
-
-impl From<Provider> for Box<Error> {
-    fn from(error: Provider) -> Self {
-        Box::new(Error::Provider(error))
-    }
 }
 
 impl Provider {

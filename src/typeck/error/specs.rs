@@ -1,6 +1,6 @@
 //! typeck/error/specs.rs: messages about type specifiers.
 
-use super::{Error, did_you_mean, error};
+use super::text::{did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 
@@ -14,12 +14,6 @@ pub enum TypeSpec {
     SignedNonInteger { span: Span },
     VoidModified { span: Span },
     LongNonArithmetic { span: Span },
-}
-
-impl From<TypeSpec> for Box<Error> {
-    fn from(error: TypeSpec) -> Self {
-        Box::new(Error::TypeSpec(error))
-    }
 }
 
 impl TypeSpec {

@@ -1,6 +1,6 @@
 //! typeck/error/traces.rs: messages about trace(), print(), tracemem() and printm().
 
-use super::{Error, arguments, error, operand};
+use super::text::{arguments, error, operand};
 use crate::diag::{Diagnostic, tags};
 use crate::dif::verify::MAX_TRACEMEM;
 use crate::source::Span;
@@ -18,12 +18,6 @@ pub enum Trace {
     TracememAddress { found: Type, span: Span },
     TracememSize { span: Span },
     TracememLength { found: Type, span: Span },
-}
-
-impl From<Trace> for Box<Error> {
-    fn from(error: Trace) -> Self {
-        Box::new(Error::Trace(error))
-    }
 }
 
 impl Trace {

@@ -1,6 +1,6 @@
 //! typeck/error/translators.rs: messages about translators and what they translate.
 
-use super::{Error, did_you_mean, error, operand};
+use super::text::{did_you_mean, error, operand};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -15,12 +15,6 @@ pub enum Translator {
     Missing { output: Type, input: Type, span: Span },
     NotTranslated { member: String, record: Type, span: Span, declared: Span },
     Value { found: Type, span: Span },
-}
-
-impl From<Translator> for Box<Error> {
-    fn from(error: Translator) -> Self {
-        Box::new(Error::Translator(error))
-    }
 }
 
 impl Translator {

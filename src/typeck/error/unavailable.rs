@@ -1,6 +1,6 @@
 //! typeck/error/unavailable.rs: messages about parts of D that a program cannot use.
 
-use super::{Error, error};
+use super::text::error;
 use crate::attributes::Attributes;
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
@@ -12,12 +12,6 @@ pub enum Unavailable {
     Absent { tag: Tag, what: String, reason: &'static str, span: Span },
     Library { name: &'static str, why: Option<String>, span: Span },
     Unstable { what: String, found: Attributes, least: Attributes, span: Span },
-}
-
-impl From<Unavailable> for Box<Error> {
-    fn from(error: Unavailable) -> Self {
-        Box::new(Error::Unavailable(error))
-    }
 }
 
 impl Unavailable {

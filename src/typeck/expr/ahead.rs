@@ -7,8 +7,10 @@ use crate::parser::{ast, visit};
 use crate::source::Span;
 use crate::sugar::plain;
 use crate::typeck::declare::names::Name;
+use crate::typeck::env::Env;
+use crate::typeck::error::{Error, Result};
 use crate::typeck::typed::{Expr, ExprKind, Place, Scope, VariableId};
-use crate::typeck::{Checker, Env, Error, Result, error, typed, words};
+use crate::typeck::{Checker, error, typed, words};
 use crate::types::Type;
 
 type Array = (Scope, String);

@@ -2,8 +2,9 @@
 
 use super::fold;
 use crate::source::Span;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind};
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 use crate::types::{Type, promote};
 
 impl Checker<'_> {

@@ -6,8 +6,9 @@ use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use crate::types::{Member, Tagged, Type, TypeSource as _, has_size};
 

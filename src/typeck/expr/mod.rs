@@ -10,8 +10,9 @@ pub(super) mod ops;
 pub(super) mod symbols;
 
 use super::declare::names::Name;
+use super::error::{Error, Result};
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId, written_aggregation};
-use super::{Checker, Error, Result, error};
+use super::{Checker, error};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast;

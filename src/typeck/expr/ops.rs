@@ -3,9 +3,9 @@
 use super::{fold, sum};
 use crate::parser::ast::{self, BinaryOp, UnaryOp};
 use crate::source::Span;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, LogicOp, Memory, Place};
-use crate::typeck::words;
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error, words};
 use crate::types::intrinsic::{CHAR, INT};
 use crate::types::{Type, promote};
 use crate::vocabulary::builtin;

@@ -3,9 +3,9 @@
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::Span;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind};
-use crate::typeck::words;
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error, words};
 use crate::types::intrinsic::{INT, ULONG};
 use crate::types::{Symbol, TagKind, Type, TypeSource as _};
 use crate::vocabulary::constants;

@@ -9,10 +9,10 @@ use crate::probe::Description;
 use crate::sites::{Driven, DrivenArgument, DrivenType};
 use crate::source::Span;
 use crate::sugar::plain::ProbeDesc;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind};
-use crate::typeck::{Checker, Result, error, words};
-use crate::types::TagKind;
-use crate::types::Type;
+use crate::typeck::{Checker, error, words};
+use crate::types::{TagKind, Type};
 
 impl Checker<'_> {
     /// Takes the descriptions of drivers' probes out of the list: a place for each probe, which only its id means, as

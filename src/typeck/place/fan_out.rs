@@ -6,13 +6,14 @@ use std::sync::Arc;
 use super::arguments::number_of;
 use crate::dwarf::variables::scope::NoScope;
 use crate::glob::is_glob;
-use crate::parser::ast;
-use crate::parser::visit;
+use crate::parser::{ast, visit};
 use crate::probe::{Description, Fields, Site};
 use crate::sites::{Driven, InScope};
 use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
-use crate::typeck::{Checker, Error, MissingLocals, Result, error, typed};
+use crate::typeck::env::MissingLocals;
+use crate::typeck::error::{Error, Result};
+use crate::typeck::{Checker, error, typed};
 
 /// A place whose variables a clause names.
 #[derive(Clone, Debug)]

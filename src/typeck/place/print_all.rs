@@ -6,8 +6,9 @@ use crate::dif::verify::MAX_VALUE;
 use crate::dwarf::variables::scope::{Scope, Variable};
 use crate::parser::ast;
 use crate::source::Span;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{Printed, StmtKind};
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 
 impl Checker<'_> {
     /// Checks print(args) and print(locals); `None` if the argument is an expression.

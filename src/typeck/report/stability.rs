@@ -6,8 +6,9 @@ use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, TypeSpec};
 use crate::parser::visit;
 use crate::probe::{Description, Fields, Site};
 use crate::sugar::plain;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{ProbeStability, Stability};
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 use crate::types::TypeSource as _;
 use crate::vocabulary::builtin::{self, What};
 

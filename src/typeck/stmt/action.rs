@@ -5,13 +5,13 @@ use crate::dif::action::{ActionKind, Takes};
 use crate::dif::verify::{MAX_FRAMES, MAX_TRACEMEM};
 use crate::parser::ast;
 use crate::source::Span;
+use crate::typeck::error::{Error, Result};
 use crate::typeck::expr::assign::as_aggregation;
 use crate::typeck::typed::{
     AggregationId, Control, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction,
     written_aggregation,
 };
-use crate::typeck::words;
-use crate::typeck::{Checker, Error, Result, error};
+use crate::typeck::{Checker, error, words};
 use crate::types::Type;
 use crate::types::intrinsic::INT;
 use crate::vocabulary::builtin::{Action, Entry, What};

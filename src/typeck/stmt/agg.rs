@@ -2,10 +2,11 @@
 
 use crate::parser::ast;
 use crate::source::Span;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{
     AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StmtKind, SymbolAction,
 };
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 use crate::vocabulary::builtin::{self, Action, Aggregating, What};
 use crate::vocabulary::callee;
 

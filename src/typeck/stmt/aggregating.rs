@@ -3,8 +3,9 @@
 use crate::diag::{Tag, tags};
 use crate::parser::ast;
 use crate::source::Span;
+use crate::typeck::error::{Error, Result};
 use crate::typeck::typed::{AggregatingFunction, Expr};
-use crate::typeck::{Checker, Error, Result, error};
+use crate::typeck::{Checker, error};
 use crate::vocabulary::builtin::Aggregating;
 
 /// A checked call of an aggregating function.

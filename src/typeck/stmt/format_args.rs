@@ -9,11 +9,12 @@ use crate::dif::{Conversion, Count, Format};
 use crate::parser::{self, ast};
 use crate::source::Span;
 use crate::typeck::declare::decl::string_constant;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{
     AggregatingFunction, AggregationId, FormatAction, Key, KeyType, StmtKind, SymbolAction,
     written_aggregation,
 };
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, error};
 use crate::types::Type;
 use crate::types::intrinsic::{LONG, ULONG};
 

@@ -4,8 +4,9 @@ use crate::diag::tags;
 use crate::dif::ActionKind;
 use crate::dif::insn::Subr;
 use crate::source::Span;
+use crate::typeck::error;
+use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind, Stmt, StmtKind};
-use crate::typeck::{Result, error};
 
 /// What a clause has done so far.
 #[derive(Debug, Default)]

@@ -3,8 +3,8 @@
 use crate::diag::{Diagnostic, tags};
 use crate::parser::{ast, visit};
 use crate::source::Span;
-use crate::typeck::Error;
 use crate::typeck::error;
+use crate::typeck::error::Error;
 
 /// Returns the error of a predicate: what cannot be written was to be compared.
 pub fn explain(predicate: &ast::Expr, error: Box<Error>) -> Box<Error> {

@@ -1,0 +1,79 @@
+//! typeck/env.rs: the inputs of a check besides the program.
+
+use crate::attributes::Attributes;
+use crate::parser::ast::ProbeDesc;
+use crate::sites::Places;
+use crate::sugar::plain;
+use crate::types::KernelTypes;
+use crate::types::intrinsic::Intrinsic;
+use crate::vocabulary::builtin::Version;
+
+/// What a program depends on from outside.
+#[derive(Clone, Copy)]
+pub struct Env<'a> {
+    pub kernel: &'a dyn KernelTypes,
+    pub places: &'a dyn Places,
+    /// Option strsize: bytes of a string.
+    pub strsize: u32,
+    /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
+    pub stackframes: u32,
+    pub ustackframes: u32,
+    /// Option maxframes: the most frames of any stack.
+    pub maxframes: u32,
+    /// Option ustackcopy: bytes of the user's stack that ustack() copies; 0: none.
+    pub ustackcopy: u32,
+    /// Option amin: the least stability of everything that a clause uses.
+    pub amin: Option<Attributes>,
+    /// The libraries, each after those that it depends on.
+    pub libraries: &'a [Library<'a>],
+    /// Options jstackframes and jstackstrsize: the same of jstack().
+    pub jstackframes: u32,
+    pub jstackstrsize: u32,
+    /// Whether to report what each clause depends on; types of arguments are looked up for it.
+    pub stability: bool,
+    /// Option version: names that are newer are the program's to define.
+    pub version: Option<Version>,
+    /// Option missinglocals.
+    pub missing_locals: MissingLocals,
+}
+
+/// The meaning of a clause at a place that does not have a variable of the kernel's code that the clause names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingLocals {
+    #[default]
+    Error,
+    /// The variable is 0 there, with a warning.
+    Zero,
+    /// The clause is left out there, with a remark, if another place has the variable.
+    Skip,
+}
+
+impl Default for Env<'_> {
+    fn default() -> Self {
+        Env {
+            kernel: &Intrinsic,
+            places: &Intrinsic,
+            strsize: 256,
+            stackframes: 20,
+            ustackframes: 20,
+            maxframes: u32::MAX,
+            ustackcopy: 0,
+            amin: None,
+            libraries: &[],
+            jstackframes: 50,
+            jstackstrsize: 512,
+            stability: false,
+            version: None,
+            missing_locals: MissingLocals::Error,
+        }
+    }
+}
+
+/// Declarations that the program did not write itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Library<'a> {
+    pub name: &'a str,
+    pub program: &'a plain::Program<ProbeDesc>,
+    /// Whether it comes with the compiler; such a library is left out if the kernel lacks its types.
+    pub own: bool,
+}
