@@ -108,8 +108,8 @@ pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), 
     let functions: Vec<u64> = free.iter().map(|wanted| wanted.function).collect();
     let trampolines = free.len() <= most_trampolines(&means) && means.fentry().is_ok();
     let types = trampolines.then(|| Types::get().ok()).flatten();
-    let is_more_than_kprobes = trampolines || means.multi.is_ok();
-    let ftraced = if is_more_than_kprobes { ftraced(spots, &functions) } else { Vec::new() };
+    let is_only_kprobes = !trampolines && means.multi.is_err() && means.kprobes.is_ok();
+    let ftraced = if is_only_kprobes { Vec::new() } else { ftraced(spots, &functions) };
     for (at, wanted) in free.iter().enumerate() {
         let ftraced = ftraced.get(at).copied().unwrap_or_default();
         match chosen.choose_one(wanted, (ftraced, types), &means, spots) {
