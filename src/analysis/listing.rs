@@ -6,7 +6,7 @@ use crate::sites::listing::Place;
 use crate::sites::listing::disas::{Copy, Listed, Listing};
 use serde_json::{Value, json};
 
-/// What is listed: `vmlinux:vfs_read, fs/read_write.c:450, 312 bytes at ffffffff81000000`.
+/// The title of a listing: `vmlinux:vfs_read, fs/read_write.c:450, 312 bytes at ffffffff81000000`.
 pub fn titled(listing: &Listing) -> String {
     let source = listing.source.as_ref().map(|place| format!(", {}", shown(place))).unwrap_or_default();
     match &listing.copy {

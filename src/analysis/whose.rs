@@ -1,12 +1,12 @@
 //! analysis/whose.rs: the threads whose executions are meant.
 
-/// Whose executions are meant.
+/// The threads whose executions are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     All,
-    /// Those of the process of -p.
+    /// The threads of the process of -p.
     Target,
-    /// Those of the command of -c and of what it starts.
+    /// The threads of the command of -c and of what it starts.
     Progeny,
 }
 

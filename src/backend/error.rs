@@ -15,7 +15,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do next.
+    /// The next step.
     pub fn help(&self) -> Option<Cow<'static, str>> {
         match self {
             Error::Module(error) => error.help(),

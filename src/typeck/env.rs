@@ -8,7 +8,7 @@ use crate::types::KernelTypes;
 use crate::types::intrinsic::Intrinsic;
 use crate::vocabulary::builtin::Version;
 
-/// What a program depends on from outside.
+/// The facts from outside that a program depends on.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
     pub kernel: &'a dyn KernelTypes,

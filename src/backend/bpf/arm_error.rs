@@ -56,7 +56,7 @@ impl ArmError {
         }
     }
 
-    /// What to do next.
+    /// The next step.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             ArmError::Tracefs => EnableError::Tracefs.help(),

@@ -16,7 +16,7 @@ pub fn check() -> Result<(), EnableError> {
     limits::lift_memory();
     match Reader::new() {
         Ok(_) => Ok(()),
-        // Where the level of lockdown is not shown, it is the helper that is not there.
+        // The helper is missing where the level of lockdown is not shown.
         Err(EnableError::Verifier { log }) if log.contains("probe_read") => Err(EnableError::Lockdown),
         Err(error) => Err(error),
     }

@@ -124,7 +124,7 @@ impl fmt::Display for Request {
 }
 
 impl Request {
-    /// What to do next where the process has not the rights.
+    /// The next step where the process has not the rights.
     fn help(self) -> &'static str {
         match self {
             Request::OpenPerfEvent => {
@@ -148,7 +148,7 @@ impl Request {
 }
 
 impl EnableError {
-    /// What to do next.
+    /// The next step.
     pub fn help(&self) -> Option<&'static str> {
         Some(match self {
             EnableError::Tracefs => "mount -t tracefs tracefs /sys/kernel/tracing",
@@ -170,7 +170,7 @@ impl EnableError {
     }
 }
 
-/// What the kernel answers where something is missing, or else which request it was.
+/// The error for an answer of the kernel: the thing that is missing, or else the request.
 pub fn request(request: Request) -> impl Fn(Errno) -> EnableError {
     move |errno| match errno {
         Errno::NOSYS => EnableError::NoBpf,

@@ -93,11 +93,11 @@ impl Wanted<'_> {
 pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), spots: &dyn Spots) -> Chosen {
     let mut chosen = Chosen::kprobes(enabled);
     let wanted = wanted(program, enabled, walking);
-    // Where it is not known how trampolines are found on a stack, functions have kprobes.
+    // Functions have kprobes where it is not known how trampolines are found on a stack.
     if wanted.is_empty() || !spots.machine().facts().has_known_trampolines {
         return chosen;
     }
-    let means = Means::find();
+    let means = Means::get();
     let (kprobes, free): (Vec<Wanted<'_>>, _) =
         wanted.into_iter().partition(|wanted| wanted.only_kprobes.is_some());
     for Wanted { index, only_kprobes, .. } in kprobes {
@@ -106,13 +106,13 @@ pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), 
         }
     }
     let functions: Vec<u64> = free.iter().map(|wanted| wanted.function).collect();
-    let trampolines = free.len() <= most_trampolines(&means) && means.fentry().is_ok();
+    let trampolines = free.len() <= most_trampolines(means) && means.fentry().is_ok();
     let types = trampolines.then(|| Types::get().ok()).flatten();
     let is_only_kprobes = !trampolines && means.multi.is_err() && means.kprobes.is_ok();
     let ftraced = if is_only_kprobes { Vec::new() } else { ftraced(spots, &functions) };
     for (at, wanted) in free.iter().enumerate() {
         let ftraced = ftraced.get(at).copied().unwrap_or_default();
-        match chosen.choose_one(wanted, (ftraced, types), &means, spots) {
+        match chosen.choose_one(wanted, (ftraced, types), means, spots) {
             Ok(by) => chosen.by[wanted.index as usize] = by,
             Err(why) => chosen.unable.push((wanted.index, why)),
         }

@@ -32,7 +32,7 @@ pub enum TrampolineError {
 pub struct Types(Arc<Btf>);
 
 impl Types {
-    /// Those of the running kernel, which are read once.
+    /// Returns the types of the running kernel, which are read once.
     pub fn get() -> Result<&'static Types, TypesError> {
         static TYPES: OnceLock<Result<Types, TypesError>> = OnceLock::new();
         TYPES.get_or_init(Types::read).as_ref().map_err(TypesError::clone)

@@ -10,7 +10,7 @@ use crate::os::bpf::{Function, Program, ProgramKind};
 use crate::os::{Errno, errno_text};
 use std::sync::OnceLock;
 
-/// Why the kernel has not one of its means.
+/// Why the kernel lacks one of the means.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeansError {
     #[error("the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)")]
@@ -44,9 +44,10 @@ pub struct Means {
 }
 
 impl Means {
-    /// Asks the kernel. Where tracefs is not mounted, it is now.
-    pub fn find() -> Means {
-        Means::beside(kprobes(Tracefs::find_or_mount()))
+    /// Asks the kernel, once. Where tracefs is not mounted, it is now.
+    pub fn get() -> &'static Means {
+        static MEANS: OnceLock<Means> = OnceLock::new();
+        MEANS.get_or_init(|| Means::beside(kprobes(Tracefs::find_or_mount())))
     }
 
     fn beside(kprobes: Result<(), MeansError>) -> Means {

@@ -59,7 +59,7 @@ impl Counts {
         Counts { runs, ..self }
     }
 
-    /// What was lost since the other counts.
+    /// The hits that were lost since the other counts.
     fn lost_since(&self, before: &Counts) -> u64 {
         let since = |now: u64, before: u64| now.saturating_sub(before);
         let without_run = since(self.hits, before.hits).saturating_sub(since(self.runs, before.runs));

@@ -5,24 +5,22 @@ use super::kernel::{TrampolineError, Types};
 use super::means::Means;
 use crate::sites::{Begun, KERNEL_PROPER, Reach, Spots as _, Symbols as _, Text};
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 /// The kernel's functions, and what it has to trace them.
 pub struct Functions {
     text: Text,
-    means: OnceLock<Means>,
 }
 
 impl Functions {
     /// `None` where functions have kprobes alone, and what cannot be traced is known when it is armed.
     pub fn new(text: Text) -> Option<Functions> {
-        text.machine().facts().has_known_trampolines.then(|| Functions { text, means: OnceLock::new() })
+        text.machine().facts().has_known_trampolines.then(|| Functions { text })
     }
 }
 
 impl Reach for Functions {
     fn refusals(&self, begun: &[Begun<'_>]) -> Vec<Option<String>> {
-        let means = self.means.get_or_init(Means::find);
+        let means = Means::get();
         if let Some(why) = FunctionError::of_all(means) {
             return vec![Some(why.to_string()); begun.len()];
         }

@@ -3,7 +3,7 @@
 use super::macros::Macros;
 use crate::vocabulary::builtin::Version;
 
-/// What a compilation needs before it reads the text.
+/// The inputs of a compilation before it reads the text.
 pub struct ParseOptions<'a> {
     pub macros: &'a Macros,
     /// Whether a name is a type, for the lexer. It must be false for the names of D's variables, functions and actions.

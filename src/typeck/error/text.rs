@@ -4,7 +4,7 @@ use crate::diag::{Diagnostic, Tag};
 use crate::source::Span;
 use crate::types::Type;
 
-/// Where a variable was declared, and its type there.
+/// The place where a variable was declared, and its type there.
 pub type Declared<T> = Option<(T, Span)>;
 
 pub(super) fn error(tag: Tag, title: impl Into<String>) -> Diagnostic {
