@@ -39,33 +39,23 @@ pub mod pipeline;
 
 pub mod analysis;
 pub mod backend;
-pub mod bpf;
 pub mod codegen;
 pub mod consumer;
-pub mod dif;
 pub mod parser;
 pub mod sugar;
 pub mod typeck;
 
-pub mod debuginfo;
 pub mod dlib;
-pub mod dwarf;
 pub mod knowledge;
-pub mod sites;
-pub mod types;
-
-pub mod attributes;
-pub mod diag;
-pub mod glob;
-pub mod host;
-pub mod machine;
 pub mod options;
-pub mod os;
-pub mod probe;
-pub mod reason;
-pub mod source;
-pub mod uapi;
 pub mod vocabulary;
+
+// The crates of crates/, by the names that ARCHITECTURE.md has for them.
+pub use kinst_base::{attributes, diag, glob, machine, probe, reason, source, uapi};
+pub use {
+    kinst_bpf as bpf, kinst_debuginfo as debuginfo, kinst_dif as dif, kinst_dwarf as dwarf,
+    kinst_host as host, kinst_os as os, kinst_sites as sites, kinst_types as types,
+};
 
 #[cfg(test)]
 extern crate self as kinst;

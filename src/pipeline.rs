@@ -2,20 +2,19 @@
 
 use std::collections::HashSet;
 
-use crate::attributes;
 use crate::codegen;
-use crate::diag::{Diagnostic, advice, tags};
-use crate::dif;
 use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
-use crate::probe::Description;
-use crate::sites::{self, Places};
-use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, MakeIndex, plain};
 use crate::typeck::{self, MissingLocals};
-use crate::types::KernelTypes;
 use crate::vocabulary::{self, builtin::Version};
+use kinst_base::attributes;
+use kinst_base::diag::{Diagnostic, advice, tags};
+use kinst_base::probe::Description;
+use kinst_base::source::{FileId, Source, Sources, Span};
+use kinst_sites::Places;
+use kinst_types::KernelTypes;
 
 /// The inputs of a compilation besides its texts.
 #[derive(Clone, Copy)]
@@ -50,7 +49,7 @@ pub struct Compilation {
 
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    pub program: dif::Program,
+    pub program: kinst_dif::Program,
     /// The places where the probe descriptions were written, by clause of the program.
     pub descriptions: Vec<Vec<Span>>,
     /// The stability of what each clause depends on, by clause of the program. Empty if it was not requested.
@@ -158,7 +157,7 @@ impl Stages {
         })?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
-        self.dump(dump.dif, || dif::dump::dump(&program));
+        self.dump(dump.dif, || kinst_dif::dump::dump(&program));
         let spans = |clause: &typeck::typed::Clause| clause.probes.iter().map(|probe| probe.span).collect();
         let descriptions = typed.clauses.iter().map(spans).collect();
         let stability = typed.clauses.into_iter().filter_map(|clause| clause.stability).collect();
@@ -438,6 +437,6 @@ fn explained(sources: &Sources, arguments: &[String], diagnostic: Diagnostic) ->
 /// Warnings about system calls that the C library does not make, each at its description.
 fn seldom_made(program: &plain::Program) -> Vec<Diagnostic> {
     let (fields, spans): (Vec<_>, Vec<_>) = program.described().into_iter().unzip();
-    let warnings = sites::seldom_made(&fields).into_iter();
+    let warnings = kinst_sites::seldom_made(&fields).into_iter();
     warnings.map(|(number, warning)| warning.at(spans[number], "fires seldom")).collect()
 }

@@ -53,8 +53,8 @@ fn whole(sources: &mut Sources, file: FileId) {
     let compiled = with(sources, file, &kernel, &mut options);
     let Some((desugared, compiled)) = compiled else { return };
     let limits = dif::Options { destructive: true, ..dif::Options::default() };
-    if let Err(error) = dif::verify::verify_program(&compiled.program, &limits) {
-        let own = matches!(error, dif::verify::ProgramError::Refused(_));
+    if let Err(error) = kinst_oracle::verify::verify_program(&compiled.program, &limits) {
+        let own = matches!(error, kinst_oracle::verify::ProgramError::Refused(_));
         assert!(!own, "{error}\n{}", disasm::program(&compiled.program));
     }
     disasm::program(&compiled.program);

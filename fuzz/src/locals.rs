@@ -65,8 +65,8 @@ fn is_word(name: &str) -> bool {
 
 fn one(kernel: &Knowledge<Fixture>, text: &str) {
     let Some(compiled) = compiled(kernel, text) else { return };
-    if let Err(error) = dif::verify::verify_program(&compiled.program, &dif::Options::default()) {
-        let own = matches!(error, dif::verify::ProgramError::Refused(_));
+    if let Err(error) = kinst_oracle::verify::verify_program(&compiled.program, &dif::Options::default()) {
+        let own = matches!(error, kinst_oracle::verify::ProgramError::Refused(_));
         assert!(!own, "{error}\n{text}\n{}", disasm::program(&compiled.program));
     }
 }

@@ -1,12 +1,12 @@
 //! backend/plan.rs: the probes that a program enables, by clause and description, for either way into the kernel.
 
 use super::refused::{Refused, is_refused};
-use crate::diag::Diagnostic;
-use crate::dif::Program;
-use crate::dif::enabled::Enabled;
-use crate::dif::object::Ecb;
-use crate::probe::Description;
-use crate::sites::ProbeCatalog;
+use kinst_base::diag::Diagnostic;
+use kinst_base::probe::Description;
+use kinst_dif::Program;
+use kinst_dif::enabled::Enabled;
+use kinst_dif::object::Ecb;
+use kinst_sites::ProbeCatalog;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -107,9 +107,9 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::Tag;
-    use crate::dif::Clause;
-    use crate::probe::{Fields, Place, Probe};
+    use kinst_base::diag::Tag;
+    use kinst_base::probe::{Fields, Place, Probe};
+    use kinst_dif::Clause;
 
     /// Three probes of one function, matched by name alone.
     struct Three;

@@ -1,6 +1,6 @@
 //! backend/records.rs: records that were taken out of the kernel's rings, in the order of time.
 
-use crate::dif::record::Record;
+use kinst_dif::record::Record;
 use std::ops::Range;
 
 /// The ring does not contain valid records: the kernel module is not the one this was built for, or is broken.

@@ -1,11 +1,11 @@
 //! backend/refused.rs: the probes that the kernel refuses, and the names that messages have for probes.
 
-use crate::probe::{Fields, Probe};
+use kinst_base::probe::{Fields, Probe};
 
 /// A place that the kernel refuses to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// An index into [`crate::dif::enabled::Enabled::probes`].
+    /// An index into [`kinst_dif::enabled::Enabled::probes`].
     pub probe: usize,
     /// `kinst::f:7`
     pub name: String,

@@ -1,8 +1,8 @@
 //! backend/tracing.rs: what the consumer asks of an armed program, whichever way it went into the kernel.
 
 use super::records::{Damaged, Drain};
-use crate::os::{Errno, errno_text};
-use crate::uapi;
+use kinst_base::uapi;
+use kinst_os::{Errno, errno_text};
 use std::os::fd::BorrowedFd;
 
 /// The kernel's services for the consumer while it traces.

@@ -2,8 +2,8 @@
 
 use super::stmt::{action, number, stack_action};
 use super::{Generator, Result, layout};
-use crate::dif::{Action, ActionKind};
 use crate::typeck::typed::{AggregationId, Expr, Key};
+use kinst_dif::{Action, ActionKind};
 
 impl Generator<'_> {
     pub(super) fn aggregate(

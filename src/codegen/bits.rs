@@ -4,9 +4,9 @@ use super::Result;
 use super::expr::Object;
 use super::place::{load_opcode, store_opcode};
 use super::regs::Held;
-use crate::dif::insn::{Opcode, Reg};
 use crate::typeck::typed::Bits;
-use crate::types::Type;
+use kinst_dif::insn::{Opcode, Reg};
+use kinst_types::Type;
 
 impl Object<'_, '_> {
     /// Loads the value of the bit-field, extended to 64 bits, into the register of `address`.

@@ -3,8 +3,8 @@
 use super::expr::Object;
 use super::regs::Held;
 use super::{Error, Result};
-use crate::dif::insn::{Opcode, PUSH_D, PUSH_STRING, TUPLE_ENTRIES};
 use crate::typeck::typed::{Expr, ExprKind};
+use kinst_dif::insn::{Opcode, PUSH_D, PUSH_STRING, TUPLE_ENTRIES};
 
 /// An evaluated key or argument, and how it is pushed.
 pub(super) struct Entry {

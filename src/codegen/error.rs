@@ -1,8 +1,8 @@
 //! codegen/error.rs: reasons why a checked program cannot become DIF: limits of the machine.
 
-use crate::diag::{Diagnostic, tags};
-use crate::dif::asm::AsmError;
-use crate::source::Span;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_dif::asm::AsmError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {

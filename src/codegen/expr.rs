@@ -3,13 +3,13 @@
 use super::need::{is_pure, need};
 use super::regs::{Held, Location, Registers};
 use super::{Error, Generator, Result, layout};
-use crate::dif::asm::Assembler;
-use crate::dif::insn::{Opcode, Reg};
-use crate::dif::{self, DifoIndex};
-use crate::source::Span;
 use crate::typeck::narrow;
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind};
-use crate::types::{Layout, Type};
+use kinst_base::source::Span;
+use kinst_dif::DifoIndex;
+use kinst_dif::asm::Assembler;
+use kinst_dif::insn::{Opcode, Reg};
+use kinst_types::{Layout, Type};
 
 impl Generator<'_> {
     /// Generates an object whose value is that of the expression.
@@ -20,10 +20,10 @@ impl Generator<'_> {
 
     /// Generates an object that is run for its effect.
     pub(super) fn effect(&mut self, expr: &Expr) -> Result<DifoIndex> {
-        self.object(expr, dif::Type::VOID)
+        self.object(expr, kinst_dif::Type::VOID)
     }
 
-    fn object(&mut self, expr: &Expr, rtype: dif::Type) -> Result<DifoIndex> {
+    fn object(&mut self, expr: &Expr, rtype: kinst_dif::Type) -> Result<DifoIndex> {
         let mut object =
             Object { generator: self, asm: Assembler::new(), regs: Registers::default(), span: expr.span };
         let reg = object.eval(expr)?;

@@ -1,28 +1,28 @@
 //! codegen/layout.rs: types, variables and aggregations in DIF's terms, and how values are shown.
 
 use super::uses::Uses;
-use crate::dif;
-use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
 use crate::typeck::typed::{self, AggregatingFunction, KeyType, StackAction, SymbolAction};
-use crate::types::TagKind;
-use crate::types::{self, Layout};
+use kinst_dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
+use kinst_types::Layout;
+use kinst_types::TagKind;
 
-pub(super) fn dif_type(ty: &types::Type, layout: &Layout) -> Type {
+pub(super) fn dif_type(ty: &kinst_types::Type, layout: &Layout) -> Type {
     let size = layout.size(ty).and_then(|size| u32::try_from(size).ok()).unwrap_or(0);
     match ty.resolved() {
-        types::Type::Int(_) => Type::by_value(CtfKind::Integer, size),
-        types::Type::Enum(_) => Type::by_value(CtfKind::Enum, size),
-        types::Type::Float { .. } => Type::by_value(CtfKind::Float, size),
-        types::Type::Pointer { .. } => Type::by_value(CtfKind::Pointer, size),
-        types::Type::Array { .. } => Type::by_ref(CtfKind::Array, size),
-        types::Type::Record(tagged) => match tagged.kind {
+        kinst_types::Type::Int(_) => Type::by_value(CtfKind::Integer, size),
+        kinst_types::Type::Enum(_) => Type::by_value(CtfKind::Enum, size),
+        kinst_types::Type::Float { .. } => Type::by_value(CtfKind::Float, size),
+        kinst_types::Type::Pointer { .. } => Type::by_value(CtfKind::Pointer, size),
+        kinst_types::Type::Array { .. } => Type::by_ref(CtfKind::Array, size),
+        kinst_types::Type::Record(tagged) => match tagged.kind {
             TagKind::Union => Type::by_ref(CtfKind::Union, size),
             TagKind::Struct | TagKind::Enum => Type::by_ref(CtfKind::Struct, size),
         },
-        types::Type::String => Type::string(size),
-        types::Type::Void | types::Type::Function | types::Type::Dynamic | types::Type::Typedef { .. } => {
-            Type::VOID
-        }
+        kinst_types::Type::String => Type::string(size),
+        kinst_types::Type::Void
+        | kinst_types::Type::Function
+        | kinst_types::Type::Dynamic
+        | kinst_types::Type::Typedef { .. } => Type::VOID,
     }
 }
 
@@ -56,7 +56,7 @@ pub(super) fn slot(number: usize, id: u32) -> Variable {
 }
 
 /// Makes a built-in variable or array, for the object's table.
-pub(super) fn builtin(builtin: dif::insn::Builtin, ty: Type) -> Variable {
+pub(super) fn builtin(builtin: kinst_dif::insn::Builtin, ty: Type) -> Variable {
     let array = builtin.number() < 0x100;
     Variable {
         name: builtin.name().to_string(),
@@ -69,8 +69,8 @@ pub(super) fn builtin(builtin: dif::insn::Builtin, ty: Type) -> Variable {
     }
 }
 
-pub(super) fn aggregation(aggregation: &typed::Aggregation, uses: &Uses) -> dif::Aggregation {
-    dif::Aggregation {
+pub(super) fn aggregation(aggregation: &typed::Aggregation, uses: &Uses) -> kinst_dif::Aggregation {
+    kinst_dif::Aggregation {
         name: aggregation.name.clone(),
         function: action_kind(aggregation.function),
         arg: argument(aggregation.function),
@@ -116,21 +116,21 @@ pub(super) fn argument(function: AggregatingFunction) -> u64 {
 }
 
 /// Returns how a value is shown without a format.
-pub(super) fn display(ty: &types::Type) -> Display {
+pub(super) fn display(ty: &kinst_types::Type) -> Display {
     if ty.is_place_in_code() {
-        return Display::Address { called: !matches!(ty.resolved(), types::Type::Pointer { .. }) };
+        return Display::Address { called: !matches!(ty.resolved(), kinst_types::Type::Pointer { .. }) };
     }
     match ty.resolved() {
-        types::Type::String => Display::String,
-        types::Type::Array { .. } | types::Type::Record(_) => Display::Bytes,
-        types::Type::Void
-        | types::Type::Int(_)
-        | types::Type::Float { .. }
-        | types::Type::Enum(_)
-        | types::Type::Pointer { .. }
-        | types::Type::Function
-        | types::Type::Dynamic
-        | types::Type::Typedef { .. } => Display::Int { signed: ty.is_signed() },
+        kinst_types::Type::String => Display::String,
+        kinst_types::Type::Array { .. } | kinst_types::Type::Record(_) => Display::Bytes,
+        kinst_types::Type::Void
+        | kinst_types::Type::Int(_)
+        | kinst_types::Type::Float { .. }
+        | kinst_types::Type::Enum(_)
+        | kinst_types::Type::Pointer { .. }
+        | kinst_types::Type::Function
+        | kinst_types::Type::Dynamic
+        | kinst_types::Type::Typedef { .. } => Display::Int { signed: ty.is_signed() },
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Result;
 use super::expr::Object;
-use crate::dif::insn::{Opcode, Reg};
 use crate::typeck::typed::{Expr, LogicOp};
+use kinst_dif::insn::{Opcode, Reg};
 
 impl Object<'_, '_> {
     pub(super) fn not(&mut self, value: &Expr) -> Result<Reg> {

@@ -11,29 +11,22 @@ mod layout;
 mod logic;
 mod need;
 mod place;
-#[cfg(test)]
-#[allow(clippy::wildcard_enum_match_arm)]
-mod property;
-#[cfg(test)]
-mod property_strings;
 mod regs;
 mod stmt;
 #[cfg(test)]
 mod tests;
 mod uses;
 
-use std::collections::HashMap;
-
-use crate::dif;
-use crate::dif::insn::FIRST_USER_VARIABLE;
 use crate::typeck::typed::{self, Scope};
+use kinst_dif::insn::FIRST_USER_VARIABLE;
+use std::collections::HashMap;
 
 pub use error::Error;
 
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
 /// Generates the DIF objects and actions of a whole program.
-pub fn generate(program: &typed::Program) -> Result<dif::Program> {
+pub fn generate(program: &typed::Program) -> Result<kinst_dif::Program> {
     program.variables.iter().try_for_each(|variable| fits(variable, program))?;
     let mut generator = Generator::new(program);
     let mut clauses = Vec::new();
@@ -44,15 +37,15 @@ pub fn generate(program: &typed::Program) -> Result<dif::Program> {
     let aggregations = program.aggregations.iter().zip(&uses);
     let aggregations = aggregations.map(|(known, uses)| layout::aggregation(known, uses)).collect();
     let variables = generator.all_variables();
-    Ok(dif::Program { difos: generator.difos, variables, aggregations, clauses })
+    Ok(kinst_dif::Program { difos: generator.difos, variables, aggregations, clauses })
 }
 
 /// Checks that a variable can hold its type. A string that does not fit is truncated; anything else is held whole
 /// or not at all.
 fn fits(variable: &typed::Variable, program: &typed::Program) -> Result<()> {
-    let most = u64::from(dif::verify::MAX_VALUE);
+    let most = u64::from(kinst_dif::MAX_VALUE);
     let whole =
-        matches!(variable.ty.resolved(), crate::types::Type::Array { .. } | crate::types::Type::Record(_));
+        matches!(variable.ty.resolved(), kinst_types::Type::Array { .. } | kinst_types::Type::Record(_));
     match program.layout.size(&variable.ty) {
         Some(bytes) if whole && bytes > most => {
             let (name, span) = (variable.name.clone(), variable.span);
@@ -66,10 +59,10 @@ fn fits(variable: &typed::Variable, program: &typed::Program) -> Result<()> {
 struct Generator<'a> {
     program: &'a typed::Program,
     /// The program's variables in DIF's terms, by [`typed::VariableId`].
-    variables: Vec<dif::Variable>,
+    variables: Vec<kinst_dif::Variable>,
     /// Clause-local variables for spilled values, made on demand.
-    slots: Vec<dif::Variable>,
-    difos: Vec<dif::Difo>,
+    slots: Vec<kinst_dif::Variable>,
+    difos: Vec<kinst_dif::Difo>,
 }
 
 impl<'a> Generator<'a> {
@@ -79,7 +72,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the slot of this number; each is made once and serves every object.
-    fn slot(&mut self, number: usize) -> dif::Variable {
+    fn slot(&mut self, number: usize) -> kinst_dif::Variable {
         let own = self.program.variables.iter().filter(|v| v.scope == Scope::Clause).count();
         while self.slots.len() <= number {
             let index = self.slots.len();
@@ -89,9 +82,9 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns all user variables, each marked as read or written by the program.
-    fn all_variables(&self) -> Vec<dif::Variable> {
-        let mut all: Vec<dif::Variable> = self.variables.iter().chain(&self.slots).cloned().collect();
-        let places: HashMap<(dif::Scope, u32), usize> =
+    fn all_variables(&self) -> Vec<kinst_dif::Variable> {
+        let mut all: Vec<kinst_dif::Variable> = self.variables.iter().chain(&self.slots).cloned().collect();
+        let places: HashMap<(kinst_dif::Scope, u32), usize> =
             all.iter().enumerate().map(|(index, variable)| ((variable.scope, variable.id), index)).collect();
         for used in self.difos.iter().flat_map(|difo| &difo.variables) {
             if let Some(variable) = places.get(&(used.scope, used.id)).map(|index| &mut all[*index]) {

@@ -4,10 +4,10 @@ use super::Result;
 use super::element::Entry;
 use super::expr::{Object, opcode};
 use super::regs::Held;
-use crate::dif::Variable;
-use crate::dif::insn::{Opcode, Reg};
 use crate::typeck::typed::{ArithOp, Bits, Expr, Place, Scope, VariableId};
-use crate::types::Type;
+use kinst_dif::Variable;
+use kinst_dif::insn::{Opcode, Reg};
+use kinst_types::Type;
 
 /// A place with its keys or address evaluated, to be read and then written.
 enum Open {

@@ -1,6 +1,6 @@
 //! codegen/regs.rs: register allocation: the register of each value, and the values spilled to slots.
 
-use crate::dif::insn::{REGISTERS, Reg};
+use kinst_dif::insn::{REGISTERS, Reg};
 
 /// The registers %r1 to %r7 and the values that wait while others are computed.
 ///

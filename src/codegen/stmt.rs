@@ -1,16 +1,16 @@
 //! codegen/stmt.rs: generation of actions and consumer statements from clauses and statements.
 
 use super::{Generator, Result, layout};
-use crate::dif::action::Ustack;
-use crate::dif::{self, Action, ActionKind, DifoIndex, PrintedLine, Statement, StatementKind};
 use crate::typeck::typed::{
     AggregationId, Clause, Control, Expr, FormatAction, Key, Printed, StackAction, Stmt, StmtKind,
 };
+use kinst_dif::action::Ustack;
+use kinst_dif::{Action, ActionKind, DifoIndex, PrintedLine, Statement, StatementKind};
 
 impl Generator<'_> {
-    pub(super) fn clause(&mut self, clause: &Clause) -> Result<dif::Clause> {
+    pub(super) fn clause(&mut self, clause: &Clause) -> Result<kinst_dif::Clause> {
         let predicate = clause.predicate.as_ref().map(|predicate| self.value(predicate)).transpose()?;
-        let mut generated = dif::Clause {
+        let mut generated = kinst_dif::Clause {
             probes: clause.probes.iter().map(|probe| probe.kind.clone()).collect(),
             predicate,
             actions: Vec::new(),
@@ -44,7 +44,7 @@ impl Generator<'_> {
         Ok(shown)
     }
 
-    fn stmt(&mut self, stmt: &Stmt, clause: &mut dif::Clause) -> Result<StatementKind> {
+    fn stmt(&mut self, stmt: &Stmt, clause: &mut kinst_dif::Clause) -> Result<StatementKind> {
         let actions = &mut clause.actions;
         Ok(match &stmt.kind {
             StmtKind::Expr(expr) => {

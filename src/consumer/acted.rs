@@ -8,8 +8,8 @@ use super::printf::{self, Argument};
 use super::table::{self, Entry, Table};
 use super::value::{self, Member, Value};
 use super::{frame, text};
-use crate::dif::record::Record;
-use crate::dif::{Count, Display, Format, FormatPiece, PrintedLine, Statement, StatementKind};
+use kinst_dif::record::Record;
+use kinst_dif::{Count, Display, Format, FormatPiece, PrintedLine, Statement, StatementKind};
 
 impl<'p> Consumer<'p> {
     /// Describes what a statement does, before it is done. `None`: nothing that is shown.

@@ -4,10 +4,10 @@ use super::frame::{self, Naming, user_pair, words};
 use super::output::quantize::{self, divisor};
 use super::output::{Text, bytes};
 use super::unwind;
-use crate::dif::layout::{Llquantize, Lquantize, value_words};
-use crate::dif::record::Layouts;
-use crate::dif::{ActionKind, Aggregation, Display, Program};
-use crate::uapi::{AggEntry, Plain};
+use kinst_base::uapi::{AggEntry, Plain};
+use kinst_dif::layout::{Llquantize, Lquantize, value_words};
+use kinst_dif::record::Layouts;
+use kinst_dif::{ActionKind, Aggregation, Display, Program};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -94,7 +94,7 @@ impl<'p> Aggregations<'p> {
     fn add(&mut self, body: &[u8], action: u32, layouts: &Layouts, naming: Naming<'_>) -> Option<()> {
         let entry = layouts.aggregation(action)?;
         let state = self.all.get_mut((entry.aggregation as usize).checked_sub(1)?)?;
-        let slice = |record: &crate::dif::layout::Record| {
+        let slice = |record: &kinst_dif::layout::Record| {
             body.get(record.offset as usize..)?.get(..record.size as usize)
         };
         let mut key = Key::with_capacity(entry.layout.keys.len());

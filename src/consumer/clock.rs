@@ -1,6 +1,4 @@
 //! consumer/clock.rs: wall-clock times: of records, and in the formats of printf() and of objects.
-
-use crate::os;
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 
 /// The distance from the records' clock, which never goes back, to the time of day.
@@ -11,7 +9,7 @@ pub struct Clock {
 
 impl Clock {
     pub fn new() -> Clock {
-        Clock { offset: os::time_of_day().saturating_sub(os::monotonic()) }
+        Clock { offset: kinst_os::time_of_day().saturating_sub(kinst_os::monotonic()) }
     }
 
     /// Returns the nanoseconds since 1970 at a record's timestamp.

@@ -18,14 +18,14 @@ use super::symbols::Symbols;
 use super::table::Table;
 use super::text;
 use super::unwind;
-use crate::dif::enabled::Enabled;
-use crate::dif::record::{Layouts, Record};
-use crate::dif::{Aggregation, Clause, Display, Program, Statement, StatementKind};
 use crate::options::key;
 use crate::options::{From, Options};
-use crate::os::output::Ready;
-use crate::os::{self, limits};
-use crate::uapi::{self, Fault, Plain};
+use kinst_base::uapi::{self, Fault, Plain};
+use kinst_dif::enabled::Enabled;
+use kinst_dif::record::{Layouts, Record};
+use kinst_dif::{Aggregation, Clause, Display, Program, Statement, StatementKind};
+use kinst_os::limits;
+use kinst_os::output::Ready;
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -169,7 +169,7 @@ impl<'p> Consumer<'p> {
 
     /// The trace begins.
     pub fn begin(&mut self) {
-        self.exports.begin(os::time_of_day(), os::monotonic(), &mut self.sink);
+        self.exports.begin(kinst_os::time_of_day(), kinst_os::monotonic(), &mut self.sink);
     }
 
     /// The trace has ended at this time of the records' clock, if it has not before.
@@ -394,7 +394,7 @@ impl<'p> Consumer<'p> {
 
 impl Tables for Consumer<'_> {
     fn ended(&self) -> (i64, i64) {
-        let monotonic = self.ended.unwrap_or_else(os::monotonic);
+        let monotonic = self.ended.unwrap_or_else(kinst_os::monotonic);
         (self.clock.wall(monotonic as u64), monotonic)
     }
 

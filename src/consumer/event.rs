@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::step::Step;
 use super::table::Aggregate;
 use super::value::{Member, Value};
-use crate::probe::Probe;
+use kinst_base::probe::Probe;
 
 /// The firing of one clause.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub struct Event<'a> {
     pub monotonic: u64,
     /// Nanoseconds since 1970.
     pub wall: i64,
-    /// `None` if it was not asked for ([`crate::dif::thread`]).
+    /// `None` if it was not asked for ([`kinst_dif::thread`]).
     pub thread: Option<Thread>,
     /// If it is the entry or the return of a function.
     pub step: Option<Step<'a>>,

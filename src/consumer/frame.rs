@@ -1,7 +1,7 @@
 //! consumer/frame.rs: addresses and stacks by name: the functions at each address, inlined ones too.
 
 use super::symbols::{KernelSymbol, Symbols, UserPlace};
-use crate::sites::listing::Place;
+use kinst_sites::listing::Place;
 use std::fmt;
 use std::rc::Rc;
 
@@ -239,8 +239,8 @@ pub fn words(record: &[u8]) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sites::InFunction;
-    use crate::sites::listing::frames::{SourceFrame, SourceFrames};
+    use kinst_sites::InFunction;
+    use kinst_sites::listing::frames::{SourceFrame, SourceFrames};
 
     /// Two functions without a gap: `die` from 0x1000, which ends with a call, and `next` from 0x1010 to 0x1020.
     struct Two;

@@ -1,9 +1,9 @@
 //! consumer/message.rs: messages about faults and losses.
 
-use crate::dif::Program;
-use crate::dif::enabled::Enabled;
-use crate::dif::insn::{Insn, Subr};
-use crate::uapi::{Fault, Flt, Status};
+use kinst_base::uapi::{Fault, Flt, Status};
+use kinst_dif::Program;
+use kinst_dif::enabled::Enabled;
+use kinst_dif::insn::{Insn, Subr};
 use std::collections::HashMap;
 
 /// Something that went wrong while tracing.
@@ -270,7 +270,6 @@ fn drops(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dif;
 
     #[test]
     fn the_schema_of_objects_has_all_kinds() {
@@ -347,16 +346,16 @@ mod tests {
     /// stringof() of an address of the process fails, as copyinstr() does at one that is not mapped.
     #[test]
     fn memory_of_the_process_needs_copyin() {
-        let action = |difo| dif::Action {
-            kind: dif::ActionKind::DifExpr,
+        let action = |difo| kinst_dif::Action {
+            kind: kinst_dif::ActionKind::DifExpr,
             difo: Some(difo),
             ntuple: 0,
             incr: None,
             agg: 0,
             arg: 0,
         };
-        let object = |insns: &[u32]| dif::Difo { insns: insns.to_vec(), ..dif::Difo::default() };
-        let clause = dif::Clause {
+        let object = |insns: &[u32]| kinst_dif::Difo { insns: insns.to_vec(), ..kinst_dif::Difo::default() };
+        let clause = kinst_dif::Clause {
             probes: Vec::new(),
             predicate: None,
             actions: vec![action(0), action(1)],
@@ -370,7 +369,7 @@ mod tests {
             clauses: vec![clause],
             ..Program::default()
         };
-        let ecbs = vec![crate::dif::object::Ecb { probe: 0, clause: 0, inlined: None, end: None }];
+        let ecbs = vec![kinst_dif::object::Ecb { probe: 0, clause: 0, inlined: None, end: None }];
         let enabled = Enabled { probes: Vec::new(), ecbs };
         let advised = |action, offset, value| {
             let fault = Fault { epid: 1, action, offset, fault: 1, value };
@@ -383,7 +382,7 @@ mod tests {
     }
 
     fn uldx() -> u32 {
-        Insn::Load { op: crate::dif::insn::Opcode::Uldx, r1: 1, rd: 1 }.encode()
+        Insn::Load { op: kinst_dif::insn::Opcode::Uldx, r1: 1, rd: 1 }.encode()
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use super::frame::First;
 use super::symbols::Symbols;
-use crate::dif::enabled::Enabled;
-use crate::dif::object::Ecb;
-use crate::probe::{Place, Probe};
+use kinst_base::probe::{Place, Probe};
+use kinst_dif::enabled::Enabled;
+use kinst_dif::object::Ecb;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
@@ -75,7 +75,7 @@ fn by_address(enabled: &Enabled) -> HashMap<u64, Vec<&Ecb>> {
 mod tests {
     use super::*;
     use crate::consumer::symbols::{KernelSymbol, UserPlace};
-    use crate::probe::Fields;
+    use kinst_base::probe::Fields;
 
     /// `f` is inlined into `g`, and `g` into `h`.
     struct Nested;

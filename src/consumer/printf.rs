@@ -5,7 +5,7 @@ use super::frame::{self, Frame, Naming};
 use super::output::Text;
 use super::output::bytes::{escaped, until_nul};
 use super::output::stack;
-use crate::dif::{Conversion, Count, Format, FormatPiece};
+use kinst_dif::{Conversion, Count, Format, FormatPiece};
 
 /// A recorded argument, as the bytes of its record.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub enum Of {
     Kernel,
     /// A function of the kernel: a key from sym().
     Function {
-        /// As of [`Display::Sym`](crate::dif::Display::Sym).
+        /// As of [`Display::Sym`](kinst_dif::Display::Sym).
         called: bool,
     },
     /// A pid, then an address or a stack of that process.

@@ -8,11 +8,11 @@ use super::text::{
     KEY_WIDTH, TRACE_WIDTH, argument, naming, print_bars, print_packed, print_row, printed_memory, show,
     traced_memory,
 };
-use crate::dif::record::Record;
-use crate::dif::shape::Shape;
-use crate::dif::{Action, Display, Format, Statement, StatementKind};
 use crate::options::key;
-use crate::probe::Fields;
+use kinst_base::probe::Fields;
+use kinst_dif::record::Record;
+use kinst_dif::shape::Shape;
+use kinst_dif::{Action, Display, Format, Statement, StatementKind};
 
 impl Consumer<'_> {
     /// Begins the row of a record, and the heading before the first one.

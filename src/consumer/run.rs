@@ -7,10 +7,9 @@ use super::stream::Flushed;
 use super::text;
 use crate::backend::{Drain, RequestError, Tracing};
 use crate::options::key;
-use crate::os;
-use crate::os::process::{self, Process};
-use crate::os::signals::Requests;
-use crate::uapi;
+use kinst_base::uapi;
+use kinst_os::process::{self, Process};
+use kinst_os::signals::Requests;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
@@ -233,7 +232,7 @@ impl State {
         if std::mem::replace(&mut self.stopped, true) {
             return Ok(());
         }
-        consumer.end(os::monotonic());
+        consumer.end(kinst_os::monotonic());
         let mut stopped = Ok(());
         (watch.stopping)(&mut || stopped = kernel.stop());
         Ok(stopped?)
@@ -336,7 +335,7 @@ impl State {
         } else if prompt {
             fds.push(kernel.readable());
         }
-        let readable = os::wait(&fds, timeout).pop();
+        let readable = kinst_os::wait(&fds, timeout).pop();
         let readable = !busy && prompt && readable == Some(true);
         if readable && std::mem::replace(&mut self.woken, true) {
             self.next_status = Instant::now();
@@ -368,7 +367,7 @@ impl State {
 
 impl Watch<'_> {
     fn signalled(&self) -> bool {
-        os::is_readable(self.signal)
+        kinst_os::is_readable(self.signal)
     }
 
     /// Whether all processes have ended; false if there are none to watch.

@@ -8,11 +8,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::recent::Recent;
-use crate::os;
-use crate::sites::Program;
-use crate::sites::listing::frames::SourceFrames;
-use crate::sites::listing::programs::ProgramSource;
-use crate::sites::user_stack::Code;
+use kinst_sites::Program;
+use kinst_sites::listing::frames::SourceFrames;
+use kinst_sites::listing::programs::ProgramSource;
+use kinst_sites::user_stack::Code;
 
 /// The address spaces of the processes that were asked for. What is remembered is bounded.
 pub struct Spaces {
@@ -128,7 +127,7 @@ impl Spaces {
     /// in memory yet, or no longer: what was known of it is kept then.
     pub fn look(&self, pid: u64) -> usize {
         // In a PID namespace another process has the number here.
-        let maps = match os::pid_namespace() {
+        let maps = match kinst_os::pid_namespace() {
             None => std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default(),
             Some(_) => String::new(),
         };

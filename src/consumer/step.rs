@@ -1,7 +1,7 @@
 //! consumer/step.rs: entries and returns of functions, by the names of probes.
 
-use crate::dif::object::Ecb;
-use crate::probe::{End, Probe};
+use kinst_base::probe::{End, Probe};
+use kinst_dif::object::Ecb;
 
 /// Control enters a function, or leaves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

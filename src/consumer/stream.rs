@@ -2,8 +2,8 @@
 
 use super::message::Message;
 use super::output::Text;
-use crate::os::output::{self, Pace, Ready};
-use crate::os::{self};
+use kinst_os::output::{self, Pace, Ready};
+use kinst_os::{self};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal as _, Seek};
 use std::os::fd::{AsFd, OwnedFd};
@@ -231,7 +231,7 @@ impl Stream {
         self.lost += bytes;
         self.failed = true;
         if !std::mem::replace(&mut self.failing, true) {
-            let reason = os::io_text(error);
+            let reason = kinst_os::io_text(error);
             let text = format!("failed to write {}: {reason}; output is lost until this ends", self.name());
             self.notes.push(Message::problem(text));
         }
@@ -257,7 +257,7 @@ impl Stream {
         match opened {
             Ok(file) => (self.file, self.size) = (file, 0),
             Err(error) => {
-                let reason = os::io_text(&error);
+                let reason = kinst_os::io_text(&error);
                 self.notes.push(Message::problem(format!(
                     "failed to begin a new file after {path}: {reason}; it goes on growing"
                 )));
@@ -278,7 +278,7 @@ impl Stream {
                 self.pace = output::pace(self.file.as_fd());
             }
             Err(error) => {
-                let reason = os::io_text(&error);
+                let reason = kinst_os::io_text(&error);
                 let text = format!("failed to open {path} again: {reason}; the former file is used");
                 self.notes.push(Message::problem(text));
             }

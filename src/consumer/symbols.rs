@@ -2,13 +2,12 @@
 
 use super::recent::Recent;
 use super::spaces::Spaces;
-use crate::dif::{self, ActionKind, Display, FormatPiece, StatementKind};
-use crate::os;
-use crate::probe::Probe;
-use crate::sites::listing::about::Answers;
-use crate::sites::listing::frames::{Frames, SourceFrames};
-use crate::sites::user_stack::{self, Copied, Walk};
-use crate::sites::{InFunction, KERNEL_PROPER, Kernel, Loaded};
+use kinst_base::probe::Probe;
+use kinst_dif::{ActionKind, Display, FormatPiece, StatementKind};
+use kinst_sites::listing::about::Answers;
+use kinst_sites::listing::frames::{Frames, SourceFrames};
+use kinst_sites::user_stack::{self, Copied, Walk};
+use kinst_sites::{InFunction, KERNEL_PROPER, Kernel, Loaded};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -98,7 +97,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    pub fn of(program: &dif::Program) -> Wanted {
+    pub fn of(program: &kinst_dif::Program) -> Wanted {
         let shown = |display: &Display| {
             matches!(display, Display::Stack | Display::Address { .. } | Display::Sym { .. } | Display::Mod)
         };
@@ -139,7 +138,7 @@ fn watch_modules(loaded: Weak<Mutex<Loaded>>) {
 
 /// The time, as records have it.
 fn now() -> u64 {
-    os::monotonic().unsigned_abs()
+    kinst_os::monotonic().unsigned_abs()
 }
 
 fn lock(loaded: &Mutex<Loaded>) -> MutexGuard<'_, Loaded> {
@@ -270,7 +269,7 @@ impl Symbols for System<'_> {
     }
 }
 
-fn symbol(found: crate::sites::Symbolized, address: u64) -> KernelSymbol {
+fn symbol(found: kinst_sites::Symbolized, address: u64) -> KernelSymbol {
     let start = address.wrapping_sub(found.offset);
     KernelSymbol { module: found.module, name: found.function, start }
 }

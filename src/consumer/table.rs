@@ -3,8 +3,8 @@
 use super::aggregate::Shown;
 use super::output::quantize::{self, divisor};
 use super::value::Value;
-use crate::dif::ActionKind;
-use crate::dif::layout::{Llquantize, Lquantize};
+use kinst_dif::ActionKind;
+use kinst_dif::layout::{Llquantize, Lquantize};
 
 /// One aggregation.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +98,7 @@ fn buckets(shown: &Shown<'_>) -> Vec<Bucket> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dif::Aggregation;
+    use kinst_dif::Aggregation;
 
     fn distribution(function: ActionKind, arg: u64, words: Vec<u64>) -> Vec<(Option<i64>, Option<i64>, i64)> {
         let aggregation = Aggregation {

@@ -6,8 +6,8 @@ use super::output::bytes::Style;
 use super::output::{Text, bytes, quantize, stack};
 use super::printf::{self, Argument, Context, Of};
 use super::symbols::Symbols;
-use crate::dif::{Action, ActionKind, Conversion, Display, Format, FormatPiece, Statement, StatementKind};
 use crate::options::{Options, key};
+use kinst_dif::{Action, ActionKind, Conversion, Display, Format, FormatPiece, Statement, StatementKind};
 
 /// The columns of a string that trace() shows, and of one that is a key.
 pub(super) const TRACE_WIDTH: usize = 33;

@@ -1,10 +1,10 @@
 //! consumer/unwind.rs: user stacks that were recorded with a copy of the stack, as records of addresses alone.
 
 use super::symbols::Symbols;
-use crate::dif::action::Ustack;
-use crate::dif::layout;
-use crate::sites::user_stack::Copied;
-use crate::uapi::{self, Plain as _};
+use kinst_base::uapi::{self, Plain as _};
+use kinst_dif::action::Ustack;
+use kinst_dif::layout;
+use kinst_sites::user_stack::Copied;
 
 /// A payload in which each of the stacks is as it would be recorded without a copy: the process, and the addresses.
 pub fn payload(recorded: &[u8], stacks: &[(layout::Record, Ustack)], symbols: &dyn Symbols) -> Vec<u8> {
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::consumer::spaces::Spaces;
     use crate::consumer::symbols::{KernelSymbol, UserPlace};
-    use crate::sites::user_stack::{Walk, walk};
+    use kinst_sites::user_stack::{Walk, walk};
     use std::arch::asm;
     use std::fs::File;
     use std::os::unix::fs::FileExt as _;

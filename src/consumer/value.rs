@@ -3,8 +3,8 @@
 use super::frame::{self, Frame, Naming};
 use super::output::bytes::until_nul;
 use super::printf::{self, Argument, Of};
-use crate::dif::shape::{self, Part, Shape};
-use crate::dif::{Conversion, Display};
+use kinst_dif::shape::{self, Part, Shape};
+use kinst_dif::{Conversion, Display};
 
 /// A value that was recorded.
 #[derive(Clone, Debug, PartialEq)]

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn providers_of_aliases_have_a_library() {
-        for provider in crate::attributes::ALIASES {
+        for provider in kinst_base::attributes::ALIASES {
             assert_eq!(names(&format!("{provider}:::")).last(), Some(&format!("{provider}.d").as_str()));
         }
     }

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::symbols::Kallsyms;
-use crate::debuginfo::{Bytes, Image, read_shown};
-use crate::diag::Diagnostic;
-use crate::dwarf::variables::scope::{NoScope, Scope};
-use crate::machine::Machine;
-use crate::probe::{Description, Fields, Site};
-use crate::sites::{self, Driven, ProbeCatalog as _};
+use kinst_base::diag::Diagnostic;
+use kinst_base::machine::Machine;
+use kinst_base::probe::{Description, Fields, Site};
+use kinst_debuginfo::{Bytes, Image, read_shown};
+use kinst_dwarf::variables::scope::{NoScope, Scope};
+use kinst_sites::{Driven, ProbeCatalog as _};
 
 /// The facts about one symbol, without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,13 +86,13 @@ pub trait Files {
 }
 
 /// Opens the probes of a kernel: the running one, or one of a sysroot.
-pub type Open<'a> = Box<dyn Fn() -> Result<Arc<sites::Catalog>, Box<Diagnostic>> + 'a>;
+pub type Open<'a> = Box<dyn Fn() -> Result<Arc<kinst_sites::Catalog>, Box<Diagnostic>> + 'a>;
 
 /// The running kernel, or one whose files are under a sysroot.
 pub struct Installed<'a> {
     open: Open<'a>,
     running: bool,
-    catalog: OnceLock<Option<Arc<sites::Catalog>>>,
+    catalog: OnceLock<Option<Arc<kinst_sites::Catalog>>>,
     kallsyms: OnceLock<Kallsyms>,
 }
 
@@ -106,16 +106,16 @@ impl<'a> Installed<'a> {
     }
 
     /// A kernel that cannot be opened has no types; the reason is reported when its probes are looked up.
-    fn catalog(&self) -> Option<&sites::Catalog> {
+    fn catalog(&self) -> Option<&kinst_sites::Catalog> {
         self.catalog.get_or_init(|| (self.open)().ok()).as_deref()
     }
 
-    fn kernel(&self) -> Option<&sites::Kernel> {
-        self.catalog().map(sites::Catalog::kernel)
+    fn kernel(&self) -> Option<&kinst_sites::Kernel> {
+        self.catalog().map(kinst_sites::Catalog::kernel)
     }
 
     /// The opened kernel, and a module of it.
-    fn place(&self, module: &str) -> Option<(&sites::Kernel, sites::ModuleId)> {
+    fn place(&self, module: &str) -> Option<(&kinst_sites::Kernel, kinst_sites::ModuleId)> {
         let kernel = self.kernel()?;
         let place = kernel.modules().named(module)?;
         Some((kernel, place))
@@ -129,11 +129,11 @@ impl<'a> Installed<'a> {
 
 impl Files for Installed<'_> {
     fn machine(&self) -> Machine {
-        self.kernel().map_or_else(Machine::default, sites::Kernel::machine)
+        self.kernel().map_or_else(Machine::default, kinst_sites::Kernel::machine)
     }
 
     fn btf(&self, module: Option<&str>) -> Option<Bytes> {
-        let module = module.unwrap_or(sites::KERNEL_PROPER);
+        let module = module.unwrap_or(kinst_sites::KERNEL_PROPER);
         if self.running && !module.contains('/') {
             return read_shown(&Path::new(BTF).join(module));
         }
@@ -153,7 +153,7 @@ impl Files for Installed<'_> {
         }
         let entries = std::fs::read_dir(BTF).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.filter(|name| name != sites::KERNEL_PROPER).collect();
+        let mut names: Vec<String> = names.filter(|name| name != kinst_sites::KERNEL_PROPER).collect();
         names.sort();
         names
     }
@@ -170,7 +170,7 @@ impl Files for Installed<'_> {
 
     fn unmatched(&self, description: &Description) -> Option<Box<Diagnostic>> {
         match self.catalog()?.matches(description) {
-            Ok(probes) => probes.is_empty().then(|| Box::new(sites::no_match(description))),
+            Ok(probes) => probes.is_empty().then(|| Box::new(kinst_sites::no_match(description))),
             Err(reason) => Some(reason),
         }
     }
@@ -201,7 +201,7 @@ impl Files for Installed<'_> {
         if self.running {
             return self.kallsyms.get_or_init(Kallsyms::read).find(module, name);
         }
-        let module = module.unwrap_or(sites::KERNEL_PROPER);
+        let module = module.unwrap_or(kinst_sites::KERNEL_PROPER);
         let found = self.image(module)?.symbol(name)?;
         Some(Located {
             module: module.to_owned(),
@@ -226,7 +226,7 @@ impl Files for Installed<'_> {
             return Some(symbol.address);
         }
         let image = self.debug(&symbol.module)?;
-        if symbol.module != sites::KERNEL_PROPER {
+        if symbol.module != kinst_sites::KERNEL_PROPER {
             return Some(image.symbol(&symbol.name)?.address);
         }
         // The kernel was moved as a whole when it was loaded (KASLR).
@@ -236,7 +236,7 @@ impl Files for Installed<'_> {
     }
 
     fn without_types(&self) -> String {
-        let package = self.kernel().map(sites::Kernel::debug_package).unwrap_or_default();
+        let package = self.kernel().map(kinst_sites::Kernel::debug_package).unwrap_or_default();
         match self.running {
             true => format!("the kernel has neither BTF ({BTF}/vmlinux) nor debug information; {package}"),
             false => format!("the sysroot has no vmlinux with BTF or debug information; {package}"),

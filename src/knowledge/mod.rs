@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use files::{Files, Installed, Located};
 
-use crate::diag::Diagnostic;
-use crate::dwarf::types as dwarf;
-use crate::machine::Machine;
-use crate::probe::{Description, Fields, Site};
-use crate::sites::{self, Driven, InScope, Places};
-use crate::types::TagKind;
-use crate::types::btf::Btf;
-use crate::types::intrinsic::Intrinsic;
-use crate::types::{KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
+use kinst_base::diag::Diagnostic;
+use kinst_base::machine::Machine;
+use kinst_base::probe::{Description, Fields, Site};
+use kinst_dwarf::types as dwarf;
+use kinst_sites::{Driven, InScope, Places};
+use kinst_types::TagKind;
+use kinst_types::btf::Btf;
+use kinst_types::intrinsic::Intrinsic;
+use kinst_types::{KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
 
 /// Looks types up among the intrinsic ones first, then in the kernel proper, then in the modules. Nothing is read until
 /// a name is looked up that is not intrinsic.
@@ -134,7 +134,7 @@ impl<F: Files> Knowledge<F> {
         match scope {
             Scope::Module(name) if self.module(name).is_none() => self.ask_debug(name, ask),
             Scope::Any | Scope::Proper if self.proper().is_none() => {
-                self.ask_debug(sites::KERNEL_PROPER, ask)
+                self.ask_debug(kinst_sites::KERNEL_PROPER, ask)
             }
             _ => None,
         }
@@ -271,7 +271,7 @@ impl<F: Files> KernelTypes for Knowledge<F> {
     }
 
     fn without_types(&self) -> Option<String> {
-        let some = self.proper().is_some() || self.files.debug(sites::KERNEL_PROPER).is_some();
+        let some = self.proper().is_some() || self.files.debug(kinst_sites::KERNEL_PROPER).is_some();
         (!some).then(|| self.files.without_types())
     }
 }
@@ -311,9 +311,9 @@ impl<F: Files> Places for Knowledge<F> {
 impl<F: Files> Knowledge<F> {
     /// The linker puts per-CPU variables of the kernel proper between two symbols.
     fn is_per_cpu(&self, symbol: &Located) -> bool {
-        let bound = |name| Some(self.files.symbol(Some(sites::KERNEL_PROPER), name)?.address);
+        let bound = |name| Some(self.files.symbol(Some(kinst_sites::KERNEL_PROPER), name)?.address);
         let bounds = || Some(bound("__per_cpu_start")?..bound("__per_cpu_end")?);
-        let variable = !symbol.function && symbol.module == sites::KERNEL_PROPER;
+        let variable = !symbol.function && symbol.module == kinst_sites::KERNEL_PROPER;
         variable && bounds().is_some_and(|bounds| bounds.contains(&symbol.address))
     }
 

@@ -5,7 +5,7 @@ pub mod key;
 mod parse;
 mod table;
 
-use crate::diag::suggest::nearest;
+use kinst_base::diag::suggest::nearest;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::table::{Kind, SECOND};
 use super::{Error, Value};
-use crate::attributes;
+use kinst_base::attributes;
 
 pub(super) fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
     let expected = |text: &str| Error::Value { expected: text.to_owned() };

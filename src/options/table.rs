@@ -1,6 +1,6 @@
 //! options/table.rs: all options: names, kinds of values, when they can be set, defaults.
 
-use crate::uapi;
+use kinst_base::uapi;
 
 /// The form of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 //! Macro arguments are substituted, comments are dropped, and literals keep their text; parentheses have no nodes.
 //! Names are not resolved.
 
-use crate::probe::Fields;
-use crate::source::{Span, Spanned};
-use crate::types::TagKind;
+use kinst_base::probe::Fields;
+use kinst_base::source::{Span, Spanned};
+use kinst_types::TagKind;
 
 /// `P`: the type of a probe description, another one after aliases are expanded.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,8 +8,8 @@ use super::error::ParseError;
 use super::lex::options::Settings;
 use super::visit::MAX_DEPTH;
 use super::visit::check_expr_depth;
-use crate::source::{FileId, Span, Spanned};
 use crate::vocabulary::callee;
+use kinst_base::source::{FileId, Span, Spanned};
 
 /// The names that can be called.
 pub struct Calls {

@@ -1,8 +1,8 @@
 //! parser/error.rs: the errors in a D text, and the diagnostic of each.
 
-use crate::diag::{Diagnostic, Tag, suggest, tags};
-use crate::source::Span;
 use crate::vocabulary::MACRO_VARIABLES;
+use kinst_base::diag::{Diagnostic, Tag, suggest, tags};
+use kinst_base::source::Span;
 
 /// The first error in a text; it ends the compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ lalrpop_util::lalrpop_mod!(
     d
 );
 
-use crate::diag::{Diagnostic, tags};
-use crate::source::{FileId, Sources, Span};
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::{FileId, Sources, Span};
 
 pub use error::{ControlError, LiteralError, MacroError, ParseError, ProbeError, SyntaxError};
 pub use lex::literal::{first_value, quote};

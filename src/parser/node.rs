@@ -5,8 +5,8 @@ use super::constant;
 use super::error::ParseError;
 use super::lex::macros::Macros;
 use super::lex::probe as lexed;
-use crate::source::{Origin, Span, Spanned};
-use crate::types::TagKind;
+use kinst_base::source::{Origin, Span, Spanned};
+use kinst_types::TagKind;
 
 impl Expr {
     pub fn new(kind: ExprKind, span: Span) -> Expr {

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::ast::*;
 use super::*;
-use crate::diag::render::{self, Style};
-use crate::probe::Fields;
 use crate::snapshot;
-use crate::source::{Origin, Source, Spanned};
 use crate::sugar;
-use crate::types::TagKind;
+use kinst_base::diag::render::{self, Style};
+use kinst_base::probe::Fields;
+use kinst_base::source::{Origin, Source, Spanned};
+use kinst_types::TagKind;
 
 fn is_type(word: &str) -> bool {
     matches!(word, "foo_t" | "bar_t")

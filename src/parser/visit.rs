@@ -2,7 +2,7 @@
 
 use super::ast::*;
 use super::error::ParseError;
-use crate::source::{Span, Spanned};
+use kinst_base::source::{Span, Spanned};
 
 /// The maximum number of levels in a tree. Later stages recurse: in a debug build each level costs them some 8 kB
 /// of stack, and a Rust thread has 2 MB.

@@ -5,16 +5,16 @@ use std::fmt;
 
 use super::stage::Stage;
 use super::{plain, synth};
-use crate::diag::{Diagnostic, suggest, tags};
-use crate::glob::{Pattern, is_glob};
 use crate::parser::ast::{
     Alias, AliasPlace, Clause, Expr, ExprKind, Item, ProbeDesc, ProbeDescKind, Program, Provider,
     ProviderProbe,
 };
 use crate::parser::visit;
-use crate::probe::{Description, Fields};
-use crate::sites::Places;
-use crate::source::Span;
+use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::glob::{Pattern, is_glob};
+use kinst_base::probe::{Description, Fields};
+use kinst_base::source::Span;
+use kinst_sites::Places;
 
 /// A description that is of no alias; only this pass makes one of what a program has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use super::plain::Clause;
 use super::stage::Stage;
 use super::synth;
-use crate::source::Span;
+use kinst_base::source::Span;
 
 /// Whether a run has the clause on `dtrace:::ERROR`; once is enough, however many programs need it.
 #[derive(Default)]

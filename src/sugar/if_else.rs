@@ -6,7 +6,7 @@ use super::plain::{self, Clause, Item};
 use super::stage::Stage;
 use super::synth;
 use crate::parser::ast::{self, Expr, If, Stmt};
-use crate::source::Span;
+use kinst_base::source::Span;
 
 /// Replaces each clause that has an `if` by its parts; other items stay as they are.
 pub fn expand<P: Stage>(programs: Vec<Branched<P>>) -> Vec<plain::Program<P>> {
@@ -138,8 +138,8 @@ mod tests {
     use super::*;
     use crate::parser::ast::ProbeDesc;
     use crate::parser::{Macros, ParseOptions, Settings, parse};
-    use crate::source::{Origin, Source, Sources};
     use crate::sugar::conditional;
+    use kinst_base::source::{Origin, Source, Sources};
 
     fn expanded(text: &str) -> plain::Program<ProbeDesc> {
         expand(conditional::expand(vec![parsed(text)])).remove(0)

@@ -2,11 +2,11 @@
 
 use super::aliases::Unaliased;
 use super::plain;
-use crate::diag::{Diagnostic, tags};
-use crate::glob::is_glob;
 use crate::parser::ast::{ProbeDesc, ProbeDescKind};
-use crate::probe::{Description, End, Fields, Site};
-use crate::sites::{
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::glob::is_glob;
+use kinst_base::probe::{Description, End, Fields, Site};
+use kinst_sites::{
     Boundary, FoundSite, FunctionSites, InlineProbe, Lenient, NothingWanted, SiteIndex, SourceLine,
 };
 use std::collections::HashSet;
@@ -199,7 +199,7 @@ fn kinst(asked: &Fields, mut site: Site, module_needed: bool) -> Description {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{FileId, Span};
+    use kinst_base::source::{FileId, Span};
 
     /// A table: (function, its sites).
     struct Table(Vec<(&'static str, Vec<FunctionSites>)>);

@@ -4,7 +4,7 @@ use super::aliases::Aliases;
 use super::inline_probes::{MakeIndex, Stopped};
 use super::{conditional, if_else, inline_probes, plain};
 use crate::parser::ast;
-use crate::sites::Places;
+use kinst_sites::Places;
 
 /// The inputs of the rewrites besides the programs.
 #[derive(Clone, Copy)]

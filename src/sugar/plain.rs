@@ -1,8 +1,8 @@
 //! sugar/plain.rs: the tree after the sugar pass: no aliases, no `if`, no inline probes.
 
 use crate::parser::ast::{self, Declaration, Expr, Inline, Pragma, ProbeDescKind, Provider, Translator};
-use crate::probe::{Description, Fields};
-use crate::source::Span;
+use kinst_base::probe::{Description, Fields};
+use kinst_base::source::Span;
 
 /// `P`: the type of a probe description. [`ast::ProbeDesc`]: as written, in a program that is only checked.
 /// [`Unaliased`](super::aliases::Unaliased): before inline probes are expanded.

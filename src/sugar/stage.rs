@@ -1,8 +1,8 @@
 //! sugar/stage.rs: the requirements of the rewrites of bodies on descriptions, which they copy whatever rewrites these have passed.
 
 use crate::parser::ast::{ProbeDesc, ProbeDescKind};
-use crate::probe::Fields;
-use crate::source::Span;
+use kinst_base::probe::Fields;
+use kinst_base::source::Span;
 
 /// A probe description, before or after the expansion of aliases.
 pub trait Stage: Clone {

@@ -1,7 +1,7 @@
 //! sugar/synth.rs: made-up variables and the expressions around them; each has the span of what the user wrote.
 
 use crate::parser::ast::{BinaryOp, Expr, ExprKind, Scope, TypeName, TypeSpec, UnaryOp};
-use crate::source::{Span, Spanned};
+use kinst_base::source::{Span, Spanned};
 
 /// `self->%error`: whether a clause of this firing has failed. Users cannot type the `%`, so names cannot clash.
 pub fn error_flag(origin: Span) -> Expr {

@@ -318,14 +318,14 @@ fn stack_text(stack: &StackAction) -> String {
     }
 }
 
-fn piece_text(piece: &crate::dif::FormatPiece) -> String {
+fn piece_text(piece: &kinst_dif::FormatPiece) -> String {
     match piece {
-        crate::dif::FormatPiece::Text(text) => format!("{:?}", String::from_utf8_lossy(text)),
-        crate::dif::FormatPiece::Conversion(conversion) => {
+        kinst_dif::FormatPiece::Text(text) => format!("{:?}", String::from_utf8_lossy(text)),
+        kinst_dif::FormatPiece::Conversion(conversion) => {
             let count = |count| match count {
-                crate::dif::Count::None => String::new(),
-                crate::dif::Count::Fixed(n) => n.to_string(),
-                crate::dif::Count::Argument => "*".into(),
+                kinst_dif::Count::None => String::new(),
+                kinst_dif::Count::Fixed(n) => n.to_string(),
+                kinst_dif::Count::Argument => "*".into(),
             };
             let flags = [
                 (conversion.alternate, '#'),
@@ -338,7 +338,7 @@ fn piece_text(piece: &crate::dif::FormatPiece) -> String {
             ];
             let flags: String = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
             let precision = match conversion.precision {
-                crate::dif::Count::None => String::new(),
+                kinst_dif::Count::None => String::new(),
                 precision => format!(".{}", count(precision)),
             };
             let sign = if conversion.signed { "signed" } else { "unsigned" };

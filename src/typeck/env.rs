@@ -1,12 +1,12 @@
 //! typeck/env.rs: the inputs of a check besides the program.
 
-use crate::attributes::Attributes;
 use crate::parser::ast::ProbeDesc;
-use crate::sites::Places;
 use crate::sugar::plain;
-use crate::types::KernelTypes;
-use crate::types::intrinsic::Intrinsic;
 use crate::vocabulary::builtin::Version;
+use kinst_base::attributes::Attributes;
+use kinst_sites::Places;
+use kinst_types::KernelTypes;
+use kinst_types::intrinsic::Intrinsic;
 
 /// The facts from outside that a program depends on.
 #[derive(Clone, Copy)]

@@ -15,18 +15,18 @@ mod words;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::attributes::{self, Attributes};
-use crate::diag::Diagnostic;
 use crate::parser::ast;
 use crate::parser::visit;
-use crate::probe::Description;
-use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
-use crate::types::declared::Declared;
-use crate::types::{Layout, Type};
 use crate::vocabulary::builtin::{self, Entry};
 use declare::{inline, names, provider, translator};
 use expr::{ahead, assign};
+use kinst_base::attributes::{self, Attributes};
+use kinst_base::diag::Diagnostic;
+use kinst_base::probe::Description;
+use kinst_base::source::Span;
+use kinst_types::declared::Declared;
+use kinst_types::{Layout, Type};
 use place::fan_out;
 use stmt::{order, predicate};
 

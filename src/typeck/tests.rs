@@ -1,13 +1,13 @@
 //! typeck/tests.rs: helpers for the tests: D texts parsed, and checked to the typed tree.
 
 use super::{Env, check, typed};
-use crate::diag::Diagnostic;
 use crate::parser::{self, Macros, ParseOptions, Settings};
-use crate::sites::{NothingWanted, SiteIndex};
-use crate::source::{Origin, Source, Sources};
 use crate::sugar::{self, Aliases, plain};
-use crate::types::TypeSource;
-use crate::types::intrinsic::Intrinsic;
+use kinst_base::diag::Diagnostic;
+use kinst_base::source::{Origin, Source, Sources};
+use kinst_sites::{NothingWanted, SiteIndex};
+use kinst_types::TypeSource;
+use kinst_types::intrinsic::Intrinsic;
 
 /// Parses and checks a text.
 pub fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {

@@ -2,15 +2,15 @@
 //! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. Where a value must be
 //! narrowed there is a `Convert`, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
-use crate::attributes::Attributes;
-use crate::diag::Diagnostic;
-use crate::dif::insn::{Builtin, Subr};
-use crate::dif::shape::Shape;
-use crate::dif::{ActionKind, Format};
-use crate::probe::Description;
-use crate::source::Span;
 use crate::sugar::plain::ProbeDesc;
-use crate::types::{Layout, Type};
+use kinst_base::attributes::Attributes;
+use kinst_base::diag::Diagnostic;
+use kinst_base::probe::Description;
+use kinst_base::source::Span;
+use kinst_dif::insn::{Builtin, Subr};
+use kinst_dif::shape::Shape;
+use kinst_dif::{ActionKind, Format};
+use kinst_types::{Layout, Type};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {

@@ -1,8 +1,8 @@
 //! typeck/words.rs: the types of D's words, which the vocabulary writes as text.
 
-use crate::types::intrinsic::Intrinsic;
-use crate::types::{Type, TypeSource};
 use crate::vocabulary::constants;
+use kinst_types::intrinsic::Intrinsic;
+use kinst_types::{Type, TypeSource};
 
 /// Parses a type as the vocabulary writes it: a base type or typedef, and stars.
 pub fn type_of(text: &str) -> Type {

@@ -1,7 +1,7 @@
 //! vocabulary/builtin.rs: ONE table of the built-in variables, actions, subroutines and aggregating functions.
 
-use crate::dif::action::ActionKind;
-use crate::dif::insn::{Builtin, Subr};
+use kinst_dif::action::ActionKind;
+use kinst_dif::insn::{Builtin, Subr};
 
 /// A name that every program has.
 #[derive(Clone, Copy, Debug)]
@@ -353,7 +353,7 @@ mod tests {
     fn subroutines_are_those_of_the_machine() {
         for entry in TABLE {
             let What::Subroutine(prototype) = entry.what else { continue };
-            let rule = crate::dif::verify::subr_rule(prototype.id);
+            let rule = kinst_oracle::verify::subr_rule(prototype.id);
             assert_eq!(rule.is_some(), entry.supported, "{}", entry.name);
             if let Some(rule) = rule {
                 let most = prototype.params.len();

@@ -2,8 +2,8 @@
 
 use super::builtin::{self, Version, What};
 use super::{constants, peers};
-use crate::diag::{Diagnostic, suggest, tags};
-use crate::source::Span;
+use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::source::Span;
 
 /// Returns why this name cannot be called in a version of the language, if it cannot. `declared`: whether the text
 /// itself declares it.

@@ -3,7 +3,6 @@
 pub mod builtin;
 pub mod callee;
 pub mod constants;
-pub mod numbers;
 pub mod peers;
 pub mod syscalls;
 

@@ -300,7 +300,7 @@ fn dump_dif(case: &Case) -> String {
     match generate(case) {
         Ok(program) => {
             let options = dif::Options { destructive: true, ..dif::Options::default() };
-            dif::verify::verify_program(&program, &options).unwrap();
+            kinst_oracle::verify::verify_program(&program, &options).unwrap();
             dif::dump::dump(&program)
         }
         Err(error) => error,

@@ -2,9 +2,9 @@
 
 use crate::model::Event;
 use kinst::dif::insn::{Builtin, Subr};
-use kinst::dif::interp::{Machine, Space};
 use kinst::probe::{Fields, Place, Probe};
 use kinst::uapi::Flt;
+use kinst_oracle::interp::{Machine, Space};
 
 /// A machine without memory besides the program's own; `args[i]` is 1000 + i.
 pub struct Quiet;

@@ -1,10 +1,10 @@
 //! model.rs: the records that a program must make when its probe fires, computed with the reference interpreter.
 
 use crate::machine::World;
-use kinst::dif::interp::{self, Fault, State};
 use kinst::dif::layout::{Llquantize, Lquantize, aggregation_layout, clause_layout, value_words};
 use kinst::dif::{Action, ActionKind, Clause, Options, Program};
 use kinst::uapi::{self, Flt, Plain};
+use kinst_oracle::interp::{self, Fault, State};
 use std::collections::BTreeMap;
 
 /// One record of the ring.

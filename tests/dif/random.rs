@@ -5,10 +5,10 @@ use crate::numbers::Random;
 use crate::program;
 use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{Insn, Opcode};
-use kinst::dif::interp::{self, State};
-use kinst::dif::verify::{Limits, verify, verify_program};
 use kinst::dif::{CtfKind, Difo, Options, Type, disasm, dump, layout, object};
 use kinst::uapi::Flt;
+use kinst_oracle::interp::{self, State};
+use kinst_oracle::verify::{Limits, verify, verify_program};
 use proptest::prelude::*;
 
 const LIMITS: Limits = Limits { max_probes: 1000, max_insns: 1 << 20 };

@@ -5,12 +5,12 @@ use kinst::dif::action::Ustack;
 use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{FIRST_USER_VARIABLE, Insn, Opcode};
 use kinst::dif::object::{self, Ecb, EncodeError, Image};
-use kinst::dif::verify::{Limits, Refusal, verify};
 use kinst::dif::{
     Action, ActionKind, Clause, CtfKind, Options, Program, Scope, Type, Variable, VariableKind,
 };
 use kinst::probe::{Fields, Place, Probe};
 use kinst::uapi::{self, Verify};
+use kinst_oracle::verify::{Limits, Refusal, verify};
 
 const LIMITS: Limits = Limits { max_probes: 50_000, max_insns: 1000 };
 

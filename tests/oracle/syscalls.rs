@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kinst::machine::syscalls;
 use kinst::probe::{Description, Fields, Place};
 use kinst::sites::{Catalog, Kernel, ProbeCatalog as _};
-use kinst::vocabulary::numbers;
 
 use crate::commands::run;
 use crate::needs;
@@ -63,14 +63,14 @@ fn compare(ours: impl Iterator<Item = (&'static str, u32)>, mut header: HashMap<
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn numbers_of_x86_64() {
-    compare(numbers::of(false), header("#include <asm/unistd_64.h>\n"));
+    compare(syscalls::of(false), header("#include <asm/unistd_64.h>\n"));
 }
 
 #[test]
 fn numbers_of_arm64() {
     let wanted = ["RENAMEAT", "NEW_STAT", "SET_GET_RLIMIT", "SYS_CLONE3", "MEMFD_SECRET"];
     let wanted: String = wanted.iter().map(|word| format!("#define __ARCH_WANT_{word}\n")).collect();
-    compare(numbers::of(true), header(&format!("{wanted}#include <asm-generic/unistd.h>\n")));
+    compare(syscalls::of(true), header(&format!("{wanted}#include <asm-generic/unistd.h>\n")));
 }
 
 /// A kernel that is not running has the same numbers.

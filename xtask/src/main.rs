@@ -73,7 +73,7 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Run the benchmarks
     Bench(bench::Options),
-    /// Write src/uapi.rs from the module's header
+    /// Write crates/base/src/uapi.rs from the module's header
     Uapi(uapi::Options),
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::KNOTS;
-use super::usetree::{Named, Read, Root};
+use super::usetree::{Named, Read, Root, folder_of};
 use super::{Finding, Source};
 
 /// The uses, by folder: of the modules in it, as `from → to`, with the file and line of one use.
@@ -14,6 +14,7 @@ type Uses<'a> = BTreeMap<Vec<String>, BTreeMap<(String, String), (&'a Source, us
 
 pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let paths = paths(files);
     for (folder, uses) in uses(files) {
         let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (from, to) in uses.keys() {
@@ -28,8 +29,7 @@ pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
             told.extend(&circle);
             let (first, second) = (circle[0].to_owned(), circle[1 % circle.len()].to_owned());
             let (source, line) = uses[&(first, second)];
-            let place =
-                if folder.is_empty() { "src".to_owned() } else { format!("src/{}", folder.join("/")) };
+            let (place, _) = folder_of(&folder, &paths);
             let way = [&circle[..], &circle[..1]].concat().join(" → ");
             findings.push(source.finding(line, format!("a circle in {place}: {way}")));
         }
@@ -41,6 +41,7 @@ pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
 /// folders with an exception that had one.
 pub fn upward(files: &[Read<'_>], used: &mut BTreeSet<&'static str>) -> Vec<Finding> {
     let modules = modules(files);
+    let paths = paths(files);
     let mut findings = Vec::new();
     for Read { source, module, named } in files {
         for named in named {
@@ -48,13 +49,13 @@ pub fn upward(files: &[Read<'_>], used: &mut BTreeSet<&'static str>) -> Vec<Find
             if to.is_empty() || to.len() >= module.len() || !module.starts_with(to) {
                 continue;
             }
-            let folder = format!("src/{}", to.join("/"));
+            let (folder, file) = folder_of(to, &paths);
             if let Some((known, _)) = KNOTS.iter().find(|(known, _)| *known == folder) {
                 used.insert(known);
                 continue;
             }
             let path = named.path.join("::");
-            let message = format!("{path} is {folder}/mod.rs's, which is above: name the file that has it");
+            let message = format!("{path} is {folder}/{file}'s, which is above: name the file that has it");
             findings.push(source.finding(named.line, message));
         }
     }
@@ -71,7 +72,7 @@ pub fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
         let (whole, rest) = (table.text.lines().count(), lines.clone().count());
         lines.position(|text| text.contains(&row)).map_or(1, |at| whole - rest + at + 1)
     };
-    let message = |folder: &str| format!("a stale row: no file of {folder} uses its mod.rs");
+    let message = |folder: &str| format!("a stale row: no file of {folder} uses its mod.rs or lib.rs");
     stale.map(|(folder, _)| table.finding(line(folder), message(folder))).collect()
 }
 
@@ -93,6 +94,10 @@ fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> O
         }
     }
     None
+}
+
+fn paths<'f>(files: &'f [Read<'_>]) -> Vec<&'f str> {
+    files.iter().map(|file| file.source.path.as_str()).collect()
 }
 
 fn modules<'f>(files: &'f [Read<'_>]) -> BTreeSet<&'f [String]> {

@@ -1,5 +1,6 @@
 //! The names of files, and their list in docs/ARCHITECTURE.md: each has the line that it begins with.
 
+use super::usetree::PRODUCT;
 use super::{Finding, Source};
 
 pub const PAGE: &str = "docs/ARCHITECTURE.md";
@@ -53,17 +54,23 @@ fn list(sources: &[Source]) -> Vec<String> {
 /// Whether a file is one of the compiler's or the module's.
 fn is_listed(source: &Source) -> bool {
     let rust = source.is_rust()
-        && source.is_in(&["src"])
+        && source.is_in(PRODUCT)
         && source.path != "src/lib.rs"
         && !source.is_in(&["src/bin"]);
     let c = [".c", ".h", ".S"].iter().any(|end| source.path.ends_with(end));
     rust || c && source.is_in(&["kmod"]) && !source.is_in(&["kmod/tests"])
 }
 
-/// The name in the list: `parser/lex/` for its mod.rs, `kmod/text/trap.c` for a file of the module.
+/// The name in the list: `parser/lex/` for its mod.rs, `dif/insn.rs` for a file of the crate dif, and `dif/` for its
+/// lib.rs, `kmod/text/trap.c` for a file of the module.
 fn name(source: &Source) -> String {
     let name = source.path.strip_prefix("src/").unwrap_or(&source.path);
-    name.strip_suffix("mod.rs").unwrap_or(name).to_owned()
+    let name = match name.strip_prefix("crates/") {
+        Some(rest) => rest.replacen("/src/", "/", 1),
+        None => name.to_owned(),
+    };
+    let folder = name.strip_suffix("mod.rs").or_else(|| name.strip_suffix("lib.rs"));
+    folder.map_or_else(|| name.clone(), str::to_owned)
 }
 
 /// The description of the file: its first sentence or paragraph, after its name.

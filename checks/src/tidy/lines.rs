@@ -121,7 +121,7 @@ fn comments(source: &Source) -> Vec<Finding> {
 }
 
 fn rust(source: &Source) -> Vec<Finding> {
-    if !source.is_rust() || source.is_test() || !source.is_in(&["src", "checks", "xtask"]) {
+    if !source.is_rust() || source.is_test() || !source.is_in(&["checks", "crates", "src", "xtask"]) {
         return Vec::new();
     }
     let mut findings = Vec::new();
@@ -174,7 +174,7 @@ mod tests {
     fn lines_are_judged_by_where_they_are() {
         let pure = "//! x\nfn f() { dbg!(1) }\n";
         assert_eq!(
-            messages("src/dif/x.rs", pure),
+            messages("crates/dif/src/x.rs", pure),
             ["2: unfinished code", "2: printing in a stage that is to be pure"]
         );
         assert_eq!(messages("src/cli/x.rs", pure), ["2: unfinished code"]);

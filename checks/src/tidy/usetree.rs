@@ -1,4 +1,7 @@
-//! The paths that a Rust file names, resolved to modules of this crate or to other crates. Tests are left out.
+//! The paths that a Rust file names, resolved to modules of the product or to other crates. Tests are left out.
+//!
+//! The product is one tree of modules, over however many crates: `kinst_dif::insn` is `dif::insn`, the file
+//! crates/dif/src/insn.rs, and `codegen::stmt` is src/codegen/stmt.rs.
 
 use syn::visit::{self, Visit};
 
@@ -17,7 +20,7 @@ pub struct Named {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Root {
-    /// This crate.
+    /// The product.
     Own,
     /// The first segment may be a crate's name, or a name in the file.
     Unknown,
@@ -26,18 +29,23 @@ pub enum Root {
 /// A file of the product, read.
 pub struct Read<'a> {
     pub source: &'a Source,
-    /// The module's path in the crate.
+    /// The module's path in the product.
     pub module: Vec<String>,
     pub named: Vec<Named>,
 }
 
-/// Reads the files of src without tests; one that cannot be parsed is a finding.
+/// The folders of the product's files.
+pub const PRODUCT: &[&str] = &["crates", "src"];
+/// The beginning of the names of its crates, but for the one in src.
+const OWN_CRATE: &str = "kinst_";
+
+/// Reads the files of the product without tests; one that cannot be parsed is a finding.
 pub fn read(sources: &[Source]) -> (Vec<Read<'_>>, Vec<Finding>) {
-    let is_product = |source: &&Source| source.is_rust() && source.is_in(&["src"]) && !source.is_test();
+    let is_product = |source: &&Source| source.is_rust() && source.is_in(PRODUCT) && !source.is_test();
     let (mut files, mut findings) = (Vec::new(), Vec::new());
     for source in sources.iter().filter(is_product) {
         let module = module_of(&source.path).unwrap_or_default();
-        match named(&source.text, &module) {
+        match named(&source.text, &module, crate_of(&source.path)) {
             Ok(named) => files.push(Read { source, module, named }),
             Err(error) => {
                 let line = error.span().start().line;
@@ -48,27 +56,56 @@ pub fn read(sources: &[Source]) -> (Vec<Read<'_>>, Vec<Finding>) {
     (files, findings)
 }
 
-/// All paths of a file. `module` is its place in the crate: `sites::catalog` for src/sites/catalog/mod.rs.
-fn named(text: &str, module: &[String]) -> syn::Result<Vec<Named>> {
+/// All paths of a file. `module` is its place in the product: `sites::catalog` for crates/sites/src/catalog/mod.rs.
+fn named(text: &str, module: &[String], home: Option<&str>) -> syn::Result<Vec<Named>> {
     let file = syn::parse_file(text)?;
-    let mut reader = Reader { module: module.to_vec(), children: Vec::new(), named: Vec::new() };
+    let home = home.map(str::to_owned);
+    let mut reader = Reader { module: module.to_vec(), home, children: Vec::new(), named: Vec::new() };
     reader.children = file.items.iter().filter_map(child).collect();
     reader.visit_file(&file);
     Ok(reader.named)
 }
 
-/// The module of a file of src: `a::b` for src/a/b.rs and for src/a/b/mod.rs, nothing for src/lib.rs.
+/// The crate of a file of crates/: `dif` for crates/dif/src/insn.rs.
+fn crate_of(path: &str) -> Option<&str> {
+    path.strip_prefix("crates/")?.split_once("/src/").map(|(name, _)| name)
+}
+
+/// The module of a file: `a::b` for src/a/b.rs and for src/a/b/mod.rs, nothing for src/lib.rs; `c::a` for
+/// crates/c/src/a.rs, and `c` for its lib.rs.
 fn module_of(path: &str) -> Option<Vec<String>> {
-    let path = path.strip_prefix("src/")?.strip_suffix(".rs")?;
-    let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
+    let home = crate_of(path);
+    let path = match home {
+        Some(home) => path.strip_prefix(&format!("crates/{home}/src/"))?,
+        None => path.strip_prefix("src/")?,
+    };
+    let mut parts: Vec<String> = home.into_iter().map(str::to_owned).collect();
+    parts.extend(path.strip_suffix(".rs")?.split('/').map(str::to_owned));
     if matches!(parts.last()?.as_str(), "mod" | "lib") {
         parts.pop();
     }
     Some(parts)
 }
 
+/// The folder of a module that is one, with the file in it that declares the others: the reverse of `module_of`.
+pub fn folder_of(module: &[String], sources: &[&str]) -> (String, &'static str) {
+    if let [home, rest @ ..] = module {
+        let folder =
+            [&["crates", home, "src"][..], &rest.iter().map(String::as_str).collect::<Vec<_>>()].concat();
+        let folder = folder.join("/");
+        for file in ["lib.rs", "mod.rs"] {
+            if sources.contains(&format!("{folder}/{file}").as_str()) {
+                return (folder, file);
+            }
+        }
+    }
+    ([&["src".to_owned()], module].concat().join("/"), "mod.rs")
+}
+
 struct Reader {
     module: Vec<String>,
+    /// The crate that `crate` is.
+    home: Option<String>,
     /// Modules that are declared in the file.
     children: Vec<String>,
     named: Vec<Named>,
@@ -95,6 +132,13 @@ impl Reader {
         let root = match first.as_str() {
             "crate" => {
                 module.clear();
+                module.extend(self.home.clone());
+                rest = &rest[1..];
+                Root::Own
+            }
+            other if other.starts_with(OWN_CRATE) => {
+                module.clear();
+                module.push(other[OWN_CRATE.len()..].to_owned());
                 rest = &rest[1..];
                 Root::Own
             }
@@ -218,7 +262,7 @@ mod tests {
 
     fn shown(text: &str, module: &str) -> Vec<String> {
         let module: Vec<String> = module.split("::").map(str::to_owned).collect();
-        let found = named(text, &module).expect("it is Rust");
+        let found = named(text, &module, None).expect("it is Rust");
         let shown = |named: Named| {
             let root = if named.root == Root::Own { "crate" } else { "?" };
             format!(
@@ -256,11 +300,29 @@ mod tests {
     }
 
     #[test]
+    fn crates_are_modules_of_the_product() {
+        let text = "use crate::insn::Insn;\nuse kinst_base::{probe::Place, uapi};\nuse super::x::Y;";
+        let module = ["dif", "dump"].map(str::to_owned);
+        let found = named(text, &module, Some("dif")).expect("it is Rust");
+        let found: Vec<String> = found.iter().map(|named| named.path.join("::")).collect();
+        assert_eq!(found, ["dif::insn::Insn", "base::probe::Place", "base::uapi", "dif::x::Y"]);
+    }
+
+    #[test]
     fn files_are_modules() {
         let of = |path: &str| module_of(path).map(|parts| parts.join("::"));
         assert_eq!(of("src/a/b.rs").as_deref(), Some("a::b"));
         assert_eq!(of("src/a/b/mod.rs").as_deref(), Some("a::b"));
         assert_eq!(of("src/lib.rs").as_deref(), Some(""));
+        assert_eq!(of("crates/c/src/a/mod.rs").as_deref(), Some("c::a"));
+        assert_eq!(of("crates/c/src/lib.rs").as_deref(), Some("c"));
         assert_eq!(of("xtask/src/main.rs"), None);
+        let folder = |module: &str| {
+            let module: Vec<String> = module.split("::").map(str::to_owned).collect();
+            folder_of(&module, &["crates/c/src/lib.rs", "crates/c/src/a/mod.rs", "src/c/mod.rs"])
+        };
+        assert_eq!(folder("c"), ("crates/c/src".to_owned(), "lib.rs"));
+        assert_eq!(folder("c::a"), ("crates/c/src/a".to_owned(), "mod.rs"));
+        assert_eq!(folder("b::a"), ("src/b/a".to_owned(), "mod.rs"));
     }
 }

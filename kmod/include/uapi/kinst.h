@@ -12,7 +12,7 @@
  * are in the byte order of the machine; every structure has the same layout for
  * 32- and 64-bit callers; every reserved field is zero, or the call is refused.
  *
- * xtask generates src/uapi.rs from this file: it understands #define of
+ * xtask generates crates/base/src/uapi.rs from this file: it understands #define of
  * a number or a string, enum with explicit values, and struct of __u8..__u64,
  * __s32, __s64, arrays of them, and structs declared above.
  */

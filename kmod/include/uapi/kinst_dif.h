@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
  * include/uapi/kinst_dif.h: the numbers of the DIF machine: opcodes, built-in variables
- * and subroutines. Each has a row in src/dif/insn.rs.
+ * and subroutines. Each has a row in crates/dif/src/insn.rs.
  *
- * xtask generates part of src/uapi.rs from this file, which has the form of kinst.h.
+ * xtask generates part of crates/base/src/uapi.rs from this file, which has the form of kinst.h.
  */
 #ifndef _UAPI_KINST_DIF_H
 #define _UAPI_KINST_DIF_H

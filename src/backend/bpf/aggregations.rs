@@ -1,10 +1,10 @@
 //! backend/bpf/aggregations.rs: what programs have aggregated, as the snapshots that the module would give.
 
 use crate::backend::tracing::RequestError;
-use crate::bpf::Image;
-use crate::bpf::program::{CPU_NUMBER, Entries};
-use crate::os::bpf::Map;
-use crate::uapi::{AggEntry, Plain as _};
+use kinst_base::uapi::{AggEntry, Plain as _};
+use kinst_bpf::Image;
+use kinst_bpf::program::{CPU_NUMBER, Entries};
+use kinst_os::bpf::Map;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 

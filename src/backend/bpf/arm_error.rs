@@ -2,7 +2,7 @@
 
 use super::error::EnableError;
 use super::found::PlaceError;
-use crate::os::{Errno, errno_text};
+use kinst_os::{Errno, errno_text};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArmError {

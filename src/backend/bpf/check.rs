@@ -3,7 +3,7 @@
 use super::error::EnableError;
 use super::events::{Tracefs, Whose};
 use super::memory::Reader;
-use crate::os::limits;
+use kinst_os::limits;
 use std::collections::BTreeMap;
 
 /// Tries whether the kernel runs programs that read its memory.
@@ -29,6 +29,6 @@ pub fn left_over() -> Result<BTreeMap<String, usize>, EnableError> {
 
 /// Returns the number of CPUs that there can be.
 pub fn possible_cpus() -> std::io::Result<u32> {
-    let last = crate::os::cpus("possible")?.last().copied();
+    let last = kinst_os::cpus("possible")?.last().copied();
     last.and_then(|last| last.checked_add(1)).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
 }

@@ -1,12 +1,12 @@
 //! backend/bpf/clock.rs: what programs have to know on each CPU: the scheduler's clock, and where the kernel counts interrupts.
 
 use super::error::{EnableError, ProgramError, Request, request};
-use crate::bpf::memory::cpu;
-use crate::os::Errno;
-use crate::os::bpf::Map;
-use crate::os::device::Mapping;
-use crate::os::perf::Clock;
-use crate::sites::Spots;
+use kinst_bpf::memory::cpu;
+use kinst_os::Errno;
+use kinst_os::bpf::Map;
+use kinst_os::device::Mapping;
+use kinst_os::perf::Clock;
+use kinst_sites::Spots;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 

@@ -9,11 +9,11 @@ use super::functions::Chosen;
 use super::session::Session;
 use crate::backend::plan::Plan;
 use crate::backend::refused::Refused;
-use crate::bpf::needs::Needs;
-use crate::bpf::{Image, memory as layout};
-use crate::dif::{Options, Program};
-use crate::os::limits;
-use crate::sites::Spots;
+use kinst_bpf::needs::Needs;
+use kinst_bpf::{Image, memory as layout};
+use kinst_dif::{Options, Program};
+use kinst_os::limits;
+use kinst_sites::Spots;
 use std::collections::BTreeMap;
 
 /// A session of which nothing is armed.

@@ -1,13 +1,13 @@
 //! backend/bpf/error.rs: why a program is not traced without the module.
 
 use crate::backend::refused::probe_name;
-use crate::bpf::Unable;
-use crate::bpf::asm::AsmError;
-use crate::bpf::missing::Missing;
-use crate::bpf::program::Refusal;
-use crate::dif::layout::LayoutError;
-use crate::os::{Errno, errno_text};
-use crate::probe::{Place, Probe};
+use kinst_base::probe::{Place, Probe};
+use kinst_bpf::Unable;
+use kinst_bpf::asm::AsmError;
+use kinst_bpf::missing::Missing;
+use kinst_bpf::program::Refusal;
+use kinst_dif::layout::LayoutError;
+use kinst_os::{Errno, errno_text};
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,6 @@
 //! backend/bpf/events.rs: kprobe events of tracefs: one event for each program, with all its places.
 
 use super::error::{EnableError, Request};
-use crate::os;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -43,7 +42,7 @@ impl Tracefs {
     /// Finds tracefs, and mounts it if it is not there and may be.
     pub fn find_or_mount() -> Result<Tracefs, EnableError> {
         match Tracefs::find() {
-            Err(EnableError::Tracefs) if os::mount("tracefs", ROOT).is_ok() => Tracefs::find(),
+            Err(EnableError::Tracefs) if kinst_os::mount("tracefs", ROOT).is_ok() => Tracefs::find(),
             found => found,
         }
     }
@@ -180,7 +179,7 @@ fn profile(line: &str, is_meant: impl Fn(&str) -> bool) -> Option<Hits> {
 
 /// What a session's events are called by.
 fn session(process: u32) -> String {
-    match os::pid_namespace() {
+    match kinst_os::pid_namespace() {
         Some(namespace) => format!("{process}_{namespace}"),
         None => process.to_string(),
     }
@@ -203,7 +202,7 @@ fn parts(name: &str) -> Option<(u32, Option<u64>)> {
 
 fn is_of(name: &str, whose: Whose) -> bool {
     let Some((process, namespace)) = parts(name) else { return false };
-    let own = os::pid_namespace();
+    let own = kinst_os::pid_namespace();
     match whose {
         Whose::Process(wanted) => wanted == process && namespace == own,
         Whose::Gone if namespace == own => !Path::new("/proc").join(process.to_string()).exists(),

@@ -5,15 +5,15 @@ use super::error::{EnableError, TypesError};
 use super::functions::{self, Chosen, FunctionError};
 use super::kernel;
 use crate::backend::refused::probe_name;
-use crate::bpf::kernel::Layout;
-use crate::bpf::machine::{self, Machine};
-use crate::bpf::needs::{Needs, walks};
-use crate::bpf::program::event;
-use crate::bpf::{By, Found};
-use crate::dif::Program;
-use crate::dif::enabled::Enabled;
-use crate::probe::{Place, Probe, Spot};
-use crate::sites::{SpotError, Spots};
+use kinst_base::probe::{Place, Probe, Spot};
+use kinst_bpf::kernel::Layout;
+use kinst_bpf::machine::{self, Machine};
+use kinst_bpf::needs::{Needs, walks};
+use kinst_bpf::program::event;
+use kinst_bpf::{By, Found};
+use kinst_dif::Program;
+use kinst_dif::enabled::Enabled;
+use kinst_sites::{SpotError, Spots};
 use std::collections::HashSet;
 
 /// The use that programs are made for.

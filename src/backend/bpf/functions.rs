@@ -7,14 +7,14 @@
 use super::events::Tracefs;
 use super::kernel::{TrampolineError, Types};
 use super::means::{self, Means, MeansError};
-use crate::bpf::By;
-use crate::bpf::needs::{reads_first_argument, reads_registers};
-use crate::dif::Program;
-use crate::dif::enabled::Enabled;
-use crate::os::bpf::{Function, ModuleTypes, ProgramKind};
-use crate::os::{Errno, errno_text};
-use crate::probe::{Place, Probe};
-use crate::sites::{KERNEL_PROPER, SpotError, Spots, Symbols};
+use kinst_base::probe::{Place, Probe};
+use kinst_bpf::By;
+use kinst_bpf::needs::{reads_first_argument, reads_registers};
+use kinst_dif::Program;
+use kinst_dif::enabled::Enabled;
+use kinst_os::bpf::{Function, ModuleTypes, ProgramKind};
+use kinst_os::{Errno, errno_text};
+use kinst_sites::{KERNEL_PROPER, SpotError, Spots, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
 //! backend/bpf/kept.rs: the last records of each CPU, where new ones take the place of old ones (bufpolicy=ring).
 
 use crate::backend::records::Drain;
-use crate::dif::record::Record;
+use kinst_dif::record::Record;
 use std::collections::{BTreeMap, VecDeque};
 
 /// As many records as the module's rings would have.

@@ -2,12 +2,12 @@
 
 use super::clock::Variables;
 use super::error::TypesError;
-use crate::bpf::kernel::{Interrupts, Layout, Locks, Paths, TRACE_ARGUMENTS, Times};
-use crate::bpf::machine::Machine;
-use crate::sites::Spots;
-use crate::types::TagKind;
-use crate::types::btf::Btf;
-use crate::types::{Member, Type};
+use kinst_bpf::kernel::{Interrupts, Layout, Locks, Paths, TRACE_ARGUMENTS, Times};
+use kinst_bpf::machine::Machine;
+use kinst_sites::Spots;
+use kinst_types::TagKind;
+use kinst_types::btf::Btf;
+use kinst_types::{Member, Type};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -175,7 +175,7 @@ const COUNT: &str = "__preempt_count";
 
 /// Where interrupts are counted, if that is known without types: those of realtime kernels are counted in tasks, too.
 pub fn counted_by_cpu(symbols: &dyn Spots, variables: &mut Variables) -> Option<Interrupts> {
-    variables.interrupts = symbols.symbol(COUNT).filter(|_| !crate::os::is_realtime());
+    variables.interrupts = symbols.symbol(COUNT).filter(|_| !kinst_os::is_realtime());
     variables.interrupts.is_some().then(|| interrupts(symbols, variables))
 }
 

@@ -1,10 +1,10 @@
 //! backend/bpf/load.rs: a program into the kernel, and what its verifier says.
 
 use super::error::{EnableError, Request, request};
-use crate::bpf::asm::Code;
-use crate::bpf::btf;
-use crate::os::Errno;
-use crate::os::bpf::{self, ProgramKind};
+use kinst_bpf::asm::Code;
+use kinst_bpf::btf;
+use kinst_os::Errno;
+use kinst_os::bpf::{self, ProgramKind};
 
 /// Loads a program, with the descriptors of its maps.
 pub fn load(

@@ -1,11 +1,11 @@
 //! backend/bpf/maps.rs: the maps of a session, and what is in them before it begins.
 
 use super::error::{EnableError, Request, request};
-use crate::bpf::memory::LINE;
-use crate::bpf::program::{Entries, event};
-use crate::bpf::{Home, Image, Located, memory};
-use crate::dif::Options;
-use crate::os::bpf::{Map, MapKind};
+use kinst_bpf::memory::LINE;
+use kinst_bpf::program::{Entries, event};
+use kinst_bpf::{Home, Image, Located, memory};
+use kinst_dif::Options;
+use kinst_os::bpf::{Map, MapKind};
 use rayon::prelude::*;
 
 /// What an element of a hash takes besides its key and its value.
@@ -54,7 +54,7 @@ impl Wanted {
 pub fn make(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Result<Vec<Map>, EnableError> {
     let wanted = wanted(image, options, cpus, ring_size);
     let bytes: u64 = wanted.iter().map(|map| map.bytes()).sum();
-    if crate::os::free_memory().is_some_and(|free| bytes > free / 2) {
+    if kinst_os::free_memory().is_some_and(|free| bytes > free / 2) {
         return Err(EnableError::Memory);
     }
     let made = wanted.into_par_iter().map(|map| Map::new(map.kind, map.key, map.value, map.entries));

@@ -3,11 +3,10 @@
 use super::error::{EnableError, TypesError};
 use super::events::Tracefs;
 use super::kernel::Types;
-use crate::bpf::asm::Assembler;
-use crate::bpf::insn::Reg::R0;
-use crate::os;
-use crate::os::bpf::{Function, Program, ProgramKind};
-use crate::os::{Errno, errno_text};
+use kinst_bpf::asm::Assembler;
+use kinst_bpf::insn::Reg::R0;
+use kinst_os::bpf::{Function, Program, ProgramKind};
+use kinst_os::{Errno, errno_text};
 use std::sync::OnceLock;
 
 /// Why the kernel lacks one of the means.
@@ -94,7 +93,8 @@ const ENDS_ARE_NOT_WAITED_FOR: (u32, u32) = (6, 9);
 /// Before 6.9, tasks RCU waits for the first process of a PID namespace while that one ends, and so waits for all others in
 /// it: if one of them waits for tasks RCU, none of the three ever goes on, and with them all that changes the kernel's text.
 fn may_wait_for_tasks() -> Result<(), MeansError> {
-    let safe = os::pid_namespace().is_none() || os::release_number() >= Some(ENDS_ARE_NOT_WAITED_FOR);
+    let safe =
+        kinst_os::pid_namespace().is_none() || kinst_os::release_number() >= Some(ENDS_ARE_NOT_WAITED_FOR);
     if safe { Ok(()) } else { Err(MeansError::Namespace) }
 }
 

@@ -2,10 +2,10 @@
 
 use super::error::{EnableError, ProgramError, Request, request};
 use super::load::load;
-use crate::bpf::reader;
-use crate::os::bpf::{Map, MapKind, Program, ProgramKind};
-use crate::os::device::{Access, Mapping, page_size};
-use crate::sites::Memory;
+use kinst_bpf::reader;
+use kinst_os::bpf::{Map, MapKind, Program, ProgramKind};
+use kinst_os::device::{Access, Mapping, page_size};
+use kinst_sites::Memory;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};

@@ -6,7 +6,7 @@
 //! difference smaller.
 
 use super::events::Hits;
-use crate::os::bpf::{Attached, Program};
+use kinst_os::bpf::{Attached, Program};
 
 /// What was counted when the session began to count, and what was lost since.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 
 use super::speculations::{Speculations, record};
 use crate::backend::records::Drain;
-use crate::bpf::memory::wrapper;
-use crate::os::Errno;
-use crate::os::device::{Access, Mapping, page_size};
+use kinst_bpf::memory::wrapper;
+use kinst_os::Errno;
+use kinst_os::device::{Access, Mapping, page_size};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 

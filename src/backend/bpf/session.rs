@@ -12,14 +12,14 @@ use super::sweep::{self, Sweeper};
 use super::timers::Timers;
 use crate::backend::records::{Damaged, Drain};
 use crate::backend::tracing::{Fired, RequestError, Tracing};
-use crate::bpf::memory::globals;
-use crate::bpf::program::place;
-use crate::bpf::{Home, Image, memory as layout};
-use crate::dif::Options;
-use crate::os::bpf::{self, Attached, Map};
-use crate::os::device::{Access, Mapping};
-use crate::os::perf::Clock;
-use crate::uapi;
+use kinst_base::uapi;
+use kinst_bpf::memory::globals;
+use kinst_bpf::program::place;
+use kinst_bpf::{Home, Image, memory as layout};
+use kinst_dif::Options;
+use kinst_os::bpf::{self, Attached, Map};
+use kinst_os::device::{Access, Mapping};
+use kinst_os::perf::Clock;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -69,7 +69,7 @@ impl Session {
         let map = |which: layout::Map| maps[which as usize].as_fd();
         let stride = image.memory.size as usize / 8;
         let mapped = |which, bytes: usize| {
-            let length = bytes.next_multiple_of(crate::os::device::page_size());
+            let length = bytes.next_multiple_of(kinst_os::device::page_size());
             Mapping::new(map(which), length, 0, Access::ReadWrite).map_err(request(Request::Map))
         };
         let session = Session {
@@ -99,7 +99,7 @@ impl Session {
             clocks: Vec::new(),
         };
         let ahead = &session.globals.words()[globals::AHEAD as usize / 8];
-        ahead.store(crate::os::clock::atomic_ahead(), Ordering::Relaxed);
+        ahead.store(kinst_os::clock::atomic_ahead(), Ordering::Relaxed);
         let numbers = Session::words(&session.cpus, session.stride, layout::cpu::NUMBER);
         (0..).zip(numbers).for_each(|(cpu, number)| number.store(cpu, Ordering::Relaxed));
         Ok(session)

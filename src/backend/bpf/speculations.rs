@@ -1,8 +1,8 @@
 //! backend/bpf/speculations.rs: records that wait until they are committed or discarded.
 
 use crate::backend::records::Drain;
-use crate::bpf::memory::wrapper;
-use crate::dif::record::Record;
+use kinst_bpf::memory::wrapper;
+use kinst_dif::record::Record;
 use std::collections::HashMap;
 
 /// The records of speculations that are not decided yet.

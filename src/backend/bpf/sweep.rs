@@ -2,9 +2,8 @@
 //! be done however the session ends.
 
 use super::events::{Tracefs, Whose};
-use crate::os;
-use crate::os::bpf::Attached;
-use crate::os::signals;
+use kinst_os::bpf::Attached;
+use kinst_os::signals;
 use std::io::{self, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -41,7 +40,7 @@ pub fn let_go(attached: Vec<Attached>) {
         return;
     }
     // It inherits the descriptors, and ends: the kernel closes them.
-    let inherited = attached.iter().all(|attached| os::inherit(attached).is_ok());
+    let inherited = attached.iter().all(|attached| kinst_os::inherit(attached).is_ok());
     if inherited {
         let _ = command(0).stdin(Stdio::null()).spawn();
     }

@@ -1,8 +1,8 @@
 //! backend/bpf/timers.rs: programs that run by clocks: on one CPU, or on each, also on one that comes while the session runs.
 
 use super::error::{EnableError, Request, request};
-use crate::os::bpf::{self, Attached, Counted, Program};
-use crate::os::{self, Errno};
+use kinst_os::Errno;
+use kinst_os::bpf::{self, Attached, Counted, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
@@ -72,5 +72,5 @@ impl Timers {
 }
 
 fn online() -> BTreeSet<u32> {
-    os::cpus("online").unwrap_or_default()
+    kinst_os::cpus("online").unwrap_or_default()
 }

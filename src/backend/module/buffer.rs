@@ -1,7 +1,7 @@
 //! backend/module/buffer.rs: reading the rings: one per CPU, which the kernel writes at the same time.
 
 use crate::backend::records::{Damaged, Drain};
-use crate::uapi;
+use kinst_base::uapi;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One CPU's ring. The kernel writes it at any time, so every word of it is read atomically.

@@ -1,12 +1,11 @@
 //! backend/module/error.rs: why the module could not be reached, or the error that it returned.
 
 use crate::backend::tracing::RequestError;
-use crate::dif::object::EncodeError;
-use crate::host::archive;
-use crate::host::distribution::{Family, Part};
-use crate::host::module;
-use crate::os;
-use crate::uapi;
+use kinst_base::uapi;
+use kinst_dif::object::EncodeError;
+use kinst_host::archive;
+use kinst_host::distribution::{Family, Part};
+use kinst_host::module;
 use std::borrow::Cow;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +61,7 @@ impl Error {
                 });
             }
             Error::Abi { ours, theirs } if theirs > ours => {
-                let mend = archive::install(Family::running(), Part::Tool, &os::release());
+                let mend = archive::install(Family::running(), Part::Tool, &kinst_os::release());
                 return Some(
                     mend.unwrap_or_else(|| "install the dtrace of the module's version".to_owned()).into(),
                 );

@@ -3,11 +3,11 @@
 use super::buffer::Ring;
 use super::error::Error;
 use crate::backend::tracing::{Fired, RequestError};
-use crate::host::distribution::Family;
-use crate::host::module;
-use crate::os::device::{self, Access, Mapping, page_size};
-use crate::os::{self, Errno, errno_text};
-use crate::uapi;
+use kinst_base::uapi;
+use kinst_host::distribution::Family;
+use kinst_host::module;
+use kinst_os::device::{self, Access, Mapping, page_size};
+use kinst_os::{Errno, errno_text};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
@@ -43,7 +43,7 @@ impl Device {
             return Err(Error::NoNode);
         }
         module::load().map_err(|refusal| {
-            Error::Unloadable(module::explain(&refusal, &os::release(), Family::running()))
+            Error::Unloadable(module::explain(&refusal, &kinst_os::release(), Family::running()))
         })?;
         Device::open().map(|device| (device, true))
     }
@@ -213,7 +213,7 @@ fn bad_ring(cpu: u32) -> RequestError {
 }
 
 fn open_error(errno: Errno) -> Error {
-    let root = os::identity().euid == 0;
+    let root = kinst_os::identity().euid == 0;
     match errno {
         Errno::NOENT | Errno::NXIO | Errno::NODEV if root => Error::NotLoaded,
         Errno::NOENT | Errno::NXIO | Errno::NODEV | Errno::ACCESS | Errno::PERM if !root => Error::NotRoot,

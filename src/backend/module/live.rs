@@ -1,10 +1,10 @@
 //! backend/module/live.rs: the kernel's text in memory, as reported by the module.
 
 use super::ioctl::Device;
-use crate::machine::Machine;
-use crate::reason::{Reason, Untraceable};
-use crate::sites::{LiveError, LiveInsn, LiveText};
-use crate::uapi;
+use kinst_base::machine::Machine;
+use kinst_base::reason::{Reason, Untraceable};
+use kinst_base::uapi;
+use kinst_sites::{LiveError, LiveInsn, LiveText};
 use std::sync::Arc;
 
 /// Queries the module.

@@ -6,12 +6,11 @@ use crate::backend::plan::Plan;
 use crate::backend::records::{Damaged, Drain};
 use crate::backend::refused::{Refused, probe_name};
 use crate::backend::tracing::{Fired, RequestError, Tracing};
-use crate::dif::object::encode;
-use crate::dif::{Options, Program};
-use crate::probe::Probe;
-use crate::reason::{self, Reason};
-use crate::sites;
-use crate::uapi;
+use kinst_base::probe::Probe;
+use kinst_base::reason::{self, Reason};
+use kinst_base::uapi;
+use kinst_dif::object::encode;
+use kinst_dif::{Options, Program};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
@@ -99,9 +98,9 @@ fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, RequestError> {
     }
 }
 
-const _: () = assert!(sites::MIN_INTERVAL == uapi::MIN_INTERVAL as u64);
-const _: () = assert!(sites::MAX_INTERVAL == uapi::MAX_INTERVAL);
-const _: () = assert!(sites::EVENTS.len() == uapi::Event::MAX.0 as usize);
+const _: () = assert!(kinst_sites::MIN_INTERVAL == uapi::MIN_INTERVAL as u64);
+const _: () = assert!(kinst_sites::MAX_INTERVAL == uapi::MAX_INTERVAL);
+const _: () = assert!(kinst_sites::EVENTS.len() == uapi::Event::MAX.0 as usize);
 
 fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
     let pairs = probes.iter().zip(results).enumerate();
@@ -119,7 +118,7 @@ fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::{Fields, Place};
+    use kinst_base::probe::{Fields, Place};
 
     #[test]
     fn a_refused_probe_has_its_name_and_the_reason() {

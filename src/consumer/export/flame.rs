@@ -4,8 +4,7 @@ use super::profile::{self, Kind, NO_FRAMES, Sample, Series};
 use super::{Export, Tables};
 use crate::consumer::clock::rfc3339;
 use crate::consumer::frame::Frame;
-use crate::os;
-use crate::sites::listing::Place;
+use kinst_sites::listing::Place;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +24,7 @@ pub struct Flame {
 impl Default for Flame {
     /// The trace begins now, until it is known when.
     fn default() -> Flame {
-        Flame { begun: os::monotonic() }
+        Flame { begun: kinst_os::monotonic() }
     }
 }
 
@@ -40,9 +39,9 @@ impl Export for Flame {
         let about = About {
             ended: rfc3339(wall),
             seconds: ended.saturating_sub(self.begun) as f64 / 1e9,
-            host: os::hostname(),
-            kernel: os::release(),
-            command: os::command_line(),
+            host: kinst_os::hostname(),
+            kernel: kinst_os::release(),
+            command: kinst_os::command_line(),
         };
         out.extend(page(&graph(&series, about)).bytes());
         profile::remark("flame", &series, false)

@@ -12,10 +12,9 @@ use super::perfetto::Perfetto;
 use super::pprof::Pprof;
 use super::prom::Prom;
 use super::{Export, Exports, destination, profile};
-use crate::dif::enabled::Enabled;
-use crate::dif::{Program, StatementKind};
 use crate::options::{Options, key};
-use crate::os;
+use kinst_dif::enabled::Enabled;
+use kinst_dif::{Program, StatementKind};
 
 /// A form of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,14 +127,14 @@ pub fn open(
             (Form::Flame, _) => Box::new(Flame::default()),
             (Form::Perfetto, _) => Box::new(Perfetto::new(enabled)),
             (Form::Prom, target) => {
-                let metrics = Metrics::new("prom", program, options, os::time_of_day())?;
+                let metrics = Metrics::new("prom", program, options, kinst_os::time_of_day())?;
                 if metrics.is_empty() {
                     return Err(Error::NoMetrics("prom"));
                 }
                 Box::new(Prom::new(metrics, target.as_deref().unwrap_or_default()))
             }
             (Form::Otlp, target) => {
-                let metrics = Metrics::new("otlp", program, options, os::time_of_day())?;
+                let metrics = Metrics::new("otlp", program, options, kinst_os::time_of_day())?;
                 let receiver = receiver(target.as_deref().unwrap_or_default(), options)?;
                 Box::new(Otlp::new(metrics, receiver))
             }
@@ -173,7 +172,7 @@ fn receiver(target: &str, options: &Options) -> Result<Receiver, Error> {
     let address = Address::new(target).map_err(wrong)?;
     let bound = usize::try_from(options.number(key::OTLPQUEUE)).unwrap_or(usize::MAX);
     let started = Collector::start(address, bound, Envelope::of_this_machine(), collector::Times::default());
-    started.map(Receiver::Collector).map_err(|error| wrong(os::io_text(&error)))
+    started.map(Receiver::Collector).map_err(|error| wrong(kinst_os::io_text(&error)))
 }
 
 /// Whether records must have their threads.

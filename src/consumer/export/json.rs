@@ -9,9 +9,8 @@ use crate::consumer::event::{Acted, Event, Joined, Printed};
 use crate::consumer::message::{Message, What};
 use crate::consumer::table::Table;
 use crate::consumer::value::{Member, Value};
-use crate::dif::ActionKind;
-use crate::os;
-use crate::probe::Probe;
+use kinst_base::probe::Probe;
+use kinst_dif::ActionKind;
 use serde::Serialize;
 
 /// The version of the schema: it changes when a reader of the one before would be wrong.
@@ -108,7 +107,7 @@ fn put(object: &Line<'_>, out: &mut Vec<u8>) {
 }
 
 fn now() -> String {
-    rfc3339(os::time_of_day())
+    rfc3339(kinst_os::time_of_day())
 }
 
 /// `count`, `quantize`: the name of an aggregating function.
@@ -356,8 +355,8 @@ fn values(values: &[Value]) -> Vec<Shown<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::{Fields, Place};
     use crate::snapshot;
+    use kinst_base::probe::{Fields, Place};
 
     /// A clause that records nothing still fires; what is unknown of a fault is left out.
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::consumer::clock::rfc3339;
 use crate::consumer::value::Value;
-use crate::dif::{Aggregation, Display};
+use kinst_dif::{Aggregation, Display};
 use std::fmt::Write as _;
 
 /// A mistake in -x promlabels.

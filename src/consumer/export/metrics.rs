@@ -4,8 +4,8 @@ use super::Tables;
 use super::labels::{self, Names};
 use crate::consumer::message::{Message, What};
 use crate::consumer::table::{self, Aggregate, Entry};
-use crate::dif::{ActionKind, Aggregation, Program};
 use crate::options::{Options, key};
+use kinst_dif::{ActionKind, Aggregation, Program};
 use std::collections::{BTreeMap, HashMap};
 
 /// The series of one name.

@@ -19,7 +19,6 @@ use super::message::Message;
 use super::sink::Sink;
 use super::stream::{Flushed, Limits, Patience};
 use super::table::Table;
-use crate::os;
 use destination::Destination;
 
 /// Writes a trace in one form. What a call adds to `out` is written as one piece.
@@ -59,7 +58,7 @@ pub trait Tables {
     fn profiles(&self) -> Vec<Table<'_>>;
     /// When the trace has ended, or now: the time of day, and that of the records' clock.
     fn ended(&self) -> (i64, i64) {
-        (os::time_of_day(), os::monotonic())
+        (kinst_os::time_of_day(), kinst_os::monotonic())
     }
 }
 

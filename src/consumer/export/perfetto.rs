@@ -16,9 +16,8 @@ use crate::consumer::frame::Frame;
 use crate::consumer::message::{Message, What};
 use crate::consumer::step::Step;
 use crate::consumer::value::{Member, Value};
-use crate::dif::enabled::Enabled;
-use crate::os;
-use crate::probe::End;
+use kinst_base::probe::End;
+use kinst_dif::enabled::Enabled;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The number of the only sequence of packets; 0 is none.
@@ -141,7 +140,7 @@ impl Perfetto {
         }
         let clock = |id, time: i64| Clock { clock_id: Some(id), timestamp: u64::try_from(time).ok() };
         let snapshot = ClockSnapshot {
-            clocks: vec![clock(MONOTONIC, os::monotonic()), clock(REALTIME, os::time_of_day())],
+            clocks: vec![clock(MONOTONIC, kinst_os::monotonic()), clock(REALTIME, kinst_os::time_of_day())],
             primary_trace_clock: Some(MONOTONIC),
         };
         let sequence_flags = Some(INCREMENTAL_STATE_CLEARED);

@@ -5,12 +5,11 @@ use super::proto::{self, Message as _};
 use super::{Export, Tables};
 use crate::consumer::frame::Frame;
 use crate::consumer::value::Value;
-use crate::dif::enabled::Enabled;
-use crate::dif::object::Ecb;
-use crate::dif::{Clause, Program};
-use crate::os;
-use crate::probe::Place;
 use flate2::{Compression, write::GzEncoder};
+use kinst_base::probe::Place;
+use kinst_dif::enabled::Enabled;
+use kinst_dif::object::Ecb;
+use kinst_dif::{Clause, Program};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::io::Write as _;
@@ -26,7 +25,7 @@ pub struct Pprof {
 impl Default for Pprof {
     /// The trace begins now, until it is known when.
     fn default() -> Pprof {
-        Pprof { begun: (os::time_of_day(), os::monotonic()), period: None }
+        Pprof { begun: (kinst_os::time_of_day(), kinst_os::monotonic()), period: None }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::consumer::frame::Frame;
 use crate::consumer::output::quantize::divisor;
 use crate::consumer::table::{Aggregate, Entry, Table};
 use crate::consumer::value::Value;
-use crate::dif::{ActionKind, Aggregation, Program};
+use kinst_dif::{ActionKind, Aggregation, Program};
 
 /// An aggregation with a stack as a key, whose values add up.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,7 +237,7 @@ pub mod sample {
     use super::*;
     use crate::consumer::export::Tables;
     use crate::consumer::table::Bucket;
-    use crate::sites::listing::Place;
+    use kinst_sites::listing::Place;
 
     pub struct Fixed(pub Vec<Table<'static>>);
 
@@ -349,7 +349,7 @@ pub mod sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dif::Display;
+    use kinst_dif::Display;
 
     fn aggregation(name: &str, function: ActionKind, keys: &[Display]) -> Aggregation {
         let (name, keys) = (name.to_owned(), keys.to_vec());

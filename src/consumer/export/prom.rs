@@ -3,7 +3,6 @@
 use super::metrics::{Family, Kind, Metrics, Value};
 use super::{Export, Tables};
 use crate::consumer::message::Message;
-use crate::os;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -24,7 +23,7 @@ impl Prom {
     }
 
     fn write(&mut self, tables: &dyn Tables, out: &mut Vec<u8>) {
-        let families = self.metrics.read(tables, os::time_of_day());
+        let families = self.metrics.read(tables, kinst_os::time_of_day());
         out.extend(text(&families, &self.trace).into_bytes());
     }
 }

@@ -1,7 +1,7 @@
 //! consumer/output/quantize.rs: distributions as bar graphs.
 
 use super::Text;
-use crate::dif::layout::{Llquantize, Lquantize};
+use kinst_dif::layout::{Llquantize, Lquantize};
 
 /// The buckets of quantize(): 63 negative powers of two, zero, 63 positive ones.
 pub const BUCKETS: usize = 127;

@@ -1,8 +1,8 @@
 //! consumer/output/shape.rs: print(): a value with its members, as C would initialise it.
 
 use super::{Text, bytes};
-use crate::dif::PrintedLine;
-use crate::dif::shape::{Part, Shape, bit_field, enumerator, field, is_in, number, signed};
+use kinst_dif::PrintedLine;
+use kinst_dif::shape::{Part, Shape, bit_field, enumerator, field, is_in, number, signed};
 
 /// The columns of one level of indentation.
 const INDENT: usize = 4;

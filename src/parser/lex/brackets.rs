@@ -5,7 +5,7 @@ use super::syntax;
 use super::token::{BodyToken, Token};
 use crate::parser::error::ParseError;
 use crate::parser::visit;
-use crate::source::Span;
+use kinst_base::source::Span;
 
 /// The limit on operators that surround a token: a bound on the depth of any tree that the grammar can have built,
 /// so that dropping a half-built one cannot exhaust the stack.

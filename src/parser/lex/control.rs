@@ -5,7 +5,7 @@ use logos::Logos;
 use super::token::ControlToken;
 use crate::parser::ast::{Pragma, PragmaSubject};
 use crate::parser::error::{ControlError, ParseError};
-use crate::source::{FileId, Span, Spanned};
+use kinst_base::source::{FileId, Span, Spanned};
 
 /// The effect of a control line.
 #[derive(Clone, Debug, PartialEq)]

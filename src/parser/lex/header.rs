@@ -2,7 +2,7 @@
 
 use super::lexer::Lexer;
 use super::token::Token;
-use crate::source::Span;
+use kinst_base::source::Span;
 
 /// Words of GNU C that say nothing about a type.
 const WORDS: &[&str] = &["__extension__", "__inline", "__inline__", "_Noreturn"];

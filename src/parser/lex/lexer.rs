@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::options::{ParseOptions, Settings};
 use super::token::{BodyToken, Token};
 use crate::parser::ast::Pragma;
-use crate::source::{FileId, Origin, Source, Span};
+use kinst_base::source::{FileId, Origin, Source, Span};
 
 /// A token between two byte offsets, as the grammar expects it.
 pub type Lexeme = (usize, Token, usize);

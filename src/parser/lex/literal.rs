@@ -1,7 +1,7 @@
 //! parser/lex/literal.rs: integers, characters and strings: their text, value and errors.
 
 use crate::parser::error::{LiteralError, ParseError};
-use crate::source::Span;
+use kinst_base::source::Span;
 
 /// Returns the value of an integer literal with its suffix.
 ///
@@ -188,7 +188,7 @@ pub fn quote(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::FileId;
+    use kinst_base::source::FileId;
 
     const SPAN: Span = Span { file: FileId(0), start: 0, end: 0 };
 

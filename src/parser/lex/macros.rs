@@ -3,7 +3,7 @@
 use super::literal;
 use super::token::Token;
 use crate::parser::error::{MacroError, ParseError};
-use crate::source::Span;
+use kinst_base::source::Span;
 
 /// The macro arguments and variables of a compilation. They are input: the parser does not read the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::macros::Macros;
 use crate::parser::ast::ProbeDescKind;
 use crate::parser::error::{ParseError, ProbeError};
-use crate::probe::Fields;
-use crate::source::{Origin, Span};
+use kinst_base::probe::Fields;
+use kinst_base::source::{Origin, Span};
 
 /// The fields from the left, with their maximum size in bytes without the terminating NUL.
 const FIELDS: [(&str, usize); 4] = [("provider", 63), ("module", 63), ("function", 191), ("name", 63)];

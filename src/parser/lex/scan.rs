@@ -8,7 +8,7 @@ use super::token::{self, BodyToken, OuterToken, Token};
 use super::{literal, probe, syntax};
 use crate::parser::ast::Pragma;
 use crate::parser::error::{LiteralError, ParseError};
-use crate::source::{Origin, Span};
+use kinst_base::source::{Origin, Span};
 
 impl<'a> Lexer<'a> {
     /// Reads the start of the next external declaration.

@@ -3,7 +3,7 @@
 use super::lexer::{Lexer, Mode};
 use super::token::{BodyToken, Token};
 use crate::parser::error::{ParseError, SyntaxError};
-use crate::source::{Origin, Span};
+use kinst_base::source::{Origin, Span};
 
 /// Makes the error for a misplaced token. `expected` are the grammar's names for the tokens it would accept.
 pub fn unexpected(lexer: &Lexer<'_>, token: &Token, span: Span, expected: &[String]) -> ParseError {

@@ -3,7 +3,7 @@
 use logos::Logos;
 
 use crate::parser::ast::{Storage, TypeKeyword};
-use crate::types::TagKind;
+use kinst_types::TagKind;
 
 /// Between external declarations: probe specifiers, and the words that open a declaration.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]

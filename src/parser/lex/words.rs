@@ -6,7 +6,7 @@ use super::syntax;
 use super::token::{self, Token};
 use crate::parser::ast::Storage;
 use crate::parser::error::{MacroError, ParseError};
-use crate::source::Span;
+use kinst_base::source::Span;
 
 impl<'a> Lexer<'a> {
     /// Reads `%name` after `->`, a variable that the sugar pass made; it appears when the pass's dump is read back.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::parser::ast::*;
-use crate::source::Spanned;
+use kinst_base::source::Spanned;
 
 /// Dumps the tree of a program.
 pub fn program(program: &Program) -> String {

@@ -6,8 +6,7 @@
 use std::fmt::{self, Write as _};
 
 use crate::parser::ast::*;
-use crate::source::Spanned;
-use crate::types::TagKind;
+use kinst_base::source::Spanned;
 
 /// Prints the clauses of a program, each followed by an empty line, as `-d` shows them.
 pub fn clauses<P: fmt::Display>(program: &Program<P>) -> String {
@@ -117,16 +116,6 @@ impl Storage {
             Storage::Typedef => "typedef",
             Storage::SelfThread => "self",
             Storage::This => "this",
-        }
-    }
-}
-
-impl TagKind {
-    pub fn text(self) -> &'static str {
-        match self {
-            TagKind::Struct => "struct",
-            TagKind::Union => "union",
-            TagKind::Enum => "enum",
         }
     }
 }

@@ -3,14 +3,14 @@
 use super::names::Name;
 use super::specs::{Allowed, has_user};
 use crate::parser::ast::{Declaration, Declarator, Derived, Expr, ExprKind, Storage};
-use crate::source::Span;
 use crate::typeck::error::Result;
 use crate::typeck::typed::Scope;
 use crate::typeck::{Checker, error};
-use crate::types::intrinsic::Intrinsic;
-use crate::types::{Type, TypeSource};
 use crate::vocabulary::builtin::What;
 use crate::vocabulary::constants;
+use kinst_base::source::Span;
+use kinst_types::intrinsic::Intrinsic;
+use kinst_types::{Type, TypeSource};
 
 impl Checker<'_> {
     pub(in crate::typeck) fn declare(&mut self, declaration: &Declaration) -> Result<()> {

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::names::Name;
 use super::specs::{Allowed, has_user};
-use crate::attributes::{Attributes, STABLE};
 use crate::parser::ast::{self, Derived};
-use crate::source::{Span, Spanned};
 use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind, Scope};
 use crate::typeck::{Checker, error};
-use crate::types::Type;
+use kinst_base::attributes::{Attributes, STABLE};
+use kinst_base::source::{Span, Spanned};
+use kinst_types::Type;
 
 /// The limit on expressions in a program after expansion; an inline of inlines grows quickly.
 const MOST_EXPANSIONS: u32 = 100_000;

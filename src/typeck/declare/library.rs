@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use super::inline::Inline;
 use super::provider::Provider;
 use crate::parser::ast::ProbeDesc;
-use crate::source::Span;
 use crate::sugar::plain;
 use crate::typeck::env::Library;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::{Checker, error};
-use crate::types::Type;
-use crate::types::declared::Declared;
+use kinst_base::source::Span;
+use kinst_types::Type;
+use kinst_types::declared::Declared;
 
 /// The state before a library was read, restored if the library is left out.
 struct Before {

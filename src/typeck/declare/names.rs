@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::diag::suggest;
-use crate::dif::insn::FIRST_USER_VARIABLE;
-use crate::source::Span;
 use crate::typeck::error;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{Aggregation, AggregationId, Scope, Variable, VariableId, written_aggregation};
-use crate::types::Type;
 use crate::vocabulary::builtin;
+use kinst_base::diag::suggest;
+use kinst_base::source::Span;
+use kinst_dif::insn::FIRST_USER_VARIABLE;
+use kinst_types::Type;
 
 /// The last number for a user variable in each scope.
 const LAST_USER_VARIABLE: u32 = 0xffff;

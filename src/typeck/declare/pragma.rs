@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use super::names::Name;
-use crate::attributes::{self, CLASSES, STABILITIES, Trouble};
-use crate::diag::suggest;
 use crate::parser::ast::{Pragma, PragmaSubject};
-use crate::source::Spanned;
 use crate::typeck::error::Result;
 use crate::typeck::typed::Scope;
 use crate::typeck::{Checker, error};
 use crate::vocabulary::{builtin, constants};
+use kinst_base::attributes::{self, CLASSES, STABILITIES, Trouble};
+use kinst_base::diag::suggest;
+use kinst_base::source::Spanned;
 
 /// The parts of a provider that have attributes of their own.
 const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];

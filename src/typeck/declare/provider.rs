@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use super::specs::Allowed;
-use crate::glob::Pattern;
 use crate::parser::ast;
-use crate::probe::Fields;
 use crate::typeck::error::Result;
 use crate::typeck::{Checker, error};
-use crate::types::{Type, TypeSource};
+use kinst_base::glob::Pattern;
+use kinst_base::probe::Fields;
+use kinst_types::{Type, TypeSource};
 
 /// The limit on a provider's name in bytes, including the terminating NUL.
 const NAME_BYTES: usize = 64;

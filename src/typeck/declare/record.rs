@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use super::inline::{Inline, Value};
 use super::specs::has_user;
-use crate::attributes::STABLE;
 use crate::parser::ast::{EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition};
-use crate::source::{Span, Spanned};
 use crate::typeck::error::Result;
 use crate::typeck::{Checker, error};
-use crate::types::declared::{Placement, Unplaced};
-use crate::types::intrinsic::{INT, LONG, UINT, ULONG};
-use crate::types::{TagKind, Tagged, Type};
 use crate::vocabulary::constants;
+use kinst_base::attributes::STABLE;
+use kinst_base::source::{Span, Spanned};
+use kinst_types::declared::{Placement, Unplaced};
+use kinst_types::intrinsic::{INT, LONG, UINT, ULONG};
+use kinst_types::{TagKind, Tagged, Type};
 
 /// A member before its offset is known.
 enum Part {

@@ -1,12 +1,12 @@
 //! typeck/declare/specs.rs: resolution of types as written.
 
-use crate::diag::suggest;
 use crate::parser::ast::{Derived, Expr, Params, Storage, TypeKeyword, TypeName, TypeSpec};
-use crate::source::{Span, Spanned};
 use crate::typeck::error::{Error, Result};
 use crate::typeck::{Checker, error};
-use crate::types::declared::Declared;
-use crate::types::{KernelTypes, Member, TagKind, Tagged, Type, TypeOrigin, TypeSource};
+use kinst_base::diag::suggest;
+use kinst_base::source::{Span, Spanned};
+use kinst_types::declared::Declared;
+use kinst_types::{KernelTypes, Member, TagKind, Tagged, Type, TypeOrigin, TypeSource};
 
 /// All types that the program can name at this point: its own, then the kernel's.
 #[derive(Clone, Copy)]

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use super::inline::Frame;
 use super::names::Name;
-use crate::diag::{suggest, tags};
-use crate::dif::insn::Subr;
 use crate::parser::ast;
-use crate::source::{Span, Spanned};
 use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::{Checker, error};
-use crate::types::intrinsic::ULONG;
-use crate::types::{Member, Tagged, Type, TypeSource};
+use kinst_base::diag::{suggest, tags};
+use kinst_base::source::{Span, Spanned};
+use kinst_dif::insn::Subr;
+use kinst_types::intrinsic::ULONG;
+use kinst_types::{Member, Tagged, Type, TypeSource};
 
 #[derive(Clone, Debug)]
 pub(in crate::typeck) struct Translator {

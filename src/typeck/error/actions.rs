@@ -1,10 +1,10 @@
 //! typeck/error/actions.rs: messages about the other actions, and about their order.
 
 use super::text::{arguments, did_you_mean, error, operand};
-use crate::diag::{Diagnostic, Tag, tags};
-use crate::dif::verify::MAX_FRAMES;
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, Tag, tags};
+use kinst_base::source::Span;
+use kinst_dif::MAX_FRAMES;
+use kinst_types::Type;
 
 /// An action that rejects its arguments or cannot follow another action.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! typeck/error/aggregating.rs: messages about aggregating functions and their arguments.
 
 use super::text::{error, operand};
-use crate::diag::{Diagnostic, Tag, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, Tag, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An aggregating function that is missing or rejects its arguments.
 #[derive(Clone, Debug, PartialEq)]

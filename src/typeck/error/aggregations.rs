@@ -1,8 +1,8 @@
 //! typeck/error/aggregations.rs: messages about assignments to aggregations.
 
 use super::text::error;
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
 
 /// An invalid assignment to an aggregation.
 #[derive(Clone, Debug, PartialEq)]

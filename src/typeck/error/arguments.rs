@@ -1,8 +1,8 @@
 //! typeck/error/arguments.rs: messages about args[].
 
 use super::text::{because, error};
-use crate::diag::{Diagnostic, Tag, tags};
-use crate::source::Span;
+use kinst_base::diag::{Diagnostic, Tag, tags};
+use kinst_base::source::Span;
 
 /// A use of `args[]` without a single meaning: outside of a clause, of several probes, or out of range.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! typeck/error/arrays.rs: messages about indices and keys.
 
 use super::text::error;
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An invalid index of an array, or key of an associative array or aggregation.
 #[derive(Clone, Debug, PartialEq)]

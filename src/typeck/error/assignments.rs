@@ -1,10 +1,10 @@
 //! typeck/error/assignments.rs: messages about assignments.
 
 use super::text::error;
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
 use crate::typeck::typed::Variable;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An assignment to something that cannot be written, or of a value that it cannot hold.
 #[derive(Clone, Debug, PartialEq)]

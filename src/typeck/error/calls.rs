@@ -1,10 +1,10 @@
 //! typeck/error/calls.rs: messages about calls of subroutines and actions.
 
 use super::text::{arguments, error};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
 use crate::vocabulary::{builtin, callee};
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// A call of something that is not a function, or with the wrong arguments.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! typeck/error/declarations.rs: messages about declarations of variables and types.
 
 use super::text::{Declared, error};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An invalid declaration.
 #[derive(Clone, Debug, PartialEq)]

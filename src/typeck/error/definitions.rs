@@ -1,9 +1,9 @@
 //! typeck/error/definitions.rs: messages about structs, enums and inlines.
 
 use super::text::{error, operand};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An invalid definition of a struct, union, enum or inline.
 #[derive(Clone, Debug, PartialEq)]

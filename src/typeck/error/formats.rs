@@ -1,9 +1,9 @@
 //! typeck/error/formats.rs: messages about formats and their arguments.
 
 use super::text::{error, operand};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// A format that is malformed, or does not fit its arguments.
 #[derive(Clone, Debug, PartialEq)]

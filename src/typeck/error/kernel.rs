@@ -1,9 +1,9 @@
 //! typeck/error/kernel.rs: messages about types and symbols of the kernel.
 
 use super::text::{because, error};
-use crate::diag::{Diagnostic, Tag, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, Tag, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// A type or symbol of the kernel that is unknown, incomplete or too large.
 #[derive(Clone, Debug, PartialEq)]

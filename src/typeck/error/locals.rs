@@ -1,9 +1,9 @@
 //! typeck/error/locals.rs: messages about variables of the kernel's code.
 
 use super::text::{did_you_mean, error};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// The number of places that are listed one by one.
 const SHOWN: usize = 5;

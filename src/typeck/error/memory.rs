@@ -1,9 +1,9 @@
 //! typeck/error/memory.rs: messages about pointers, members, addresses and sizes.
 
 use super::text::{did_you_mean, error};
-use crate::diag::{Diagnostic, Tag, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, Tag, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// A probe whose `args[]` are meant, and whether it is the return of a function.
 #[derive(Clone, Debug, PartialEq)]

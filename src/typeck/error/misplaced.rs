@@ -1,8 +1,8 @@
 //! typeck/error/misplaced.rs: messages about calls without a value where one is wanted.
 
 use super::text::error;
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
 
 /// A call without a value in the place of a value.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! typeck/error/names.rs: messages about names that mean nothing, or something else.
 
 use super::text::{did_you_mean, error};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
 use crate::vocabulary::peers;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
 
 /// The likely purpose of a name without a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

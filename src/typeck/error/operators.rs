@@ -1,9 +1,9 @@
 //! typeck/error/operators.rs: messages about operators, operands and conditions.
 
 use super::text::{error, operand};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An operator, cast or condition with an operand that it does not take.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! typeck/error/parameters.rs: messages about parameters of functions, inlines, arrays and probes.
 
 use super::text::error;
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An invalid parameter of a function, inline, associative array or probe.
 #[derive(Clone, Debug, PartialEq)]

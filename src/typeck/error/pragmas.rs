@@ -1,8 +1,8 @@
 //! typeck/error/pragmas.rs: messages about pragmas.
 
 use super::text::{did_you_mean, error};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
 
 /// A pragma with an unknown word, or about a name that it cannot be about.
 #[derive(Clone, Debug, PartialEq)]

@@ -23,7 +23,7 @@ use super::specs::TypeSpec;
 use super::traces::Trace;
 use super::translators::Translator;
 use super::unavailable::Unavailable;
-use crate::diag::Diagnostic;
+use kinst_base::diag::Diagnostic;
 
 /// Why a program was refused: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;

@@ -1,9 +1,9 @@
 //! typeck/error/providers.rs: messages about declarations of providers.
 
 use super::text::error;
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An invalid declaration of a provider or its probes.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! typeck/error/specs.rs: messages about type specifiers.
 
 use super::text::{did_you_mean, error};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
 
 /// A type name that is unknown, or specifiers that do not make a type.
 #[derive(Clone, Debug, PartialEq)]

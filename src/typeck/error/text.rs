@@ -1,8 +1,8 @@
 //! typeck/error/text.rs: the parts that the messages of several subjects have in common.
 
-use crate::diag::{Diagnostic, Tag};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, Tag};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// The place where a variable was declared, and its type there.
 pub type Declared<T> = Option<(T, Span)>;

@@ -1,10 +1,10 @@
 //! typeck/error/traces.rs: messages about trace(), print(), tracemem() and printm().
 
 use super::text::{arguments, error, operand};
-use crate::diag::{Diagnostic, tags};
-use crate::dif::verify::MAX_TRACEMEM;
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_dif::MAX_TRACEMEM;
+use kinst_types::Type;
 
 /// An action that records a value or memory and rejects its arguments.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! typeck/error/translators.rs: messages about translators and what they translate.
 
 use super::text::{did_you_mean, error, operand};
-use crate::diag::{Diagnostic, tags};
-use crate::source::Span;
-use crate::types::Type;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// An invalid definition or use of a translator.
 #[derive(Clone, Debug, PartialEq)]

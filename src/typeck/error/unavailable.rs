@@ -1,9 +1,9 @@
 //! typeck/error/unavailable.rs: messages about parts of D that a program cannot use.
 
 use super::text::error;
-use crate::attributes::Attributes;
-use crate::diag::{Diagnostic, Tag, tags};
-use crate::source::Span;
+use kinst_base::attributes::Attributes;
+use kinst_base::diag::{Diagnostic, Tag, tags};
+use kinst_base::source::Span;
 
 /// A part of D that is not supported, does not exist on Linux, or is less stable than the program may use.
 #[derive(Clone, Debug, PartialEq)]

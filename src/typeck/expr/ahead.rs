@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::as_name;
 use crate::parser::{ast, visit};
-use crate::source::Span;
 use crate::sugar::plain;
 use crate::typeck::declare::names::Name;
 use crate::typeck::env::Env;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::typed::{Expr, ExprKind, Place, Scope, VariableId};
 use crate::typeck::{Checker, error, typed, words};
-use crate::types::Type;
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 type Array = (Scope, String);
 

@@ -2,18 +2,18 @@
 
 use super::as_name;
 use super::ops::{arith_op, is_argument};
-use crate::diag::tags;
-use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, BinaryOp};
-use crate::source::Span;
 use crate::typeck::declare::names::Name;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::{Checker, error, words};
-use crate::types::Type;
-use crate::types::intrinsic::INT;
 use crate::vocabulary::builtin::What;
 use crate::vocabulary::constants;
+use kinst_base::diag::tags;
+use kinst_base::source::Span;
+use kinst_dif::insn::Builtin;
+use kinst_types::Type;
+use kinst_types::intrinsic::INT;
 
 /// The left side of an assignment.
 enum Target<'a> {

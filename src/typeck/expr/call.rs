@@ -1,16 +1,16 @@
 //! typeck/expr/call.rs: subroutines in expressions.
 
-use crate::diag::{Tag, tags};
-use crate::dif::insn::Subr;
 use crate::parser::ast;
-use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind, Scope};
 use crate::typeck::{Checker, error, words};
-use crate::types::Type;
 use crate::vocabulary::builtin::{self, Entry, Prototype, What};
 use crate::vocabulary::callee;
+use kinst_base::diag::{Tag, tags};
+use kinst_base::source::{Span, Spanned};
+use kinst_dif::insn::Subr;
+use kinst_types::Type;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_call(

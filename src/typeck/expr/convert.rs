@@ -1,11 +1,11 @@
 //! typeck/expr/convert.rs: compatibility of types, and the conversions it takes.
 
 use super::fold;
-use crate::source::Span;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::{Checker, error};
-use crate::types::{Type, promote};
+use kinst_base::source::Span;
+use kinst_types::{Type, promote};
 
 impl Checker<'_> {
     /// Whether `value` can be passed, stored or used as a key where `to` is wanted.

@@ -1,16 +1,16 @@
 //! typeck/expr/member.rs: members of structs and unions: `.`, `->`, offsetof; bit-fields.
 
 use super::sum;
-use crate::diag::{Tag, suggest, tags};
-use crate::dif::insn::Builtin;
 use crate::parser::ast;
-use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
 use crate::typeck::{Checker, error};
-use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
-use crate::types::{Member, Tagged, Type, TypeSource as _, has_size};
+use kinst_base::diag::{Tag, suggest, tags};
+use kinst_base::source::{Span, Spanned};
+use kinst_dif::insn::Builtin;
+use kinst_types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
+use kinst_types::{Member, Tagged, Type, TypeSource as _, has_size};
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_member(

@@ -13,15 +13,15 @@ use super::declare::names::Name;
 use super::error::{Error, Result};
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId, written_aggregation};
 use super::{Checker, error};
-use crate::diag::tags;
-use crate::dif::insn::Builtin;
 use crate::parser::ast;
-use crate::source::{Span, Spanned};
 use crate::typeck::words;
-use crate::types::Type;
-use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
 use crate::vocabulary::builtin::{self, What};
 use crate::vocabulary::constants;
+use kinst_base::diag::tags;
+use kinst_base::source::{Span, Spanned};
+use kinst_dif::insn::Builtin;
+use kinst_types::Type;
+use kinst_types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
 use member::{in_user_memory, in_variable};
 
 impl Checker<'_> {
@@ -313,7 +313,7 @@ impl Checker<'_> {
     /// Checks `*address`.
     pub(super) fn dereference(&self, address: Expr, span: Span) -> Result<Expr> {
         let to = match address.ty.resolved() {
-            Type::String => crate::types::intrinsic::CHAR,
+            Type::String => kinst_types::intrinsic::CHAR,
             ty => match ty.referent() {
                 Some(to) => to.clone(),
                 None => {

@@ -2,13 +2,13 @@
 
 use super::{fold, sum};
 use crate::parser::ast::{self, BinaryOp, UnaryOp};
-use crate::source::Span;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, LogicOp, Memory, Place};
 use crate::typeck::{Checker, error, words};
-use crate::types::intrinsic::{CHAR, INT};
-use crate::types::{Type, promote};
 use crate::vocabulary::builtin;
+use kinst_base::source::Span;
+use kinst_types::intrinsic::{CHAR, INT};
+use kinst_types::{Type, promote};
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_unary(

@@ -1,14 +1,14 @@
 //! typeck/expr/symbols.rs: names that get their meaning from the kernel: symbols, curthread, enumerators.
 
-use crate::dif::insn::Builtin;
 use crate::parser::ast;
-use crate::source::Span;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind};
 use crate::typeck::{Checker, error, words};
-use crate::types::intrinsic::{INT, ULONG};
-use crate::types::{Symbol, TagKind, Type, TypeSource as _};
 use crate::vocabulary::constants;
+use kinst_base::source::Span;
+use kinst_dif::insn::Builtin;
+use kinst_types::intrinsic::{INT, ULONG};
+use kinst_types::{Symbol, TagKind, Type, TypeSource as _};
 
 impl Checker<'_> {
     /// Checks `` module`name ``: a variable is loaded from its address, a function is its address.

@@ -1,19 +1,19 @@
 //! typeck/place/arguments.rs: args[]: the arguments as the probes of a clause define them.
 
-use crate::diag::tags;
-use crate::dif::insn::Builtin;
-use crate::glob::is_glob;
 use crate::parser::ast;
-use crate::probe::{Description, Fields};
-use crate::source::Span;
 use crate::sugar::plain::ProbeDesc;
 use crate::typeck::declare::provider::Argument;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::{Checker, error, words};
-use crate::types::intrinsic::{INT, LONG, ULONG};
-use crate::types::{Prototype, TagKind, Type};
 use crate::vocabulary::syscalls;
+use kinst_base::diag::tags;
+use kinst_base::glob::is_glob;
+use kinst_base::probe::{Description, Fields};
+use kinst_base::source::Span;
+use kinst_dif::insn::Builtin;
+use kinst_types::intrinsic::{INT, LONG, ULONG};
+use kinst_types::{Prototype, TagKind, Type};
 
 /// arg0 to arg9.
 const ARGUMENTS: [Builtin; 10] = [

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::arguments::number_of;
 use super::fan_out::Place;
-use crate::dwarf::variables::scope::NoScope;
-use crate::probe::Description;
-use crate::sites::{Driven, DrivenArgument, DrivenType};
-use crate::source::Span;
 use crate::sugar::plain::ProbeDesc;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::{Checker, error, words};
-use crate::types::{TagKind, Type};
+use kinst_base::probe::Description;
+use kinst_base::source::Span;
+use kinst_dwarf::variables::scope::NoScope;
+use kinst_sites::{Driven, DrivenArgument, DrivenType};
+use kinst_types::{TagKind, Type};
 
 impl Checker<'_> {
     /// Takes the descriptions of drivers' probes out of the list: a place for each probe, which only its id means, as

@@ -4,16 +4,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::arguments::number_of;
-use crate::dwarf::variables::scope::NoScope;
-use crate::glob::is_glob;
 use crate::parser::{ast, visit};
-use crate::probe::{Description, Fields, Site};
-use crate::sites::{Driven, InScope};
-use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
 use crate::typeck::env::MissingLocals;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::{Checker, error, typed};
+use kinst_base::glob::is_glob;
+use kinst_base::probe::{Description, Fields, Site};
+use kinst_base::source::Span;
+use kinst_dwarf::variables::scope::NoScope;
+use kinst_sites::{Driven, InScope};
 
 /// A place whose variables a clause names.
 #[derive(Clone, Debug)]

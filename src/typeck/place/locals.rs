@@ -1,23 +1,23 @@
 //! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction: the variables of the kernel's code.
 
 use super::fan_out::{Place, is_of_kinst};
-use crate::diag::suggest;
-use crate::dif::insn::{Builtin, Subr};
-use crate::dif::verify::MAX_VALUE;
-use crate::dwarf::variables::scope::{self, Variable};
-use crate::dwarf::variables::term::{Binary, Location, Register, Term, Unary};
 use crate::parser::ast;
-use crate::probe::{Description, Site};
-use crate::sites::InScope;
-use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::env::MissingLocals;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
 use crate::typeck::{Checker, error};
-use crate::types::Type;
-use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use crate::vocabulary::constants;
+use kinst_base::diag::suggest;
+use kinst_base::probe::{Description, Site};
+use kinst_base::source::{Span, Spanned};
+use kinst_dif::MAX_VALUE;
+use kinst_dif::insn::{Builtin, Subr};
+use kinst_dwarf::variables::scope::{self, Variable};
+use kinst_dwarf::variables::term::{Binary, Location, Register, Term, Unary};
+use kinst_sites::InScope;
+use kinst_types::Type;
+use kinst_types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 
 /// The most bytes that a register holds.
 const REGISTER_BYTES: u64 = 8;

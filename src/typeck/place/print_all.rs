@@ -2,13 +2,13 @@
 
 use super::arguments::name;
 use super::fan_out::{Place, is_of_kinst};
-use crate::dif::verify::MAX_VALUE;
-use crate::dwarf::variables::scope::{Scope, Variable};
 use crate::parser::ast;
-use crate::source::Span;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{Printed, StmtKind};
 use crate::typeck::{Checker, error};
+use kinst_base::source::Span;
+use kinst_dif::MAX_VALUE;
+use kinst_dwarf::variables::scope::{Scope, Variable};
 
 impl Checker<'_> {
     /// Checks print(args) and print(locals); `None` if the argument is an expression.

@@ -1,16 +1,16 @@
 //! typeck/report/stability.rs: the dependencies of a clause: the report of -v, and the check of option amin.
 
-use crate::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
-use crate::glob::is_glob;
 use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, TypeSpec};
 use crate::parser::visit;
-use crate::probe::{Description, Fields, Site};
 use crate::sugar::plain;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{ProbeStability, Stability};
 use crate::typeck::{Checker, error};
-use crate::types::TypeSource as _;
 use crate::vocabulary::builtin::{self, What};
+use kinst_base::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
+use kinst_base::glob::is_glob;
+use kinst_base::probe::{Description, Fields, Site};
+use kinst_types::TypeSource as _;
 
 impl Checker<'_> {
     /// Records the attributes that a text gives to a name of its own.
@@ -153,8 +153,7 @@ impl Checker<'_> {
     fn attributes_of_type(&self, ty: &ast::TypeName) -> Attributes {
         let own = |spec: &TypeSpec| match spec {
             TypeSpec::Name(name) => {
-                self.declared.named(name).is_some()
-                    || crate::types::intrinsic::Intrinsic.named(name).is_some()
+                self.declared.named(name).is_some() || kinst_types::intrinsic::Intrinsic.named(name).is_some()
             }
             TypeSpec::Tag { kind, name } => self.declared.tagged(*kind, name).is_some(),
             _ => true,

@@ -1,10 +1,6 @@
 //! typeck/stmt/action.rs: statements: actions, and expressions evaluated for their effect.
 
-use crate::diag::{Tag, tags};
-use crate::dif::action::{ActionKind, Takes};
-use crate::dif::verify::{MAX_FRAMES, MAX_TRACEMEM};
 use crate::parser::ast;
-use crate::source::Span;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::expr::assign::as_aggregation;
 use crate::typeck::typed::{
@@ -12,9 +8,13 @@ use crate::typeck::typed::{
     written_aggregation,
 };
 use crate::typeck::{Checker, error, words};
-use crate::types::Type;
-use crate::types::intrinsic::INT;
 use crate::vocabulary::builtin::{Action, Entry, What};
+use kinst_base::diag::{Tag, tags};
+use kinst_base::source::Span;
+use kinst_dif::action::{ActionKind, Takes};
+use kinst_dif::{MAX_FRAMES, MAX_TRACEMEM};
+use kinst_types::Type;
+use kinst_types::intrinsic::INT;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_stmt(&mut self, expr: &ast::Expr) -> Result<Stmt> {

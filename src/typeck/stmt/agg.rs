@@ -1,7 +1,6 @@
 //! typeck/stmt/agg.rs: `@name[keys] = function(…)`: one function and one key signature for each aggregation.
 
 use crate::parser::ast;
-use crate::source::Span;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{
     AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StmtKind, SymbolAction,
@@ -9,6 +8,7 @@ use crate::typeck::typed::{
 use crate::typeck::{Checker, error};
 use crate::vocabulary::builtin::{self, Action, Aggregating, What};
 use crate::vocabulary::callee;
+use kinst_base::source::Span;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_aggregate(

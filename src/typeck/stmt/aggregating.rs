@@ -1,12 +1,12 @@
 //! typeck/stmt/aggregating.rs: the arguments of the aggregating functions (language §4.4).
 
-use crate::diag::{Tag, tags};
 use crate::parser::ast;
-use crate::source::Span;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::typed::{AggregatingFunction, Expr};
 use crate::typeck::{Checker, error};
 use crate::vocabulary::builtin::Aggregating;
+use kinst_base::diag::{Tag, tags};
+use kinst_base::source::Span;
 
 /// A checked call of an aggregating function.
 pub(in crate::typeck) struct Checked {

@@ -1,13 +1,11 @@
 //! typeck/stmt/format_args.rs: checks of formats against their arguments: printf(), system(), freopen(), printa().
 
-use crate::diag::tags;
+use kinst_base::diag::tags;
 use std::ops::Range;
 
 use super::agg::key_type;
 use super::printf::{self, Parsed, Piece, SizePrefix};
-use crate::dif::{Conversion, Count, Format};
 use crate::parser::{self, ast};
-use crate::source::Span;
 use crate::typeck::declare::decl::string_constant;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{
@@ -15,8 +13,10 @@ use crate::typeck::typed::{
     written_aggregation,
 };
 use crate::typeck::{Checker, error};
-use crate::types::Type;
-use crate::types::intrinsic::{LONG, ULONG};
+use kinst_base::source::Span;
+use kinst_dif::{Conversion, Count, Format};
+use kinst_types::Type;
+use kinst_types::intrinsic::{LONG, ULONG};
 
 /// The name that means standard output in the reference implementations: no file can have it.
 const FREOPEN_SENTINEL: &[u8] = b".";

@@ -1,12 +1,12 @@
 //! typeck/stmt/order.rs: which actions may follow which in one clause.
 
-use crate::diag::tags;
-use crate::dif::ActionKind;
-use crate::dif::insn::Subr;
-use crate::source::Span;
 use crate::typeck::error;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{Expr, ExprKind, Stmt, StmtKind};
+use kinst_base::diag::tags;
+use kinst_base::source::Span;
+use kinst_dif::ActionKind;
+use kinst_dif::insn::Subr;
 
 /// What a clause has done so far.
 #[derive(Debug, Default)]

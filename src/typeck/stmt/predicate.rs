@@ -1,10 +1,10 @@
 //! typeck/stmt/predicate.rs: assignments in predicates, where a comparison was probably meant.
 
-use crate::diag::{Diagnostic, tags};
 use crate::parser::{ast, visit};
-use crate::source::Span;
 use crate::typeck::error;
 use crate::typeck::error::Error;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::Span;
 
 /// Returns the error of a predicate: what cannot be written was to be compared.
 pub fn explain(predicate: &ast::Expr, error: Box<Error>) -> Box<Error> {

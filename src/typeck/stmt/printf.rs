@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::dif::{Conversion, Count, Format, FormatPiece};
+use kinst_dif::{Conversion, Count, Format, FormatPiece};
 
 /// A format that was split into pieces, each with the range of its text in bytes.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,8 @@
 //! typeck/stmt/shape.rs: the shape in which print() shows a value of a type: its numbers, texts and members.
 
-use crate::dif::shape::{Part, Shape};
 use crate::typeck::Checker;
-use crate::types::{Member, Type, TypeSource as _};
+use kinst_dif::shape::{Part, Shape};
+use kinst_types::{Member, Type, TypeSource as _};
 
 /// The limit on structs nested in structs; real ones end long before, those of a damaged file perhaps never.
 const MAX_DEPTH: usize = 24;

@@ -1,4 +1,4 @@
-//! uapi/: src/uapi.rs from the module's headers, so that both sides of the device agree by construction.
+//! uapi/: crates/base/src/uapi.rs from the module's headers, so that both sides of the device agree by construction.
 
 mod parse;
 mod render;
@@ -17,7 +17,7 @@ pub struct Options {
 }
 
 pub fn main(options: &Options) -> Result<()> {
-    let target = crate::workspace::root().join("src/uapi.rs");
+    let target = crate::workspace::root().join("crates/base/src/uapi.rs");
     let generated = generate()?;
     if !options.check {
         return std::fs::write(&target, generated)
@@ -26,12 +26,12 @@ pub fn main(options: &Options) -> Result<()> {
     let present =
         std::fs::read_to_string(&target).with_context(|| format!("cannot read {}", target.display()))?;
     if present != generated {
-        bail!("src/uapi.rs does not match kmod/include/uapi; run `cargo xtask uapi`");
+        bail!("crates/base/src/uapi.rs does not match kmod/include/uapi; run `cargo xtask uapi`");
     }
     Ok(())
 }
 
-/// The text of src/uapi.rs.
+/// The text of crates/base/src/uapi.rs.
 pub fn generate() -> Result<String> {
     rustfmt(&render::render(&header()?))
 }

@@ -163,7 +163,7 @@ mod tests {
             function: Some(function.into()),
             offset: if inlined { 0 } else { 4 },
             inlined,
-            place: inlined.then(|| crate::sites::listing::Place { file: "a.c".into(), line: 7 }),
+            place: inlined.then(|| kinst_sites::listing::Place { file: "a.c".into(), line: 7 }),
             ..Frame::default()
         }
     }

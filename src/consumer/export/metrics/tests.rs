@@ -3,7 +3,7 @@
 use super::*;
 use crate::tables::{Rows, number, program};
 
-fn metrics(text: &str, settings: &[(&str, &str)]) -> (crate::dif::Program, Metrics) {
+fn metrics(text: &str, settings: &[(&str, &str)]) -> (kinst_dif::Program, Metrics) {
     let (program, mut options) = program(text);
     for (name, value) in settings {
         options.set(name, Some(value), crate::options::From::CommandLine).unwrap();

@@ -444,7 +444,7 @@ impl Sender {
             }
             _ => {
                 let why = match error {
-                    ureq::Error::Io(error) => crate::os::io_text(error),
+                    ureq::Error::Io(error) => kinst_os::io_text(error),
                     other => other.to_string(),
                 };
                 self.shared.say(Trouble::Away, |address| {

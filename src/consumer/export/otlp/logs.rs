@@ -7,7 +7,6 @@ use crate::consumer::event::{Acted, Event, Printed};
 use crate::consumer::export::labels;
 use crate::consumer::message::{Message, What};
 use crate::consumer::value::Value;
-use crate::os;
 use std::collections::HashMap;
 
 /// Severities of OTLP's data model.
@@ -26,7 +25,7 @@ pub fn of_event(event: &Event<'_>) -> Option<LogRecord> {
     attributes.append(&mut shown.attributes);
     let body = shown.body.strip_suffix(b"\n").unwrap_or(&shown.body);
     let body = (!body.is_empty()).then(|| string(body));
-    Some(record(event.wall, os::time_of_day(), INFO, body, attributes))
+    Some(record(event.wall, kinst_os::time_of_day(), INFO, body, attributes))
 }
 
 /// `now`: nanoseconds since 1970.

@@ -10,7 +10,6 @@ use super::metrics::Metrics;
 use super::{Export, Tables};
 use crate::consumer::event::Event;
 use crate::consumer::message::Message;
-use crate::os;
 use collector::Collector;
 use queue::{Item, Signal};
 use schema::{AnyValue, KeyValue, Resource};
@@ -49,7 +48,7 @@ impl Otlp {
     }
 
     fn read(&mut self, tables: &dyn Tables) {
-        let now = os::time_of_day();
+        let now = kinst_os::time_of_day();
         self.readings += 1;
         let families = self.metrics.read(tables, now);
         let of_program = self.metrics.of_program;
@@ -82,7 +81,7 @@ impl Export for Otlp {
 
     fn message(&mut self, message: &Message, _out: &mut Vec<u8>) {
         self.metrics.message(message);
-        let record = logs::of_message(message, os::time_of_day());
+        let record = logs::of_message(message, kinst_os::time_of_day());
         self.push(Item { signal: Signal::Logs, json: json(&record), count: 1 });
     }
 
@@ -123,7 +122,11 @@ impl Envelope {
     /// The resource is this program on this machine; the variables are those of OpenTelemetry's SDKs.
     pub fn of_this_machine() -> Envelope {
         let variable = |name| std::env::var(name).unwrap_or_default();
-        Envelope::new(&os::hostname(), &variable("OTEL_SERVICE_NAME"), &variable("OTEL_RESOURCE_ATTRIBUTES"))
+        Envelope::new(
+            &kinst_os::hostname(),
+            &variable("OTEL_SERVICE_NAME"),
+            &variable("OTEL_RESOURCE_ATTRIBUTES"),
+        )
     }
 
     /// `attributes`: `key=value,key=value`, with percent signs for commas and the like.

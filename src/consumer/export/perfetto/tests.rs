@@ -3,9 +3,9 @@
 use super::*;
 use crate::consumer::export::profile::sample::Fixed;
 use crate::consumer::table::Table;
-use crate::dif::object::Ecb;
-use crate::probe::{Fields, Place as Where, Probe};
 use crate::snapshot;
+use kinst_base::probe::{Fields, Place as Where, Probe};
+use kinst_dif::object::Ecb;
 use std::fmt::Write as _;
 
 const PROBES: [(&str, &str, &str); 9] = [

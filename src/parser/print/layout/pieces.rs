@@ -3,7 +3,7 @@
 use crate::parser::lex::control::control_length;
 use crate::parser::lex::lexer::ItemStart;
 use crate::parser::lex::token::Token;
-use crate::source::Span;
+use kinst_base::source::Span;
 
 /// The tokens of one external declaration, as they were read.
 #[derive(Debug)]

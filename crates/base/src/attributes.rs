@@ -1,0 +1,171 @@
+//! base/attributes.rs: stability attributes: how much of a name may be relied on.
+
+use std::fmt;
+
+/// The stabilities, from the least stable to the most.
+pub const STABILITIES: [&str; 8] =
+    ["Internal", "Private", "Obsolete", "External", "Unstable", "Evolving", "Stable", "Standard"];
+/// The dependency classes, from the least common to the most.
+pub const CLASSES: [&str; 6] = ["Unknown", "CPU", "Platform", "Group", "ISA", "Common"];
+
+/// The stability of a name and of its data, and the dependency class of both; indices into [`STABILITIES`] and
+/// [`CLASSES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    pub name: usize,
+    pub data: usize,
+    pub class: usize,
+}
+
+/// The attributes of what a program defines, and of most of what D offers.
+pub const STABLE: Attributes = Attributes { name: 6, data: 6, class: 5 };
+pub const EVOLVING: Attributes = Attributes { name: 5, data: 5, class: 5 };
+/// The attributes of anything that declares none.
+pub const UNSTABLE: Attributes = Attributes { name: 4, data: 4, class: 5 };
+/// The attributes of a symbol or type of the kernel.
+pub const KERNEL: Attributes = Attributes { name: 1, data: 1, class: 0 };
+
+impl Attributes {
+    /// The less stable of the two, part by part.
+    pub fn min(self, other: Attributes) -> Attributes {
+        Attributes {
+            name: self.name.min(other.name),
+            data: self.data.min(other.data),
+            class: self.class.min(other.class),
+        }
+    }
+
+    /// Whether every part is at least that of `least`.
+    pub fn reaches(self, least: Attributes) -> bool {
+        self.min(least) == least
+    }
+}
+
+impl fmt::Display for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", STABILITIES[self.name], STABILITIES[self.data], CLASSES[self.class])
+    }
+}
+
+/// The attributes of a provider: of its name, of the fields of its probes' descriptions, and of the arguments of its
+/// probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Provider {
+    pub provider: Attributes,
+    pub module: Attributes,
+    pub function: Attributes,
+    pub name: Attributes,
+    pub args: Attributes,
+}
+
+const PRIVATE: Attributes = Attributes { class: 4, ..KERNEL };
+const UNSTABLE_ISA: Attributes = Attributes { class: 4, ..UNSTABLE };
+
+const OF_CODE: Provider =
+    Provider { provider: EVOLVING, module: KERNEL, function: PRIVATE, name: EVOLVING, args: PRIVATE };
+
+/// The providers that come with the kernel module, with the attributes that the tables of the DTrace guide and of
+/// FreeBSD give; those of a library declare theirs there.
+pub const PROVIDERS: [(&str, Provider); 9] = [
+    ("dtrace", Provider { provider: STABLE, module: KERNEL, function: KERNEL, name: STABLE, args: STABLE }),
+    ("fbt", OF_CODE),
+    ("io", Provider::UNKNOWN),
+    ("kinst", OF_CODE),
+    ("proc", Provider::UNKNOWN),
+    (
+        "profile",
+        Provider {
+            provider: EVOLVING,
+            module: Attributes { class: 0, ..UNSTABLE },
+            function: KERNEL,
+            name: EVOLVING,
+            args: EVOLVING,
+        },
+    ),
+    ("sched", Provider::UNKNOWN),
+    (
+        "sdt",
+        Provider {
+            provider: Attributes { class: 4, ..EVOLVING },
+            module: KERNEL,
+            function: KERNEL,
+            name: PRIVATE,
+            args: PRIVATE,
+        },
+    ),
+    (
+        "syscall",
+        Provider {
+            provider: EVOLVING,
+            module: KERNEL,
+            function: UNSTABLE_ISA,
+            name: EVOLVING,
+            args: UNSTABLE_ISA,
+        },
+    ),
+];
+
+/// The providers of D libraries whose probes are places of others here.
+pub const ALIASES: [&str; 3] = ["mib", "sysinfo", "vminfo"];
+
+/// The names of all providers, in order.
+pub fn providers() -> Vec<&'static str> {
+    let mut names: Vec<&str> = PROVIDERS.iter().map(|known| known.0).chain(ALIASES).collect();
+    names.sort_unstable();
+    names
+}
+
+impl Provider {
+    /// The attributes of a provider that declares none, and of a description that names no provider.
+    pub const UNKNOWN: Provider =
+        Provider { provider: UNSTABLE, module: UNSTABLE, function: UNSTABLE, name: UNSTABLE, args: UNSTABLE };
+
+    /// The attributes of a provider that comes with the kernel module.
+    pub fn known(name: &str) -> Option<Provider> {
+        PROVIDERS.iter().find(|known| known.0 == name).map(|known| known.1)
+    }
+
+    /// The part that a pragma names.
+    pub fn part(&mut self, part: &str) -> Option<&mut Attributes> {
+        Some(match part {
+            "provider" => &mut self.provider,
+            "module" => &mut self.module,
+            "function" => &mut self.function,
+            "name" => &mut self.name,
+            "args" => &mut self.args,
+            _ => return None,
+        })
+    }
+
+    /// The attributes of a description: the least stable of the provider and of the fields that it writes out.
+    pub fn of_description(&self, module: bool, function: bool, name: bool) -> Attributes {
+        let fields = [(module, self.module), (function, self.function), (name, self.name)];
+        let written = fields.into_iter().filter(|(written, _)| *written);
+        written.fold(self.provider, |least, (_, attributes)| least.min(attributes))
+    }
+}
+
+/// Why a text is not a set of attributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Not three words with slashes between them.
+    Shape,
+    Stability(String),
+    Class(String),
+}
+
+/// Parses `Evolving/Evolving/Common`; case is ignored.
+pub fn parse(text: &str) -> Result<Attributes, Trouble> {
+    let words: Vec<&str> = text.split('/').collect();
+    let [name, data, class] = words[..] else { return Err(Trouble::Shape) };
+    let stability = |word: &str| {
+        let found = STABILITIES.iter().position(|known| known.eq_ignore_ascii_case(word));
+        found.ok_or_else(|| Trouble::Stability(word.to_owned()))
+    };
+    let found = CLASSES.iter().position(|known| known.eq_ignore_ascii_case(class));
+    Ok(Attributes {
+        name: stability(name)?,
+        data: stability(data)?,
+        class: found.ok_or_else(|| Trouble::Class(class.to_owned()))?,
+    })
+}

@@ -1,0 +1,10 @@
+//! base/: what all crates share: probes, machines, the source text and its diagnostics, the numbers of the module's interface.
+
+pub mod attributes;
+pub mod diag;
+pub mod glob;
+pub mod machine;
+pub mod probe;
+pub mod reason;
+pub mod source;
+pub mod uapi;

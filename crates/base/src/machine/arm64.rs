@@ -1,0 +1,94 @@
+//! base/machine/arm64.rs: the 64-bit state of Arm.
+
+use super::facts::{Facts, Privilege, PtRegs, Room};
+
+pub static FACTS: Facts = Facts {
+    name: "aarch64",
+    registers: &NAMES,
+    register_sign: "",
+    base: |register, distance| match distance {
+        0 => format!("[{register}]"),
+        distance => format!("[{register}, #{distance}]"),
+    },
+    has_register_constants: false,
+    pt_regs: PT_REGS,
+    call_prefix: "__arm64_sys_",
+    calls_renamed: &[("arm64_personality", "personality"), ("fadvise64_64", "fadvise64")],
+    generic_calls: true,
+    // _TIF_32BIT
+    compat: ("thread_info.flags", 1 << 22),
+    stores_in_order: false,
+    has_module: false,
+    has_known_trampolines: false,
+    mark: &[],
+    // A landing pad, what keeps the link, and a call.
+    ftrace_end: 4 + 4 + 4,
+    // -fpatchable-function-entry=2, and a landing pad (bti c).
+    room: Some(Room { nop: NOP, landing_pad: [0x5f, 0x24, 0x03, 0xd5], most: 3 }),
+    driver_nop: &NOP,
+    has_kprobe_jumps: false,
+    has_jump_tables: true,
+    has_empty_alternatives: true,
+    is_relocated_at_start: true,
+    relocates_instructions: true,
+    signs_addresses: true,
+};
+
+const NOP: [u8; 4] = [0x1f, 0x20, 0x03, 0xd5];
+
+/// The order of "DWARF for the Arm 64-bit Architecture", section 4.1.
+const NAMES: [&str; 33] = [
+    "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
+    "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30",
+    "sp", "pc",
+];
+
+const fn x(number: i16) -> i16 {
+    8 * number
+}
+const SP: i16 = x(31);
+const PC: i16 = x(32);
+pub const PSTATE: i16 = x(33);
+/// After the first argument of a system call, which it keeps.
+const CALL: i16 = x(35);
+
+const PT_REGS: PtRegs = PtRegs {
+    arguments: &[x(0), x(1), x(2), x(3), x(4), x(5), x(6), x(7)],
+    on_stack: 0,
+    returned: x(0),
+    stack_pointer: SP,
+    link: Some(x(30)),
+    instruction: PC,
+    // A breakpoint traps before it is executed.
+    after_hit: 0,
+    call: CALL,
+    call_size: 4,
+    call_arguments: [x(0), x(1), x(2), x(3), x(4), x(5)],
+    // The exception level and its stack pointer.
+    privilege: Privilege { register: PSTATE, bits: 0xf, zero_is_user: true },
+    elements: &ELEMENTS,
+    dwarf: &[],
+    numbered: &NUMBERED,
+};
+
+/// x0 to x30, sp, pc, pstate.
+const ELEMENTS: [Option<i16>; 34] = {
+    let mut elements = [None; 34];
+    let mut number = 0;
+    while number < elements.len() {
+        elements[number] = Some(x(number as i16));
+        number += 1;
+    }
+    elements
+};
+
+/// x0 to x30. The number after them is that of zero.
+const NUMBERED: [i16; 31] = {
+    let mut numbered = [0; 31];
+    let mut number = 0;
+    while number < numbered.len() {
+        numbered[number] = x(number as i16);
+        number += 1;
+    }
+    numbered
+};

@@ -1,0 +1,101 @@
+//! base/machine/facts.rs: the data that is known of each kind of machine.
+
+/// The facts of a kind of machine: what differs between machines and is no code.
+#[derive(Debug)]
+pub struct Facts {
+    /// As `uname -m` prints it.
+    pub name: &'static str,
+    /// The general registers by their numbers in DWARF, and the sign before their names in assembly.
+    pub registers: &'static [&'static str],
+    pub register_sign: &'static str,
+    /// The operand of an address in assembly, from the register and a distance.
+    pub base: fn(register: &str, distance: i64) -> String,
+    /// Whether D has constants for the elements of regs[]; elsewhere an element's index is the register's number in DWARF.
+    pub has_register_constants: bool,
+    pub pt_regs: PtRegs,
+    /// The prefix of the kernel's functions for system calls, and those whose names are not those of their calls, besides
+    /// those of all machines.
+    pub call_prefix: &'static str,
+    pub calls_renamed: &'static [(&'static str, &'static str)],
+    /// Whether the numbers of system calls are those of <asm-generic/unistd.h>.
+    pub generic_calls: bool,
+    /// The member of `struct task_struct` that says whether a program is one of 32 bits, and the bits.
+    pub compat: (&'static str, i32),
+    /// Whether other CPUs see stores in the order in which they were made.
+    pub stores_in_order: bool,
+    /// Whether the kernel module is there for it. Elsewhere probes are kprobes.
+    pub has_module: bool,
+    /// Whether it is known how BPF's trampolines and kprobe.multi are found on a stack.
+    pub has_known_trampolines: bool,
+    /// The instruction that a function may begin with, which kprobe events take for the one after it.
+    pub mark: &'static [u8],
+    /// The most bytes of a function's beginning after which its call of ftrace returns.
+    pub ftrace_end: u64,
+    /// The room for ftrace before a function's first instruction.
+    pub room: Option<Room>,
+    /// The instruction of a driver's static probe.
+    pub driver_nop: &'static [u8],
+    /// Whether a kprobe may have put a jump where its instruction was.
+    pub has_kprobe_jumps: bool,
+    /// Whether the kernel's switches may be compiled to tables of jumps.
+    pub has_jump_tables: bool,
+    /// Whether an alternative without code replaces a jump by a nop.
+    pub has_empty_alternatives: bool,
+    /// Whether the linked kernel relocates its own tables as it starts, and the fields of instructions are relocated by kinds
+    /// of their own.
+    pub is_relocated_at_start: bool,
+    pub relocates_instructions: bool,
+    /// Whether return addresses may be signed, which the vendor's instructions of call frames say.
+    pub signs_addresses: bool,
+}
+
+/// Nops in front of a function's first instruction, which begin with a landing pad if there are as many as can be.
+#[derive(Debug)]
+pub struct Room {
+    pub nop: [u8; 4],
+    pub landing_pad: [u8; 4],
+    pub most: u64,
+}
+
+/// The offsets in `struct pt_regs`, in bytes.
+#[derive(Debug)]
+pub struct PtRegs {
+    /// The arguments of a call that registers hold, and how far above the stack pointer the others begin.
+    pub arguments: &'static [i16],
+    pub on_stack: i32,
+    /// The value that a function returns.
+    pub returned: i16,
+    pub stack_pointer: i16,
+    /// The register that holds the return address while the function has no frame.
+    pub link: Option<i16>,
+    /// The address of the instruction, and how far it is after the one that is probed.
+    pub instruction: i16,
+    pub after_hit: i32,
+    /// The number of a system call, so many bytes of it, and its arguments.
+    pub call: i16,
+    pub call_size: i32,
+    pub call_arguments: [i16; 6],
+    pub privilege: Privilege,
+    /// The elements of regs[].
+    pub elements: &'static [Option<i16>],
+    /// By the numbers of DWARF, the address of the instruction last; none where no stack of a program is copied.
+    pub dwarf: &'static [i16],
+    /// By the number that instructions have for a register. One that is not here is 0.
+    pub numbered: &'static [i16],
+}
+
+/// The bits of a register that say whether a program was interrupted, and not the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Privilege {
+    pub register: i16,
+    pub bits: i32,
+    /// Whether they are 0 for a program.
+    pub zero_is_user: bool,
+}
+
+impl PtRegs {
+    /// The first of the words that hold a system call's arguments.
+    pub fn calls_from(&self) -> i16 {
+        self.call_arguments.into_iter().min().unwrap_or_default()
+    }
+}

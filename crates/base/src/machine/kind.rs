@@ -1,0 +1,24 @@
+//! base/machine/kind.rs: the kinds of machines whose code can be read.
+
+use super::facts::Facts;
+use super::{arm64, x86};
+
+/// A kind of machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Machine {
+    #[default]
+    X86_64,
+    Aarch64,
+}
+
+impl Machine {
+    /// The machine that this program itself was compiled for.
+    pub const HERE: Machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
+
+    pub fn facts(self) -> &'static Facts {
+        match self {
+            Machine::X86_64 => &x86::FACTS,
+            Machine::Aarch64 => &arm64::FACTS,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! base/machine/: the kinds of machines, a file each.
+
+pub mod arm64;
+mod facts;
+mod kind;
+pub mod syscalls;
+pub mod x86;
+
+pub use facts::{Facts, Privilege, PtRegs, Room};
+pub use kind::Machine;

@@ -1,0 +1,336 @@
+//! base/probe.rs: probes: how a program describes one, where it is, and what identifies it.
+
+use std::fmt;
+
+/// `provider:module:function:name`. In a description, an empty field matches anything, and globs are kept as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fields {
+    pub provider: String,
+    pub module: String,
+    pub function: String,
+    pub name: String,
+}
+
+/// A clause's description of its probes, after the sugar.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Description {
+    Id(u32),
+    /// The fields as they were written.
+    Fields(Box<Fields>),
+    /// One place in the kernel's code.
+    Site(Box<Site>),
+}
+
+/// An instruction of the kernel, or an edge of its control flow: what `kinst:module:function:53-61` names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Site {
+    /// A glob, or empty: any module that has the function.
+    pub module: String,
+    /// The function's symbol; `name#2` where there are namesakes.
+    pub function: String,
+    /// Bytes from the symbol.
+    pub offset: u64,
+    /// The static keys that control must go over, in bytes from the symbol.
+    pub over: Vec<u64>,
+    /// The end of the edge; `None` if the site is an instruction.
+    pub to: Option<Target>,
+    /// The function whose inlined copy is meant, for `args[]` and `locals`. `None`: that of the innermost copy.
+    pub copy: Option<String>,
+    /// Whether `copy` is inlined here, and not the function's own code.
+    pub inlined: bool,
+    /// Whether the copy is entered or left here, if that is what the site is for.
+    pub end: Option<End>,
+}
+
+/// An end of a function's run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum End {
+    Entry,
+    Return,
+}
+
+impl End {
+    /// Returns the end that a probe's name gives, and the name without it.
+    pub fn of_name(name: &str) -> Option<(End, &str)> {
+        let entry = name.strip_suffix("entry").map(|rest| (End::Entry, rest));
+        entry.or_else(|| name.strip_suffix("return").map(|rest| (End::Return, rest)))
+    }
+}
+
+/// The end of an edge of the control flow.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Target {
+    /// The function symbol, if it is not that of the branch: a part that is elsewhere (`f.cold`).
+    pub function: Option<String>,
+    /// Bytes from the symbol.
+    pub offset: u64,
+}
+
+/// A probe that exists: what a description matches, `-l` lists, and the kernel arms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The D variable `id`. Made on demand for kinst, and for profile except at its usual rates; the others are fixed
+    /// for one kernel.
+    pub id: u32,
+    /// The D variables `probeprov` and so on.
+    pub name: Fields,
+    pub place: Place,
+}
+
+/// The place where a probe fires; the kinds are those of the ABI. `func` is the run-time address of a function's
+/// symbol; offsets count from there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Begin,
+    End,
+    Error,
+    /// `bytes` is the instruction that is expected there, at most 16; empty means that it is not compared.
+    Insn {
+        func: u64,
+        offset: u32,
+        bytes: Vec<u8>,
+    },
+    /// The branch at `offset` when it goes to `to`, a signed distance.
+    Edge {
+        func: u64,
+        offset: u32,
+        /// Static keys that it goes over; 0: none.
+        over: [u32; 2],
+        to: u32,
+        bytes: Vec<u8>,
+    },
+    /// A nop in a driver.
+    Driver {
+        func: u64,
+        offset: u32,
+    },
+    FbtEntry {
+        func: u64,
+    },
+    FbtReturn {
+        func: u64,
+    },
+    /// On every CPU; `interval` is in nanoseconds.
+    Profile {
+        interval: u64,
+    },
+    /// On one CPU.
+    Tick {
+        interval: u64,
+    },
+    SyscallEntry {
+        number: u64,
+    },
+    SyscallReturn {
+        number: u64,
+    },
+    /// `func` is the run-time address of the tracepoint's own function.
+    Sdt {
+        func: u64,
+    },
+    Event {
+        number: u64,
+    },
+    /// Never fires: the gate of a driver's probe at `func` + `to`, a signed distance, is open meanwhile.
+    Gate {
+        func: u64,
+        to: u32,
+    },
+}
+
+/// An instruction at which a probe fires, and at which of its hits: what a [`Place`] is, found in the kernel's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    pub address: u64,
+    /// The offset in the function, by which the probe of a return knows its exits.
+    pub exit: u64,
+    pub when: When,
+    /// The static keys that control goes over afterwards.
+    pub keys: Vec<Key>,
+}
+
+/// The hits of an instruction that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    Always,
+    /// Those at which the branch is taken; its condition: the opcode of the short form (x86-64), or what b.cond has.
+    Taken(u8),
+    NotTaken(u8),
+    /// Those at which these bits of a register are all 0, or are not.
+    Zero {
+        register: u8,
+        bits: u64,
+        is: bool,
+    },
+    /// Those at which an indirect jump goes to the address.
+    Goes(Jump, u64),
+    /// Those at which an indirect jump leaves a function, or goes to its first instruction: a tail call, and not a case of a
+    /// `switch`. The two parts of the function are from an address up to another.
+    Leaves(Jump, [(u64, u64); 2]),
+}
+
+/// The operand of an indirect jump: a register, or memory at `base + index * 2^shift + by`. Registers are the numbers that
+/// instructions have for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jump {
+    pub base: Option<u8>,
+    pub index: Option<u8>,
+    pub shift: u8,
+    pub by: u64,
+    pub memory: bool,
+}
+
+/// A jump label, and where control goes from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub address: u64,
+    pub len: u8,
+    pub to: u64,
+}
+
+impl Fields {
+    pub fn new(provider: &str, module: &str, function: &str, name: &str) -> Fields {
+        let [provider, module, function, name] = [provider, module, function, name].map(str::to_owned);
+        Fields { provider, module, function, name }
+    }
+}
+
+impl Description {
+    /// The fields of the description; `None` if it is a number.
+    pub fn fields(&self) -> Option<Fields> {
+        match self {
+            Description::Id(_) => None,
+            Description::Fields(fields) => Some(Fields::clone(fields)),
+            Description::Site(site) => Some(site.fields()),
+        }
+    }
+}
+
+impl Description {
+    /// The inlined function whose copy is meant.
+    pub fn inlined(&self) -> Option<&str> {
+        match self {
+            Description::Site(site) if site.inlined => site.copy.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether that copy is entered or left.
+    pub fn end(&self) -> Option<End> {
+        match self {
+            Description::Site(site) => site.end,
+            _ => None,
+        }
+    }
+}
+
+impl Site {
+    /// The last field of the description: `53`; for an edge `53-61` or `53-f.cold+4`; over a static key `53-61-80`.
+    pub fn name(&self) -> String {
+        let mut name = self.offset.to_string();
+        for key in &self.over {
+            name += &format!("-{key}");
+        }
+        match &self.to {
+            None => name,
+            Some(to) => format!("{name}-{to}"),
+        }
+    }
+
+    /// The site as a description of kinst.
+    pub fn fields(&self) -> Fields {
+        Fields {
+            provider: "kinst".to_owned(),
+            module: self.module.clone(),
+            function: self.function.clone(),
+            name: self.name(),
+        }
+    }
+
+    /// The offsets that an edge leads to, in the order of control, as far as they are in the function.
+    pub fn path(&self) -> Vec<u64> {
+        let to = self.to.iter().filter(|to| to.function.is_none()).map(|to| to.offset);
+        self.over.iter().copied().chain(to).collect()
+    }
+}
+
+impl Probe {
+    /// The site of a probe of kinst. The end of an edge outside its function is left out.
+    pub fn site(&self) -> Option<Site> {
+        let (offset, mut path) = (self.place.offset()?, self.place.path());
+        let inside = matches!(self.place, Place::Edge { to, .. } if to.cast_signed() >= 0);
+        let to = if inside { path.pop() } else { None };
+        Some(Site {
+            module: self.name.module.clone(),
+            function: self.name.function.clone(),
+            offset: offset.into(),
+            over: path,
+            to: to.map(|offset| Target { function: None, offset }),
+            copy: None,
+            inlined: false,
+            end: None,
+        })
+    }
+}
+
+impl Place {
+    /// Whether the place is in the kernel's text, found by its address.
+    pub fn is_text(&self) -> bool {
+        self.func().is_some()
+    }
+
+    /// The run-time address of the function's symbol.
+    pub fn func(&self) -> Option<u64> {
+        use Place as P;
+        match self {
+            P::Insn { func, .. } | P::Edge { func, .. } | P::FbtEntry { func } | P::FbtReturn { func } => {
+                Some(*func)
+            }
+            P::Sdt { func } | P::Driver { func, .. } | P::Gate { func, .. } => Some(*func),
+            P::Begin | P::End | P::Error | P::Profile { .. } | P::Tick { .. } => None,
+            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Event { .. } => None,
+        }
+    }
+
+    /// The offset of the instruction of a kinst probe.
+    pub fn offset(&self) -> Option<u32> {
+        match self {
+            Place::Insn { offset, .. } | Place::Edge { offset, .. } => Some(*offset),
+            _ => None,
+        }
+    }
+
+    /// The offsets that an edge leads to, in the order of control, as far as they are in the function.
+    pub fn path(&self) -> Vec<u64> {
+        let Place::Edge { over, to, .. } = self else { return Vec::new() };
+        let keys = over.iter().copied().filter(|key| *key != 0);
+        let to = Some(*to).filter(|to| to.cast_signed() >= 0);
+        keys.chain(to).map(u64::from).collect()
+    }
+}
+
+impl fmt::Display for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fields { provider, module, function, name } = self;
+        write!(f, "{provider}:{module}:{function}:{name}")
+    }
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Description::Id(id) => write!(f, "{id}"),
+            Description::Fields(fields) => write!(f, "{fields}"),
+            Description::Site(site) => write!(f, "{}", site.fields()),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.function {
+            None => write!(f, "{}", self.offset),
+            Some(function) => write!(f, "{function}+{}", self.offset),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! bpf/needs.rs: what a program asks of the running kernel besides its memory.
+
+use super::tuple;
+use kinst_dif::action::Ustack;
+use kinst_dif::insn::{Builtin, Insn, Opcode, Subr};
+use kinst_dif::{Action, ActionKind, Clause, Difo, Program};
+
+/// What programs have to know of the kernel before they can be written or run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Structures of processes.
+    pub tasks: bool,
+    pub locks: bool,
+    pub paths: bool,
+    /// Whether a hit is in an interrupt, as variables of threads and `ipl` ask.
+    pub interrupts: bool,
+    /// That this is asked by `ipl`.
+    pub ipl: bool,
+    /// A stack of the kernel at a tracepoint, BEGIN or END.
+    pub stacks: bool,
+    /// The scheduler's clock.
+    pub clock: bool,
+    /// When a hit was, as `timestamp` asks, records without data, and decisions about those of a speculation.
+    pub time: bool,
+    /// The probe's names and number.
+    pub names: bool,
+}
+
+/// Whether a clause asks for the kernel's stack, or who called.
+pub fn walks(program: &Program, clause: usize) -> bool {
+    let asks = |difo: &Difo| {
+        let mut needs = Needs::default();
+        insns(difo).for_each(|insn| needs.insn(insn));
+        needs.stacks
+    };
+    let stack = |clause: &Clause| clause.actions.iter().any(|action| action.kind == ActionKind::Stack);
+    any_object(program, clause, asks) || program.clauses.get(clause).is_some_and(stack)
+}
+
+/// Whether a clause asks for registers of the kernel.
+pub fn reads_registers(program: &Program, clause: usize) -> bool {
+    let is_registers = |insn: Insn| match insn {
+        Insn::Array { var, .. } => Builtin::from_number(var.into()) == Some(Builtin::Regs),
+        _ => false,
+    };
+    any_object(program, clause, |difo| insns(difo).any(is_registers))
+}
+
+/// Whether a clause may ask for its probe's first argument.
+pub fn reads_first_argument(program: &Program, clause: usize) -> bool {
+    let asks = |difo: &Difo| {
+        // The index of an element that is not known may be 0.
+        let indices = tuple::stacks(difo).map(|stacks| stacks.indices).unwrap_or_default();
+        let words = difo.insns.iter().enumerate();
+        words.filter_map(|(at, word)| Some((at, Insn::decode(*word).ok()?))).any(|(at, insn)| match insn {
+            Insn::LoadVar { op: Opcode::Ldgs, var, .. } => {
+                Builtin::from_number(var.into()) == Some(Builtin::Arg0)
+            }
+            Insn::Array { var, .. } => {
+                let index = indices.get(at).copied().flatten();
+                Builtin::from_number(var.into()) == Some(Builtin::Args)
+                    && index.is_none_or(|index| index == 0)
+            }
+            _ => false,
+        })
+    };
+    any_object(program, clause, asks)
+}
+
+fn insns(difo: &Difo) -> impl Iterator<Item = Insn> {
+    difo.insns.iter().filter_map(|word| Insn::decode(*word).ok())
+}
+
+/// Whether one of the objects of a clause is as asked.
+fn any_object(program: &Program, clause: usize, is: impl Fn(&Difo) -> bool) -> bool {
+    let is = |difo: &u32| program.difos.get(*difo as usize).is_some_and(&is);
+    program.clauses.get(clause).is_some_and(|clause| {
+        let values = |action: &Action| action.difo.iter().chain(&action.incr).any(is);
+        clause.predicate.iter().any(is) || clause.actions.iter().any(values)
+    })
+}
+
+impl Needs {
+    pub fn of(program: &Program) -> Needs {
+        use ActionKind as K;
+        let mut needs = Needs::default();
+        let words = program.difos.iter().flat_map(|difo| &difo.insns);
+        words.filter_map(|word| Insn::decode(*word).ok()).for_each(|insn| needs.insn(insn));
+        for action in program.clauses.iter().flat_map(|clause| &clause.actions) {
+            needs.tasks |= action.kind == K::Ustack && Ustack::unpack(action.arg).copied > 0;
+            needs.stacks |= action.kind == K::Stack;
+            needs.time |= matches!(action.kind, K::Speculate | K::Commit | K::Discard);
+        }
+        needs.time |= program.clauses.iter().any(|clause| clause.record);
+        needs
+    }
+
+    /// Whether the kernel's types have to be read.
+    pub fn types(self) -> bool {
+        let Needs { tasks, locks, paths, interrupts, clock, .. } = self;
+        tasks || locks || paths || interrupts || clock
+    }
+
+    /// Whether nothing is asked for that there has to be.
+    pub fn only_interrupts(self) -> bool {
+        Needs { stacks: false, time: false, names: false, ..self }
+            == Needs { interrupts: true, ..Needs::default() }
+    }
+
+    fn insn(&mut self, insn: Insn) {
+        use Opcode as O;
+        match insn {
+            Insn::LoadVar { op: O::Ldgs, var, .. } => match Builtin::from_number(var.into()) {
+                Some(Builtin::Ppid | Builtin::Execargs) => self.tasks = true,
+                Some(Builtin::Ipl) => (self.interrupts, self.ipl) = (true, true),
+                Some(Builtin::Caller | Builtin::Stackdepth) => self.stacks = true,
+                Some(Builtin::Vtimestamp) => self.clock = true,
+                Some(Builtin::Timestamp) => self.time = true,
+                Some(
+                    Builtin::Probeprov
+                    | Builtin::Probemod
+                    | Builtin::Probefunc
+                    | Builtin::Probename
+                    | Builtin::Inlinefunc
+                    | Builtin::Id,
+                ) => self.names = true,
+                #[rustfmt::skip]
+                Some(
+                    Builtin::Args | Builtin::Regs | Builtin::Uregs | Builtin::Curthread | Builtin::Epid | Builtin::Arg0
+                    | Builtin::Arg1 | Builtin::Arg2 | Builtin::Arg3 | Builtin::Arg4 | Builtin::Arg5 | Builtin::Arg6
+                    | Builtin::Arg7 | Builtin::Arg8 | Builtin::Arg9 | Builtin::Pid | Builtin::Tid | Builtin::Execname
+                    | Builtin::Zonename | Builtin::Walltimestamp | Builtin::Ustackdepth | Builtin::Ucaller
+                    | Builtin::Uid | Builtin::Gid | Builtin::Errno | Builtin::Jid | Builtin::Jailname | Builtin::Cpu,
+                )
+                | None => {}
+            },
+            Insn::LoadVar { op: O::Ldts | O::Ldtaa, .. } | Insn::StoreVar { op: O::Stts | O::Sttaa, .. } => {
+                self.interrupts = true;
+            }
+            Insn::Array { var, .. } => {
+                self.tasks |= Builtin::from_number(var.into()) == Some(Builtin::Uregs);
+            }
+            Insn::Call { subr, .. } => match Subr::from_number(subr.into()) {
+                Some(Subr::Progenyof) => self.tasks = true,
+                Some(Subr::DPath) => self.paths = true,
+                Some(
+                    Subr::MutexOwned
+                    | Subr::MutexOwner
+                    | Subr::RwReadHeld
+                    | Subr::RwWriteHeld
+                    | Subr::RwIswriter,
+                ) => self.locks = true,
+                #[rustfmt::skip]
+                Some(
+                    Subr::Rand | Subr::MutexTypeAdaptive | Subr::MutexTypeSpin | Subr::Copyin | Subr::Copyinstr
+                    | Subr::Speculation | Subr::Strlen | Subr::Copyout | Subr::Copyoutstr | Subr::Alloca | Subr::Bcopy
+                    | Subr::Copyinto | Subr::Msgdsize | Subr::Msgsize | Subr::Getmajor | Subr::Getminor
+                    | Subr::DdiPathname | Subr::Strjoin | Subr::Lltostr | Subr::Basename | Subr::Dirname
+                    | Subr::Cleanpath | Subr::Strchr | Subr::Strrchr | Subr::Strstr | Subr::Strtok | Subr::Substr
+                    | Subr::Index | Subr::Rindex | Subr::Htons | Subr::Htonl | Subr::Htonll | Subr::Ntohs | Subr::Ntohl
+                    | Subr::Ntohll | Subr::InetNtop | Subr::InetNtoa | Subr::InetNtoa6 | Subr::Toupper | Subr::Tolower
+                    | Subr::Memref | Subr::SxSharedHeld | Subr::SxExclusiveHeld | Subr::SxIsexclusive | Subr::Memstr
+                    | Subr::Getf | Subr::Json | Subr::Strtoll | Subr::LinkNtop,
+                )
+                | None => {}
+            },
+            _ => {}
+        }
+    }
+}

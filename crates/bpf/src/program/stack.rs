@@ -1,0 +1,175 @@
+//! bpf/program/stack.rs: stack() and ustack(): addresses, and what it takes to unwind a program's stack.
+
+use super::{Refusal, Room, Writer};
+use crate::asm::{Assembler, Label};
+use crate::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7, R8};
+use crate::insn::{Alu, Cond, Helper, USER_STACK, Width};
+use crate::library::Function;
+use crate::memory::{FRAMES, OWN_FRAMES, cpu};
+use crate::missing::Missing;
+use crate::object::place_of_hit;
+use crate::object::stack::{Walk, addresses, unless_own};
+use kinst_dif::Action;
+use kinst_dif::action::Ustack;
+
+/// The segment of code, and that of 32-bit programs.
+const SEGMENT: i16 = 17;
+const SEGMENT_32: i32 = 0x23;
+const WORDS: i32 = 21;
+/// The flag of a task that is a thread of the kernel.
+const KERNEL_THREAD: i32 = 0x20_0000;
+const PAGE: i32 = 4096;
+/// A slot of the frame: what is read.
+const SLOT: i16 = -8;
+
+impl Writer<'_> {
+    /// Writes the kernel's stack to a place that is all 0, as frames stay that there are not.
+    pub(super) fn stack(&self, asm: &mut Assembler, (at, size): Room) {
+        match Walk::of(self.kind, self.context) {
+            Walk::Nowhere => {}
+            Walk::Registers(skipped) if !self.context.is_kprobe() => addresses(asm, at, size, skipped),
+            Walk::Registers(skipped) => {
+                let machine = self.memory.machine;
+                if let Some(link) = self.context.link(machine) {
+                    addresses(asm, at, size, 0);
+                    asm.load(Width::Double, R1, R6, link);
+                    asm.point(R2, at);
+                    return asm.store(Width::Double, R2, 0, R1);
+                }
+                let (own, done) = (asm.label(), asm.label());
+                asm.load(Width::Double, R1, R7, cpu::INLINED);
+                asm.branch(Cond::Eq, R1, 0, own);
+                // A copy is in the function that called it, at the place itself.
+                place_of_hit(asm, machine, R1);
+                asm.point(R2, at);
+                asm.store(Width::Double, R2, 0, R1);
+                if size > 8 {
+                    addresses(asm, at + 8, size - 8, skipped);
+                }
+                asm.jump(done);
+                asm.bind(own);
+                addresses(asm, at, size, skipped);
+                asm.bind(done);
+            }
+            Walk::Own => {
+                let frames = self.memory.frames;
+                asm.clear(frames, 8 * (FRAMES + OWN_FRAMES));
+                addresses(asm, frames, 8 * FRAMES, 0);
+                let own = self.functions.label(asm, Function::OwnFrames);
+                asm.call_local(own);
+                unless_own(asm, self.context, 1);
+                asm.alu(Alu::And, R0, OWN_FRAMES as i32 - 1);
+                asm.alu(Alu::Lsh, R0, 3);
+                asm.load(Width::Double, R3, R7, cpu::SELF);
+                asm.add(R3, frames as i32);
+                asm.add(R3, R0);
+                asm.point(R1, at);
+                asm.mov(R2, size.min(8 * FRAMES) as i32);
+                asm.call(Helper::ProbeReadKernel);
+            }
+        }
+    }
+
+    /// Writes the process and the program's stack.
+    pub(super) fn user_stack(
+        &self,
+        asm: &mut Assembler,
+        action: &Action,
+        (at, size): Room,
+    ) -> Result<(), Refusal> {
+        let ustack = Ustack::unpack(action.arg);
+        let plain = u32::try_from(ustack.plain()).map_err(|_| Missing::Invalid)?.min(size);
+        self.process(asm, at);
+        addresses(asm, at + 8, plain - 8, USER_STACK);
+        if ustack.copied > 0 {
+            if self.memory.machine.registers().dwarf.is_empty() {
+                return Err(Missing::Other("-x ustackcopy").into());
+            }
+            self.copy_stack(asm, at + plain, ustack.copied);
+        }
+        Ok(())
+    }
+
+    /// Writes the registers of the program and its stack from the stack pointer on, as far as there is any; `at` has 0s.
+    fn copy_stack(&self, asm: &mut Assembler, at: u32, most: u32) {
+        let (frames, kernel) = (self.memory.frames, self.prologue.kernel);
+        let registers = self.memory.machine.registers();
+        let none = asm.label();
+        asm.call(Helper::GetCurrentTask);
+        asm.mov(R8, R0);
+        asm.mov(R3, R8);
+        asm.add(R3, i32::from(kernel.mm));
+        asm.read(SLOT, 8, none);
+        asm.load(Width::Double, R1, Frame, SLOT);
+        asm.branch(Cond::Eq, R1, 0, none);
+        asm.mov(R3, R8);
+        asm.add(R3, i32::from(kernel.task_flags));
+        asm.read(SLOT, 4, none);
+        asm.load(Width::Double, R1, Frame, SLOT);
+        asm.alu(Alu::And, R1, KERNEL_THREAD);
+        asm.branch(Cond::Ne, R1, 0, none);
+        asm.user_registers(R3);
+        asm.point(R1, frames);
+        asm.mov(R2, 8 * WORDS);
+        asm.call(Helper::ProbeReadKernel);
+        asm.branch(Cond::Ne, R0, 0, none);
+        asm.point(R2, frames);
+        asm.load(Width::Double, R1, R2, 8 * SEGMENT);
+        asm.branch(Cond::Eq, R1, SEGMENT_32, none);
+        asm.point(R3, at);
+        for (word, register) in (1..).zip(registers.dwarf) {
+            asm.load(Width::Double, R1, R2, *register);
+            asm.store(Width::Double, R3, 8 * word, R1);
+        }
+        self.copy_pages(asm, at, most, none);
+        asm.bind(none);
+    }
+
+    /// Reads page by page. The first word at `at` is how many bytes have been read.
+    fn copy_pages(&self, asm: &mut Assembler, at: u32, most: u32, end: Label) {
+        let registers = self.memory.machine.registers();
+        let bytes = at + 8 + 8 * registers.dwarf.len() as u32;
+        let pages = (most / PAGE as u32 + 2) as i32;
+        asm.mov(R8, 0);
+        let again = asm.here();
+        asm.branch(Cond::Ge, R8, pages, end);
+        asm.add(R8, 1);
+        // R1 = what has been read, R2 = what is read now: up to the end of the page, and no more than is wanted.
+        asm.point(R1, at);
+        asm.load(Width::Double, R1, R1, 0);
+        asm.branch(Cond::Ge, R1, most as i32, end);
+        asm.point(R3, self.memory.frames);
+        asm.load(Width::Double, R3, R3, registers.stack_pointer);
+        asm.add(R3, R1);
+        asm.mov(R0, R3);
+        asm.alu(Alu::And, R0, PAGE - 1);
+        asm.mov(R2, PAGE);
+        asm.alu(Alu::Sub, R2, R0);
+        asm.mov(R0, most as i32);
+        asm.alu(Alu::Sub, R0, R1);
+        let page = asm.label();
+        asm.branch(Cond::Le, R2, R0, page);
+        asm.mov(R2, R0);
+        asm.bind(page);
+        asm.store(Width::Double, R7, cpu::ADDRESS, R2);
+        asm.add(R1, R7);
+        asm.add(R1, bytes as i32);
+        asm.call(Helper::ProbeReadUser);
+        // What came in part is 0 again.
+        asm.branch(Cond::Ne, R0, 0, end);
+        asm.point(R2, at);
+        asm.load(Width::Double, R1, R2, 0);
+        asm.load(Width::Double, R3, R7, cpu::ADDRESS);
+        asm.add(R1, R3);
+        asm.store(Width::Double, R2, 0, R1);
+        asm.jump(again);
+    }
+
+    /// Writes the process to a place, at which R1 points then.
+    pub(super) fn process(&self, asm: &mut Assembler, at: u32) {
+        asm.call(Helper::GetCurrentPidTgid);
+        asm.alu(Alu::Rsh, R0, 32);
+        asm.point(R1, at);
+        asm.store(Width::Double, R1, 0, R0);
+    }
+}

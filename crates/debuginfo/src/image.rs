@@ -1,0 +1,497 @@
+//! debuginfo/image.rs: one ELF file: sections, symbols, debug sections ready to read.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use object::{
+    Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationKind, RelocationTarget,
+    SectionFlags, SymbolKind, elf,
+};
+
+use super::buildid::BuildId;
+use super::error::Error;
+use super::reloc;
+use super::reloc_arm64::Kind;
+use super::unpack::{self, Bytes};
+use kinst_base::machine::Machine;
+
+/// A loaded section. In a relocatable file (a module), sections have no addresses; they get some here, one after the
+/// other, so that an address determines section and offset.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub name: String,
+    pub address: u64,
+    pub size: u64,
+    pub executable: bool,
+    /// The bytes in the file; `None` where only the size is kept, as in files of debug information alone.
+    file: Option<Range<usize>>,
+}
+
+impl Section {
+    /// A section of a file that is not here.
+    pub fn placed(name: &str, range: Range<u64>, executable: bool) -> Section {
+        let size = range.end.saturating_sub(range.start);
+        Section { name: name.to_owned(), address: range.start, size, executable, file: None }
+    }
+
+    pub fn range(&self) -> Range<u64> {
+        self.address..self.address.saturating_add(self.size)
+    }
+}
+
+/// A symbol of an executable section.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeSymbol<'a> {
+    pub name: &'a str,
+    pub address: u64,
+    pub size: u64,
+    /// STT_FUNC; otherwise a label in assembly text.
+    pub function: bool,
+    pub global: bool,
+}
+
+/// A function or variable by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundSymbol {
+    pub address: u64,
+    pub size: u64,
+    pub function: bool,
+}
+
+/// The address of a section, and its bytes.
+pub type Loaded<'a> = (u64, Cow<'a, [u8]>);
+
+/// The target of a call or jump of a relocatable file, once it is linked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// In this file.
+    Address(u64),
+    /// A function in another file.
+    Import(String),
+}
+
+/// An ELF file, mapped or unpacked.
+pub struct Image {
+    path: PathBuf,
+    bytes: Bytes,
+    sections: Vec<Section>,
+    /// The addresses that the sections got, by section index of the file; 0 for those that are not loaded.
+    bases: Vec<u64>,
+    relocatable: bool,
+    build_id: Option<BuildId>,
+    machine: Option<Machine>,
+    pub(super) alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
+    /// The bytes of [`Image::kept_section`], by section index of the file.
+    kept: Vec<OnceLock<Vec<u8>>>,
+    /// Symbols by name of a file that is not here.
+    named: Vec<(String, u64)>,
+}
+
+/// The address of the first section of a relocatable file: not 0, which is what relocations against discarded sections
+/// become.
+const FIRST_BASE: u64 = 0x1_0000;
+/// The gap between two sections, so that the end of one is not the start of the next.
+const GAP: u64 = 0x1000;
+/// No section is this large: such a size is damaged.
+const TOO_LARGE: u64 = 1 << 36;
+
+/// `None` for a machine whose code cannot be read.
+fn machine_of(architecture: object::Architecture) -> Option<Machine> {
+    match architecture {
+        object::Architecture::X86_64 => Some(Machine::X86_64),
+        object::Architecture::Aarch64 => Some(Machine::Aarch64),
+        _ => None,
+    }
+}
+
+impl Image {
+    pub fn open(path: &Path) -> Result<Image, Error> {
+        Image::parse(path, unpack::read(path)?)
+    }
+
+    pub fn parse(path: &Path, bytes: Bytes) -> Result<Image, Error> {
+        let file = object::File::parse(&bytes[..]).map_err(|cause| Error::elf(path, cause))?;
+        if !file.is_little_endian() {
+            return Err(Error::Machine {
+                path: path.to_owned(),
+                machine: format!("big-endian {:?}", file.architecture()),
+            });
+        }
+        let relocatable = file.kind() == ObjectKind::Relocatable;
+        let (sections, bases) = lay_out(&file, relocatable);
+        let build_id = file.build_id().ok().flatten().map(BuildId::new);
+        let machine = machine_of(file.architecture());
+        let (alternate, named) = (OnceLock::new(), Vec::new());
+        // The section of index 0 is none.
+        let kept = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
+        let path = path.to_owned();
+        Ok(Image { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named })
+    }
+
+    /// The layout of a file that is not here: its sections, which `named` symbols it has, and no bytes.
+    pub fn layout_of(
+        id: BuildId,
+        relocatable: bool,
+        mut sections: Vec<Section>,
+        named: Vec<(String, u64)>,
+    ) -> Image {
+        sections.sort_by_key(|section| section.address);
+        let path = PathBuf::from(id.to_string());
+        let (build_id, bytes, alternate) = (Some(id), Bytes::Owned(Vec::new()), OnceLock::new());
+        let (bases, kept, machine) = (Vec::new(), Vec::new(), None);
+        Image { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn build_id(&self) -> Option<&BuildId> {
+        self.build_id.as_ref()
+    }
+
+    /// Whether it is a module or an object file, whose addresses are assigned here.
+    pub fn is_relocatable(&self) -> bool {
+        self.relocatable
+    }
+
+    /// The kind of machine that its code is for; `None` if that cannot be read.
+    pub fn machine(&self) -> Option<Machine> {
+        self.machine
+    }
+
+    /// The loaded sections, in order of address.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    pub fn section_at(&self, address: u64) -> Option<&Section> {
+        let after = self.sections.partition_point(|section| section.address <= address);
+        self.sections[..after].iter().rev().take(4).find(|section| section.range().contains(&address))
+    }
+
+    /// The bytes from `address` to the end of its section, as they are in the file.
+    pub fn code_at(&self, address: u64) -> Option<&[u8]> {
+        let section = self.section_at(address)?;
+        let bytes = self.bytes.get(section.file.clone()?)?;
+        bytes.get((address - section.address) as usize..)
+    }
+
+    /// The address of a byte of the file, if the byte is loaded.
+    pub fn address_of(&self, file_offset: u64) -> Option<u64> {
+        self.sections.iter().find_map(|section| {
+            let file = section.file.clone()?;
+            let inside = (file.start as u64..file.end as u64).contains(&file_offset);
+            inside.then(|| section.address + (file_offset - file.start as u64))
+        })
+    }
+
+    pub fn has_code(&self) -> bool {
+        self.sections.iter().any(|section| section.executable && section.file.is_some())
+    }
+
+    pub fn has_dwarf(&self) -> bool {
+        self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
+    }
+
+    /// Drops the pages that were read from this process; they are read again when they are needed.
+    pub fn give_back(&self) {
+        self.bytes.give_back();
+    }
+
+    /// The number of bytes of .debug_info, before relocation.
+    pub fn debug_info_size(&self) -> u64 {
+        let file = self.file().ok();
+        file.and_then(|file| Some(file.section_by_name(".debug_info")?.size())).unwrap_or(0)
+    }
+
+    /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
+    pub fn for_each_code_symbol(&self, mut visit: impl FnMut(CodeSymbol<'_>)) -> Result<(), Error> {
+        let file = self.file()?;
+        let exported = file.symbols().next().is_none().then(|| file.dynamic_symbols());
+        for symbol in file.symbols().chain(exported.into_iter().flatten()) {
+            let function = match symbol.kind() {
+                SymbolKind::Text => true,
+                SymbolKind::Unknown => false,
+                _ => continue,
+            };
+            let Some(index) = symbol.section_index() else { continue };
+            let base = self.bases.get(index.0).copied().unwrap_or(0);
+            let address =
+                if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
+            let (Some(section), Ok(name)) = (self.section_at(address), symbol.name()) else { continue };
+            if section.executable && !name.is_empty() {
+                visit(CodeSymbol {
+                    name,
+                    address,
+                    size: symbol.size(),
+                    function,
+                    global: symbol.is_global(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The function or variable of this name; a global one takes precedence over those of single files.
+    pub fn symbol(&self, name: &str) -> Option<FoundSymbol> {
+        let file = self.file().ok()?;
+        let named = file.symbols().filter(|symbol| {
+            matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown)
+                && symbol.name_bytes().is_ok_and(|bytes| bytes == name.as_bytes())
+                && symbol.section_index().is_some()
+        });
+        let symbol = named.min_by_key(|symbol| !symbol.is_global())?;
+        let base = symbol.section_index().and_then(|index| self.bases.get(index.0)).copied().unwrap_or(0);
+        let address = if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
+        Some(FoundSymbol { address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text })
+    }
+
+    /// The addresses of several symbols, in their order; a global one takes precedence over those of single files.
+    pub fn addresses<const N: usize>(&self, names: [&str; N]) -> [Option<u64>; N] {
+        let mut found = [None; N];
+        for (name, address) in &self.named {
+            if let Some(at) = names.iter().position(|wanted| wanted == name) {
+                found[at].get_or_insert(*address);
+            }
+        }
+        let Ok(file) = self.file() else { return found };
+        for symbol in file.symbols() {
+            let Ok(name) = symbol.name_bytes() else { continue };
+            let Some(at) = names.iter().position(|wanted| wanted.as_bytes() == name) else { continue };
+            let Some(index) = symbol.section_index() else { continue };
+            if found[at].is_none() || symbol.is_global() {
+                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
+                found[at] = Some(base.wrapping_add(symbol.address()));
+            }
+        }
+        found
+    }
+
+    /// A debug section or another section of data, unpacked and (in a relocatable file) relocated; empty if there is
+    /// none.
+    pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
+        let file = self.file()?;
+        let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
+        let packed =
+            section.compressed_data().map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
+        let data =
+            unpack::section(&packed).map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
+        // The relocations of a linked file (vmlinux keeps them) are applied already.
+        if !self.relocatable {
+            return Ok(data);
+        }
+        reloc::apply(&file, &section, &self.bases, data)
+            .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
+    }
+
+    /// The same for queries that come again and again: what was unpacked or relocated stays in memory with the image.
+    pub fn kept_section(&self, name: &str) -> Result<&[u8], Error> {
+        let index = self.file()?.section_by_name(name).map_or(0, |section| section.index().0);
+        let kept = &self.kept[index];
+        if let Some(bytes) = kept.get() {
+            return Ok(bytes);
+        }
+        Ok(match self.debug_section(name)? {
+            Cow::Borrowed(bytes) => bytes,
+            Cow::Owned(bytes) => kept.get_or_init(|| bytes),
+        })
+    }
+
+    /// A loaded section by its name, or all executable ones: address and bytes, linked as `layout` (this file, or the
+    /// one with its debug information) places the sections. `import` gives the addresses of functions of other files.
+    pub fn loaded(
+        &self,
+        name: Option<&str>,
+        layout: &Image,
+        import: impl Fn(&[u8]) -> u64,
+    ) -> Result<Vec<Loaded<'_>>, Error> {
+        let file = self.file()?;
+        let own = std::ptr::eq(self, layout) || !self.relocatable;
+        let mut bases = self.bases.clone();
+        if !own {
+            for section in file.sections() {
+                let named = section.name().ok().and_then(|name| layout.section(name));
+                if let (Some(base), Some(named)) = (bases.get_mut(section.index().0), named) {
+                    *base = named.address;
+                }
+            }
+        }
+        let mut loaded = Vec::new();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+            let wanted = match name {
+                Some(name) => section.name() == Ok(name),
+                None => sh_flags.contains(elf::SHF_EXECINSTR),
+            };
+            if !wanted || !sh_flags.contains(elf::SHF_ALLOC) {
+                continue;
+            }
+            let Some(data) = section.file_range().and_then(|(start, size)| {
+                self.bytes.get(start as usize..usize::try_from(start.checked_add(size)?).ok()?)
+            }) else {
+                continue;
+            };
+            let address = bases.get(section.index().0).copied().unwrap_or(0);
+            let data = Cow::Borrowed(data);
+            let data =
+                if self.relocatable { reloc::link(&file, &section, &bases, data, &import) } else { data };
+            loaded.push((address, data));
+        }
+        Ok(loaded)
+    }
+
+    /// The targets of calls and jumps in a relocatable file, by the address of the field that holds them; sorted.
+    pub fn references(&self) -> Vec<(u64, Reference)> {
+        let Ok(file) = self.file() else { return Vec::new() };
+        let mut references = Vec::new();
+        for section in file.sections().filter(|_| self.relocatable) {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+            let base = self.bases.get(section.index().0).copied().unwrap_or(0);
+            if !sh_flags.contains(elf::SHF_EXECINSTR) {
+                continue;
+            }
+            for (offset, relocation) in section.relocations() {
+                let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+                let by_kind = self.machine.is_some_and(|machine| machine.facts().relocates_instructions);
+                let insn = Kind::of(relocation.flags()).filter(|_| by_kind);
+                let relative =
+                    matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative)
+                        && relocation.size() == 32
+                        && !by_kind;
+                let Ok(symbol) = file.symbol_by_index(index) else { continue };
+                let target = match symbol.section_index() {
+                    Some(section) => {
+                        let base = self.bases.get(section.0).copied().unwrap_or(0);
+                        // Relative to the end of the field, or to the instruction.
+                        let distance = relocation.addend().wrapping_add(if insn.is_some() { 0 } else { 4 });
+                        Reference::Address(base.wrapping_add(symbol.address()).wrapping_add_signed(distance))
+                    }
+                    None => Reference::Import(symbol.name().unwrap_or_default().to_owned()),
+                };
+                if relative || insn.is_some_and(Kind::is_branch) {
+                    references.push((base.wrapping_add(offset), target));
+                }
+            }
+        }
+        references.sort_by_key(|(field, _)| *field);
+        references
+    }
+
+    /// The addresses of the symbols of any kind that have one of the names.
+    pub fn addresses_of(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<(&[u8], u64)> {
+        let named = self.named.iter().map(|(name, address)| (name.as_bytes(), *address));
+        let mut found: Vec<(&[u8], u64)> = named.filter(|(name, _)| wanted(name)).collect();
+        let Ok(file) = self.file() else { return found };
+        for symbol in file.symbols() {
+            let (Some(index), Ok(name)) = (symbol.section_index(), symbol.name_bytes()) else { continue };
+            if wanted(name) {
+                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
+                found.push((name, base.wrapping_add(symbol.address())));
+            }
+        }
+        found
+    }
+
+    /// The stubs through which a program calls the functions of libraries: address and name.
+    pub fn stubs(&self) -> Vec<(u64, Vec<u8>)> {
+        let Ok(file) = self.file() else { return Vec::new() };
+        let Some(table) = file.dynamic_symbol_table() else { return Vec::new() };
+        let mut slots: Vec<(u64, &[u8])> = Vec::new();
+        for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            if let RelocationTarget::Symbol(index) = relocation.target()
+                && let Ok(symbol) = table.symbol_by_index(index)
+            {
+                slots.push((address, symbol.name_bytes().unwrap_or_default()));
+            }
+        }
+        slots.sort_unstable();
+        let mut stubs = Vec::new();
+        for name in [".plt", ".plt.sec", ".plt.got"] {
+            let Some(section) = self.section(name) else { continue };
+            let Some(code) = self.code_at(section.address) else { continue };
+            for (stub, bytes) in (section.address..).step_by(8).zip(code.chunks_exact(8)) {
+                // jmp *slot(%rip), which endbr64 or bnd may precede.
+                let Some(at) = bytes.windows(2).position(|two| two == [0xff, 0x25]) else { continue };
+                let field = (stub - section.address) as usize + at + 2;
+                let Some(Ok(distance)) = code.get(field..field + 4).map(<[u8; 4]>::try_from) else {
+                    continue;
+                };
+                let slot = (section.address + field as u64 + 4)
+                    .wrapping_add_signed(i64::from(i32::from_le_bytes(distance)));
+                if let Ok(index) = slots.binary_search_by_key(&slot, |(address, _)| *address) {
+                    stubs.push((stub, slots[index].1.to_vec()));
+                }
+            }
+        }
+        stubs
+    }
+
+    /// The file name and the CRC of `.gnu_debuglink`.
+    pub fn debug_link(&self) -> Option<(String, u32)> {
+        let file = self.file().ok()?;
+        let (name, crc) = file.gnu_debuglink().ok().flatten()?;
+        Some((String::from_utf8(name.to_vec()).ok()?, crc))
+    }
+
+    /// The file name and the build id of `.gnu_debugaltlink`.
+    pub(super) fn alternate_link(&self) -> Option<(String, BuildId)> {
+        let file = self.file().ok()?;
+        let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
+        Some((String::from_utf8(name.to_vec()).ok()?, BuildId::new(id)))
+    }
+
+    /// The CRC that a debug link compares.
+    pub fn crc(&self) -> u32 {
+        let mut crc = flate2::Crc::new();
+        crc.update(&self.bytes);
+        crc.sum()
+    }
+
+    fn file(&self) -> Result<object::File<'_>, Error> {
+        object::File::parse(&self.bytes[..]).map_err(|cause| Error::elf(&self.path, cause))
+    }
+}
+
+fn lay_out(file: &object::File<'_>, relocatable: bool) -> (Vec<Section>, Vec<u64>) {
+    let mut sections = Vec::new();
+    let mut bases = Vec::new();
+    let mut next = FIRST_BASE;
+    for section in file.sections() {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+        if !sh_flags.contains(elf::SHF_ALLOC) {
+            continue;
+        }
+        let mut address = section.address();
+        if relocatable {
+            if section.size() >= TOO_LARGE {
+                continue;
+            }
+            let align = section.align().clamp(1, GAP).next_power_of_two();
+            address = next.next_multiple_of(align);
+            next = address + section.size() + GAP;
+        }
+        let index = section.index().0;
+        if bases.len() <= index {
+            bases.resize(index + 1, 0);
+        }
+        bases[index] = address;
+        sections.push(Section {
+            name: section.name().unwrap_or_default().to_owned(),
+            address,
+            size: section.size(),
+            executable: sh_flags.contains(elf::SHF_EXECINSTR),
+            file: section
+                .file_range()
+                .map(|(start, size)| start as usize..(start.saturating_add(size)) as usize),
+        });
+    }
+    sections.sort_by_key(|section| section.address);
+    (sections, bases)
+}

@@ -1,0 +1,168 @@
+//! dif/action.rs: the actions of the kernel module, one row each.
+
+use kinst_base::uapi::{self, Plain as _};
+
+/// The DIFO that an action requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    Nothing,
+    Anything,
+    /// A number.
+    Value,
+    /// A number or nothing.
+    MaybeValue,
+}
+
+/// The size of an action's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// That of the DIFO's type.
+    OfDifo,
+    Bytes(u64),
+    /// The argument, from 1 to `most`, times `each`, and `more`.
+    PerUnit {
+        each: u64,
+        more: u64,
+        most: u32,
+    },
+    /// Those of [`Ustack`].
+    UserFrames,
+}
+
+impl Records {
+    /// Whether an action may have this argument.
+    pub fn allows(self, arg: u64) -> bool {
+        match self {
+            Records::OfDifo | Records::Bytes(_) => true,
+            Records::PerUnit { most, .. } => (1..=most.into()).contains(&arg),
+            Records::UserFrames => Ustack::unpack(arg).is_valid(),
+        }
+    }
+
+    /// The size in bytes; `None` if it is that of the DIFO's type.
+    pub fn bytes(self, arg: u64) -> Option<u64> {
+        match self {
+            Records::OfDifo => None,
+            Records::Bytes(size) => Some(size),
+            Records::PerUnit { each, more, .. } => Some(arg.saturating_mul(each).saturating_add(more)),
+            Records::UserFrames => Some(Ustack::unpack(arg).bytes()),
+        }
+    }
+}
+
+/// The argument of ustack(). Its record is the process id and the addresses; if the stack is copied, `struct kinst_ustack`
+/// and the copy come after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ustack {
+    pub frames: u32,
+    /// Bytes of the stack, a multiple of 8; 0: none.
+    pub copied: u32,
+}
+
+impl Ustack {
+    pub fn unpack(arg: u64) -> Ustack {
+        Ustack { frames: arg as u32, copied: (arg >> 32) as u32 }
+    }
+
+    pub fn pack(self) -> u64 {
+        u64::from(self.copied) << 32 | u64::from(self.frames)
+    }
+
+    /// The bytes of the process id and the addresses.
+    pub fn plain(self) -> u64 {
+        8 + 8 * u64::from(self.frames)
+    }
+
+    fn bytes(self) -> u64 {
+        let copy = match self.copied {
+            0 => 0,
+            copied => uapi::Ustack::SIZE as u64 + u64::from(copied),
+        };
+        self.plain() + copy
+    }
+
+    fn is_valid(self) -> bool {
+        (1..=uapi::MAX_FRAMES).contains(&self.frames)
+            && self.copied <= uapi::MAX_USTACK
+            && self.copied.is_multiple_of(8)
+    }
+}
+
+macro_rules! actions {
+    ($($constant:ident $name:ident $takes:ident $records:expr,)*) => {
+        /// KINST_ACT_* of the ABI.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub enum ActionKind { $($name = uapi::$constant as u16),* }
+
+        impl ActionKind {
+            pub const ALL: &'static [ActionKind] = &[$(ActionKind::$name),*];
+
+            pub fn takes(self) -> Takes {
+                match self { $(ActionKind::$name => Takes::$takes),* }
+            }
+
+            pub fn records(self) -> Records {
+                use Records::*;
+                match self { $(ActionKind::$name => $records),* }
+            }
+        }
+    };
+}
+
+actions! {
+    ACT_DIFEXPR DifExpr Anything OfDifo,
+    ACT_EXIT Exit Value Bytes(4),
+    ACT_PRINTF Printf Anything OfDifo,
+    ACT_PRINTA Printa Nothing Bytes(8),
+    ACT_LIBACT Libact MaybeValue Bytes(8),
+    ACT_TRACEMEM Tracemem Anything PerUnit { each: 1, more: 0, most: uapi::MAX_TRACEMEM },
+    ACT_TRACEMEM_DYN TracememDyn Value Bytes(8),
+    ACT_PRINTM Printm Value PerUnit { each: 1, more: 8, most: uapi::MAX_TRACEMEM },
+    ACT_USTACK Ustack Nothing UserFrames,
+    ACT_USYM Usym Value Bytes(16),
+    ACT_UMOD Umod Value Bytes(16),
+    ACT_UADDR Uaddr Value Bytes(16),
+    ACT_STOP Stop Nothing Bytes(0),
+    ACT_RAISE Raise Value Bytes(0),
+    ACT_SYSTEM System Anything OfDifo,
+    ACT_FREOPEN Freopen Anything OfDifo,
+    ACT_STACK Stack Nothing PerUnit { each: 8, more: 0, most: uapi::MAX_FRAMES },
+    ACT_SYM Sym Value Bytes(8),
+    ACT_MOD Mod Value Bytes(8),
+    ACT_BREAKPOINT Breakpoint Nothing Bytes(0),
+    ACT_PANIC Panic Nothing Bytes(0),
+    ACT_CHILL Chill Value Bytes(0),
+    ACT_SPECULATE Speculate Value Bytes(0),
+    ACT_COMMIT Commit Value Bytes(0),
+    ACT_DISCARD Discard Value Bytes(0),
+    ACT_COUNT Count Nothing Bytes(0),
+    ACT_MIN Min Value Bytes(0),
+    ACT_MAX Max Value Bytes(0),
+    ACT_AVG Avg Value Bytes(0),
+    ACT_SUM Sum Value Bytes(0),
+    ACT_STDDEV Stddev Value Bytes(0),
+    ACT_QUANTIZE Quantize Value Bytes(0),
+    ACT_LQUANTIZE Lquantize Value Bytes(0),
+    ACT_LLQUANTIZE Llquantize Value Bytes(0),
+}
+
+impl ActionKind {
+    pub fn from_number(number: u16) -> Option<ActionKind> {
+        ActionKind::ALL.iter().copied().find(|kind| *kind as u16 == number)
+    }
+
+    /// Whether its value goes into an aggregation and not into the clause's record.
+    pub fn is_aggregating(self) -> bool {
+        self.class() == ActionKind::Count.class()
+    }
+
+    /// Whether it changes what is traced, or the system, and so needs -w.
+    pub fn is_destructive(self) -> bool {
+        [ActionKind::Stop.class(), ActionKind::Breakpoint.class()].contains(&self.class())
+    }
+
+    fn class(self) -> u16 {
+        self as u16 & 0xff00
+    }
+}

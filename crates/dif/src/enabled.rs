@@ -1,0 +1,26 @@
+//! dif/enabled.rs: EPIDs: the probe and the clause of each.
+
+use crate::object::Ecb;
+use kinst_base::probe::Probe;
+
+/// The enablings of a session. EPID n is the ECB n − 1.
+#[derive(Clone, Debug, Default)]
+pub struct Enabled {
+    pub probes: Vec<Probe>,
+    pub ecbs: Vec<Ecb>,
+}
+
+impl Enabled {
+    pub fn probe(&self, epid: u32) -> Option<&Probe> {
+        self.probes.get(self.ecb(epid)?.probe as usize)
+    }
+
+    /// Returns the index of the clause in the program.
+    pub fn clause(&self, epid: u32) -> Option<usize> {
+        Some(self.ecb(epid)?.clause as usize)
+    }
+
+    pub fn ecb(&self, epid: u32) -> Option<&Ecb> {
+        self.ecbs.get((epid as usize).checked_sub(1)?)
+    }
+}

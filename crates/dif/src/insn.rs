@@ -1,0 +1,445 @@
+//! dif/insn.rs: the instruction word: opcodes, operand formats, and the numbers of variables and subroutines.
+
+use kinst_base::uapi;
+
+/// The number of general registers; %r0 is always zero.
+pub const REGISTERS: u8 = uapi::DIF_NREGS as u8;
+/// The number of entries in the tuple stack.
+pub const TUPLE_ENTRIES: usize = uapi::DIF_NTUPLE as usize;
+/// The first id of a user variable, in each scope.
+pub const FIRST_USER_VARIABLE: u32 = uapi::Varid::USER.0;
+/// The largest index into a table, which has 16 bits.
+pub const MAX_INDEX: usize = 0xffff;
+/// The largest branch target, which has 24 bits.
+pub const MAX_LABEL: u32 = 0xff_ffff;
+/// The most bytes of instructions, tables and variables in one DIFO.
+pub const MAX_DIFO_BYTES: usize = 256 * 1024;
+/// The type operand of pushtr and pushtv: a D type, or a string.
+pub const PUSH_D: u8 = 0;
+pub const PUSH_STRING: u8 = 1;
+
+/// A register number; valid ones are below [`REGISTERS`].
+pub type Reg = u8;
+
+/// The operands of an instruction and their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// r1, r2, rd
+    Three,
+    /// r1, rd
+    Two,
+    /// r1, r2
+    Compare,
+    /// r1
+    Test,
+    /// 24 bits: index of an instruction
+    Branch,
+    /// \[r1\], rd
+    Load,
+    /// r1, \[rd\]
+    Store,
+    /// rd
+    Ret,
+    /// no operands
+    Plain,
+    /// index into the integer table, rd
+    Int,
+    /// offset into the string table, rd
+    Str,
+    /// 8-bit variable, r2 the index, rd
+    Array,
+    /// 16-bit variable, rd
+    LoadVar,
+    /// 16-bit variable, rs
+    StoreVar,
+    /// 16-bit subroutine, rd
+    Call,
+    /// type, r2 the size, rs
+    PushRef,
+    /// type, r2, rs
+    PushVal,
+    /// 16-bit reference, rd
+    Xlate,
+}
+
+/// Rows of `enum kinst_op` in the module's header: the name there, the name here, the mnemonic, and the shape.
+macro_rules! opcodes {
+    ($($constant:ident $name:ident $mnemonic:literal $shape:ident,)*) => {
+        /// The operation of an instruction.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Opcode { $($name = uapi::Op::$constant.0 as u8),* }
+
+        impl Opcode {
+            /// All opcodes in the order of their numbers, from 1.
+            pub const ALL: &'static [Opcode] = &[$(Opcode::$name),*];
+
+            pub fn from_number(number: u8) -> Option<Opcode> {
+                Opcode::ALL.get(usize::from(number).checked_sub(1)?).copied()
+            }
+
+            pub fn mnemonic(self) -> &'static str {
+                match self { $(Opcode::$name => $mnemonic),* }
+            }
+
+            pub fn shape(self) -> Shape {
+                match self { $(Opcode::$name => Shape::$shape),* }
+            }
+        }
+    };
+}
+
+opcodes! {
+    OR Or "or" Three, XOR Xor "xor" Three, AND And "and" Three,
+    SLL Sll "sll" Three, SRL Srl "srl" Three,
+    SUB Sub "sub" Three, ADD Add "add" Three, MUL Mul "mul" Three,
+    SDIV Sdiv "sdiv" Three, UDIV Udiv "udiv" Three, SREM Srem "srem" Three, UREM Urem "urem" Three,
+    NOT Not "not" Two, MOV Mov "mov" Two, CMP Cmp "cmp" Compare, TST Tst "tst" Test,
+    BA Ba "ba" Branch, BE Be "be" Branch, BNE Bne "bne" Branch,
+    BG Bg "bg" Branch, BGU Bgu "bgu" Branch, BGE Bge "bge" Branch, BGEU Bgeu "bgeu" Branch,
+    BL Bl "bl" Branch, BLU Blu "blu" Branch, BLE Ble "ble" Branch, BLEU Bleu "bleu" Branch,
+    LDSB Ldsb "ldsb" Load, LDSH Ldsh "ldsh" Load, LDSW Ldsw "ldsw" Load,
+    LDUB Ldub "ldub" Load, LDUH Lduh "lduh" Load, LDUW Lduw "lduw" Load, LDX Ldx "ldx" Load,
+    RET Ret "ret" Ret, NOP Nop "nop" Plain, SETX Setx "setx" Int, SETS Sets "sets" Str,
+    SCMP Scmp "scmp" Compare,
+    LDGA Ldga "ldga" Array, LDGS Ldgs "ldgs" LoadVar, STGS Stgs "stgs" StoreVar,
+    LDTA Ldta "ldta" Array, LDTS Ldts "ldts" LoadVar, STTS Stts "stts" StoreVar,
+    SRA Sra "sra" Three, CALL Call "call" Call,
+    PUSHTR Pushtr "pushtr" PushRef, PUSHTV Pushtv "pushtv" PushVal,
+    POPTS Popts "popts" Plain, FLUSHTS Flushts "flushts" Plain,
+    LDGAA Ldgaa "ldgaa" LoadVar, LDTAA Ldtaa "ldtaa" LoadVar,
+    STGAA Stgaa "stgaa" StoreVar, STTAA Sttaa "sttaa" StoreVar,
+    LDLS Ldls "ldls" LoadVar, STLS Stls "stls" StoreVar,
+    ALLOCS Allocs "allocs" Two, COPYS Copys "copys" Three,
+    STB Stb "stb" Store, STH Sth "sth" Store, STW Stw "stw" Store, STX Stx "stx" Store,
+    ULDSB Uldsb "uldsb" Load, ULDSH Uldsh "uldsh" Load, ULDSW Uldsw "uldsw" Load,
+    ULDUB Uldub "uldub" Load, ULDUH Ulduh "ulduh" Load, ULDUW Ulduw "ulduw" Load, ULDX Uldx "uldx" Load,
+    RLDSB Rldsb "rldsb" Load, RLDSH Rldsh "rldsh" Load, RLDSW Rldsw "rldsw" Load,
+    RLDUB Rldub "rldub" Load, RLDUH Rlduh "rlduh" Load, RLDUW Rlduw "rlduw" Load, RLDX Rldx "rldx" Load,
+    XLATE Xlate "xlate" Xlate, XLARG Xlarg "xlarg" Xlate,
+    BOUND Bound "bound" Compare,
+}
+
+/// A decoded instruction. The shape matches the opcode if it came from [`Insn::decode`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insn {
+    Three {
+        op: Opcode,
+        r1: Reg,
+        r2: Reg,
+        rd: Reg,
+    },
+    Two {
+        op: Opcode,
+        r1: Reg,
+        rd: Reg,
+    },
+    Compare {
+        op: Opcode,
+        r1: Reg,
+        r2: Reg,
+    },
+    Test {
+        r1: Reg,
+    },
+    Branch {
+        op: Opcode,
+        label: u32,
+    },
+    Load {
+        op: Opcode,
+        r1: Reg,
+        rd: Reg,
+    },
+    /// Stores the value of `rs` at the address in `rd`.
+    Store {
+        op: Opcode,
+        rs: Reg,
+        rd: Reg,
+    },
+    Ret {
+        rd: Reg,
+    },
+    Plain {
+        op: Opcode,
+    },
+    Int {
+        index: u16,
+        rd: Reg,
+    },
+    Str {
+        offset: u16,
+        rd: Reg,
+    },
+    Array {
+        op: Opcode,
+        var: u8,
+        index: Reg,
+        rd: Reg,
+    },
+    LoadVar {
+        op: Opcode,
+        var: u16,
+        rd: Reg,
+    },
+    StoreVar {
+        op: Opcode,
+        var: u16,
+        rs: Reg,
+    },
+    Call {
+        subr: u16,
+        rd: Reg,
+    },
+    PushRef {
+        ty: u8,
+        size: Reg,
+        rs: Reg,
+    },
+    PushVal {
+        ty: u8,
+        size: Reg,
+        rs: Reg,
+    },
+    Xlate {
+        op: Opcode,
+        index: u16,
+        rd: Reg,
+    },
+}
+
+/// Why a word is not an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    #[error("unknown opcode {0}")]
+    Opcode(u8),
+    #[error("an unused operand of {} is not zero", .0.mnemonic())]
+    Reserved(Opcode),
+}
+
+impl Insn {
+    /// The registers that it reads, or 0, and the one that it writes.
+    pub fn registers(self) -> ([Reg; 3], Option<Reg>) {
+        match self {
+            // The address that is copied to.
+            Insn::Three { op: Opcode::Copys, r1, r2, rd } => ([r1, r2, rd], None),
+            Insn::Three { r1, r2, rd, .. } => ([r1, r2, 0], Some(rd)),
+            Insn::Two { r1, rd, .. } | Insn::Load { r1, rd, .. } => ([r1, 0, 0], Some(rd)),
+            Insn::Compare { r1, r2, .. } => ([r1, r2, 0], None),
+            Insn::Store { rs, rd, .. } => ([rs, rd, 0], None),
+            Insn::PushRef { size, rs, .. } | Insn::PushVal { size, rs, .. } => ([size, rs, 0], None),
+            Insn::Array { index, rd, .. } => ([index, 0, 0], Some(rd)),
+            Insn::Test { r1: read } | Insn::Ret { rd: read } | Insn::StoreVar { rs: read, .. } => {
+                ([read, 0, 0], None)
+            }
+            Insn::Int { rd, .. }
+            | Insn::Str { rd, .. }
+            | Insn::LoadVar { rd, .. }
+            | Insn::Call { rd, .. }
+            | Insn::Xlate { rd, .. } => ([0; 3], Some(rd)),
+            Insn::Branch { .. } | Insn::Plain { .. } => ([0; 3], None),
+        }
+    }
+
+    pub fn decode(word: u32) -> Result<Insn, DecodeError> {
+        let [op, a, b, c] = word.to_be_bytes();
+        let op = Opcode::from_number(op).ok_or(DecodeError::Opcode(op))?;
+        let wide = u16::from_be_bytes([a, b]);
+        let insn = match op.shape() {
+            Shape::Three => Insn::Three { op, r1: a, r2: b, rd: c },
+            Shape::Two => Insn::Two { op, r1: a, rd: c },
+            Shape::Compare => Insn::Compare { op, r1: a, r2: b },
+            Shape::Test => Insn::Test { r1: a },
+            Shape::Branch => Insn::Branch { op, label: word & MAX_LABEL },
+            Shape::Load => Insn::Load { op, r1: a, rd: c },
+            Shape::Store => Insn::Store { op, rs: a, rd: c },
+            Shape::Ret => Insn::Ret { rd: c },
+            Shape::Plain => Insn::Plain { op },
+            Shape::Int => Insn::Int { index: wide, rd: c },
+            Shape::Str => Insn::Str { offset: wide, rd: c },
+            Shape::Array => Insn::Array { op, var: a, index: b, rd: c },
+            Shape::LoadVar => Insn::LoadVar { op, var: wide, rd: c },
+            Shape::StoreVar => Insn::StoreVar { op, var: wide, rs: c },
+            Shape::Call => Insn::Call { subr: wide, rd: c },
+            Shape::PushRef => Insn::PushRef { ty: a, size: b, rs: c },
+            Shape::PushVal => Insn::PushVal { ty: a, size: b, rs: c },
+            Shape::Xlate => Insn::Xlate { op, index: wide, rd: c },
+        };
+        // Encoding writes zeros into unused fields, so a word that differs had something in one of them.
+        if insn.encode() == word { Ok(insn) } else { Err(DecodeError::Reserved(op)) }
+    }
+
+    pub fn encode(self) -> u32 {
+        let abc = |a: u8, b: u8, c: u8| u32::from_be_bytes([self.op() as u8, a, b, c]);
+        let wide = |n: u16, c: u8| {
+            let [a, b] = n.to_be_bytes();
+            abc(a, b, c)
+        };
+        match self {
+            Insn::Three { r1, r2, rd, .. } => abc(r1, r2, rd),
+            Insn::Two { r1, rd, .. } | Insn::Load { r1, rd, .. } => abc(r1, 0, rd),
+            Insn::Store { rs, rd, .. } => abc(rs, 0, rd),
+            Insn::Compare { r1, r2, .. } => abc(r1, r2, 0),
+            Insn::Test { r1 } => abc(r1, 0, 0),
+            Insn::Branch { label, .. } => abc(0, 0, 0) | (label & MAX_LABEL),
+            Insn::Ret { rd } => abc(0, 0, rd),
+            Insn::Plain { .. } => abc(0, 0, 0),
+            Insn::Int { index, rd } | Insn::Xlate { index, rd, .. } => wide(index, rd),
+            Insn::Str { offset, rd } => wide(offset, rd),
+            Insn::Array { var, index, rd, .. } => abc(var, index, rd),
+            Insn::LoadVar { var, rd, .. } => wide(var, rd),
+            Insn::StoreVar { var, rs, .. } => wide(var, rs),
+            Insn::Call { subr, rd } => wide(subr, rd),
+            Insn::PushRef { ty, size, rs } | Insn::PushVal { ty, size, rs } => abc(ty, size, rs),
+        }
+    }
+
+    pub fn op(self) -> Opcode {
+        match self {
+            Insn::Three { op, .. }
+            | Insn::Two { op, .. }
+            | Insn::Compare { op, .. }
+            | Insn::Branch { op, .. }
+            | Insn::Load { op, .. }
+            | Insn::Store { op, .. }
+            | Insn::Plain { op }
+            | Insn::Array { op, .. }
+            | Insn::LoadVar { op, .. }
+            | Insn::StoreVar { op, .. }
+            | Insn::Xlate { op, .. } => op,
+            Insn::Test { .. } => Opcode::Tst,
+            Insn::Ret { .. } => Opcode::Ret,
+            Insn::Int { .. } => Opcode::Setx,
+            Insn::Str { .. } => Opcode::Sets,
+            Insn::Call { .. } => Opcode::Call,
+            Insn::PushRef { .. } => Opcode::Pushtr,
+            Insn::PushVal { .. } => Opcode::Pushtv,
+        }
+    }
+}
+
+/// Rows of an enum in the module's header: the name there, the name here, and the name in D.
+macro_rules! numbered {
+    ($(#[$doc:meta])* $type:ident of $table:ident: $($constant:ident $name:ident $text:literal,)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum $type { $($name = uapi::$table::$constant.0 as u16),* }
+
+        impl $type {
+            /// In the order of their numbers.
+            pub const ALL: &'static [$type] = &[$($type::$name),*];
+
+            pub fn from_number(number: u32) -> Option<$type> {
+                let at = $type::ALL.binary_search_by_key(&number, |known| known.number()).ok()?;
+                Some($type::ALL[at])
+            }
+
+            pub fn name(self) -> &'static str {
+                match self { $($type::$name => $text),* }
+            }
+
+            pub fn number(self) -> u32 {
+                self as u32
+            }
+        }
+    };
+}
+
+numbered! {
+    /// A built-in variable. The first three are arrays.
+    Builtin of Varid:
+    ARGS Args "args", REGS Regs "regs", UREGS Uregs "uregs",
+    CURTHREAD Curthread "curthread", TIMESTAMP Timestamp "timestamp", VTIMESTAMP Vtimestamp "vtimestamp",
+    IPL Ipl "ipl", EPID Epid "epid", ID Id "id",
+    ARG0 Arg0 "arg0", ARG1 Arg1 "arg1", ARG2 Arg2 "arg2", ARG3 Arg3 "arg3", ARG4 Arg4 "arg4",
+    ARG5 Arg5 "arg5", ARG6 Arg6 "arg6", ARG7 Arg7 "arg7", ARG8 Arg8 "arg8", ARG9 Arg9 "arg9",
+    STACKDEPTH Stackdepth "stackdepth", CALLER Caller "caller",
+    PROBEPROV Probeprov "probeprov", PROBEMOD Probemod "probemod",
+    PROBEFUNC Probefunc "probefunc", PROBENAME Probename "probename",
+    PID Pid "pid", TID Tid "tid", EXECNAME Execname "execname", ZONENAME Zonename "zonename",
+    WALLTIMESTAMP Walltimestamp "walltimestamp", USTACKDEPTH Ustackdepth "ustackdepth", UCALLER Ucaller "ucaller",
+    PPID Ppid "ppid", UID Uid "uid", GID Gid "gid", ERRNO Errno "errno",
+    EXECARGS Execargs "execargs", JID Jid "jid", JAILNAME Jailname "jailname",
+    INLINEFUNC Inlinefunc "inlinefunc", CPU Cpu "cpu",
+}
+
+numbered! {
+    /// A subroutine of `call`.
+    Subr of Subr:
+    RAND Rand "rand", MUTEX_OWNED MutexOwned "mutex_owned", MUTEX_OWNER MutexOwner "mutex_owner",
+    MUTEX_TYPE_ADAPTIVE MutexTypeAdaptive "mutex_type_adaptive", MUTEX_TYPE_SPIN MutexTypeSpin "mutex_type_spin",
+    RW_READ_HELD RwReadHeld "rw_read_held", RW_WRITE_HELD RwWriteHeld "rw_write_held", RW_ISWRITER RwIswriter "rw_iswriter",
+    COPYIN Copyin "copyin", COPYINSTR Copyinstr "copyinstr", SPECULATION Speculation "speculation",
+    PROGENYOF Progenyof "progenyof", STRLEN Strlen "strlen", COPYOUT Copyout "copyout", COPYOUTSTR Copyoutstr "copyoutstr",
+    ALLOCA Alloca "alloca", BCOPY Bcopy "bcopy", COPYINTO Copyinto "copyinto",
+    MSGDSIZE Msgdsize "msgdsize", MSGSIZE Msgsize "msgsize", GETMAJOR Getmajor "getmajor", GETMINOR Getminor "getminor",
+    DDI_PATHNAME DdiPathname "ddi_pathname", STRJOIN Strjoin "strjoin", LLTOSTR Lltostr "lltostr",
+    BASENAME Basename "basename", DIRNAME Dirname "dirname", CLEANPATH Cleanpath "cleanpath",
+    STRCHR Strchr "strchr", STRRCHR Strrchr "strrchr", STRSTR Strstr "strstr", STRTOK Strtok "strtok",
+    SUBSTR Substr "substr", INDEX Index "index", RINDEX Rindex "rindex",
+    HTONS Htons "htons", HTONL Htonl "htonl", HTONLL Htonll "htonll",
+    NTOHS Ntohs "ntohs", NTOHL Ntohl "ntohl", NTOHLL Ntohll "ntohll",
+    INET_NTOP InetNtop "inet_ntop", INET_NTOA InetNtoa "inet_ntoa", INET_NTOA6 InetNtoa6 "inet_ntoa6",
+    TOUPPER Toupper "toupper", TOLOWER Tolower "tolower", MEMREF Memref "memref",
+    SX_SHARED_HELD SxSharedHeld "sx_shared_held", SX_EXCLUSIVE_HELD SxExclusiveHeld "sx_exclusive_held",
+    SX_ISEXCLUSIVE SxIsexclusive "sx_isexclusive", MEMSTR Memstr "memstr", GETF Getf "getf", JSON Json "json",
+    STRTOLL Strtoll "strtoll", D_PATH DPath "d_path", LINK_NTOP LinkNtop "link_ntop",
+}
+
+impl Opcode {
+    /// Whether it loads from the memory of the process.
+    pub fn reads_process(self) -> bool {
+        use Opcode::{Uldsb, Uldsh, Uldsw, Uldub, Ulduh, Ulduw, Uldx};
+        matches!(self, Uldsb | Uldsh | Uldsw | Uldub | Ulduh | Ulduw | Uldx)
+    }
+}
+
+impl Subr {
+    /// Whether it copies from the memory of the process, or to it.
+    pub fn copies_process(self) -> bool {
+        matches!(self, Subr::Copyin | Subr::Copyinstr | Subr::Copyinto | Subr::Copyout | Subr::Copyoutstr)
+    }
+}
+
+/// The highest subroutine number.
+pub const LAST_SUBR: u32 = Subr::LinkNtop as u32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn all_numbers_of_the_header_have_a_row() {
+        let rows = Opcode::ALL.iter().map(|op| *op as u32);
+        assert!(rows.eq(uapi::Op::ALL.iter().map(|op| op.0).filter(|op| *op != uapi::Op::MAX.0)));
+        assert!(Opcode::ALL.iter().map(|op| *op as u32).eq(1..uapi::Op::MAX.0), "a gap");
+        let rows = Builtin::ALL.iter().map(|variable| variable.number());
+        assert!(rows.eq(uapi::Varid::ALL.iter().map(|id| id.0).filter(|id| *id != FIRST_USER_VARIABLE)));
+        assert!(Builtin::ALL.is_sorted_by_key(|variable| variable.number()));
+        let rows = Subr::ALL.iter().map(|subr| subr.number());
+        assert!(rows.eq(uapi::Subr::ALL.iter().map(|subr| subr.0).filter(|subr| *subr != uapi::Subr::MAX.0)));
+        assert!(Subr::ALL.iter().map(|subr| subr.number()).eq(0..=LAST_SUBR), "a gap");
+    }
+
+    #[test]
+    fn words_of_the_listing() {
+        assert_eq!(Insn::Int { index: 0, rd: 1 }.encode(), 0x2500_0001);
+        assert_eq!(Insn::Ret { rd: 1 }.encode(), 0x2300_0001);
+        assert_eq!(Insn::decode(0x2500_0001), Ok(Insn::Int { index: 0, rd: 1 }));
+        assert_eq!(Insn::decode(0), Err(DecodeError::Opcode(0)));
+        assert_eq!(Insn::decode(uapi::Op::MAX.0 << 24), Err(DecodeError::Opcode(uapi::Op::MAX.0 as u8)));
+        assert_eq!(Insn::decode(0x2401_0000), Err(DecodeError::Reserved(Opcode::Nop)));
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_and_encoding_are_inverse(word: u32) {
+            if let Ok(insn) = Insn::decode(word) {
+                prop_assert_eq!(insn.encode(), word);
+                prop_assert_eq!(insn.op() as u32, word >> 24);
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! dwarf/copies/names.rs: the names of the functions that a walk looks for, by number.
+
+use std::sync::{Mutex, MutexGuard};
+
+use foldhash::HashMap;
+
+use crate::query::{Query, generic};
+
+/// The functions that are looked for, whose names have numbers.
+pub enum Names<'n> {
+    /// Numbered by their index in the list.
+    These { numbers: HashMap<&'n [u8], usize>, count: usize },
+    /// All that are meant have one number.
+    Meant(Query),
+    /// Numbered as they are found.
+    All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
+}
+
+/// The number of shards, with which two threads rarely lock the same one.
+const SHARDS: usize = 16;
+
+impl<'n> Names<'n> {
+    pub fn these(wanted: &'n [String]) -> Names<'n> {
+        let numbers = wanted.iter().enumerate().map(|(number, name)| (name.as_bytes(), number)).collect();
+        Names::These { numbers, count: wanted.len() }
+    }
+
+    pub fn all() -> Names<'n> {
+        Names::All { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), next: Mutex::new(0) }
+    }
+
+    /// The number of a function by its path from the outside in, in languages whose functions have one. A name stands for all
+    /// instances of a generic.
+    pub fn number_of(&self, path: &[&str]) -> Option<usize> {
+        let name = path.last()?;
+        match self {
+            Names::These { .. } => {
+                self.number(name.as_bytes()).or_else(|| self.number(generic(name).0.as_bytes()))
+            }
+            Names::Meant(query) => query.matches(path).then_some(0),
+            Names::All { .. } => self.number(name.as_bytes()),
+        }
+    }
+
+    pub fn number(&self, name: &[u8]) -> Option<usize> {
+        match self {
+            Names::These { numbers, .. } => numbers.get(name).copied(),
+            Names::Meant(query) => {
+                let name = std::str::from_utf8(name).ok()?;
+                query.matches(&[name]).then_some(0)
+            }
+            Names::All { shards, next } => {
+                let mut shard = lock(&shards[shard_of(name)]);
+                if let Some(number) = shard.get(name) {
+                    return Some(*number);
+                }
+                let mut next = lock(next);
+                let number = *next;
+                *next += 1;
+                shard.insert(name.to_vec(), number);
+                Some(number)
+            }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Names::These { count, .. } => *count,
+            Names::Meant(_) => 1,
+            Names::All { next, .. } => *lock(next),
+        }
+    }
+
+    /// All names by number; one that is not UTF-8 cannot be looked up, and is shown as well as possible.
+    pub fn into_names(self) -> Vec<String> {
+        let mut names = vec![String::new(); self.len()];
+        let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
+        match self {
+            Names::These { numbers, .. } => numbers.into_iter().for_each(|(name, number)| put(name, number)),
+            Names::Meant(_) => {}
+            Names::All { shards, .. } => shards
+                .iter()
+                .for_each(|shard| lock(shard).iter().for_each(|(name, number)| put(name, *number))),
+        }
+        names
+    }
+}
+
+fn shard_of(name: &[u8]) -> usize {
+    name.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte))) % SHARDS
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The data under a lock is only ever added to: it is whole even if a thread panicked.
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

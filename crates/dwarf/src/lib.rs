@@ -1,0 +1,31 @@
+//! dwarf/: the reader of debug information, and the only user of gimli.
+
+mod callers;
+mod cfi;
+pub mod copies;
+mod entries;
+mod extent;
+pub mod frames;
+mod lines;
+mod mangled;
+pub mod query;
+mod recurring;
+mod sections;
+mod split;
+pub mod types;
+mod unit;
+pub mod variables;
+
+pub use callers::{Caller, Callers, Memory, Registers};
+pub use copies::walk::{find, find_all, find_meant, inline_names, may_know};
+pub use copies::{AllFindings, CallSite, Findings, Function, InlineCopy};
+pub use entries::Evidence;
+pub use extent::merge;
+pub use frames::info::DebugInfo;
+pub use frames::info::is_of;
+pub use frames::{Body, Definition, Frame};
+pub use lines::{Line, Lines, Row, Sequence, Statement};
+pub use mangled::demangled;
+pub use recurring::Recurring;
+pub use split::Missing;
+pub use variables::{Instruction, RunTime, Variables};

@@ -1,0 +1,70 @@
+//! dwarf/sections.rs: the sections of a file with debug information, and the headers of its units.
+
+use std::borrow::Cow;
+
+use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
+
+use kinst_debuginfo::{Error, Image};
+
+pub(super) type Slice<'a> = EndianSlice<'a, LittleEndian>;
+pub(super) type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
+
+/// The sections of a file, and of the one that it shares a part of its debug information with.
+pub(super) struct Sections<'i> {
+    own: DwarfSections<Cow<'i, [u8]>>,
+    alternate: Option<DwarfSections<Cow<'i, [u8]>>>,
+}
+
+impl<'i> Sections<'i> {
+    /// `more`: sections besides those that every query needs.
+    pub(super) fn load(image: &'i Image, more: &[SectionId]) -> Result<Sections<'i>, Error> {
+        let alternate = match image.alternate() {
+            Some(Ok(alternate)) => Some(load(alternate, &[])?),
+            // The rest is useful without it; what is missing was reported when the file was searched for.
+            Some(Err(_)) | None => None,
+        };
+        Ok(Sections { own: load(image, more)?, alternate })
+    }
+
+    pub(super) fn dwarf(&self) -> Dwarf<'_> {
+        self.own.borrow_with_sup(self.alternate.as_ref(), |section| EndianSlice::new(section, LittleEndian))
+    }
+}
+
+pub(super) fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<Cow<'i, [u8]>>, Error> {
+    // Locations, macros and indices are not needed to find copies, and unpacking or relocating them costs time.
+    const USED: [SectionId; 9] = [
+        SectionId::DebugAbbrev,
+        SectionId::DebugAddr,
+        SectionId::DebugInfo,
+        SectionId::DebugLine,
+        SectionId::DebugLineStr,
+        SectionId::DebugStr,
+        SectionId::DebugStrOffsets,
+        SectionId::DebugRanges,
+        SectionId::DebugRngLists,
+    ];
+    DwarfSections::load(|id| {
+        if USED.contains(&id) || more.contains(&id) {
+            image.debug_section(id.name())
+        } else {
+            Ok(Cow::Borrowed(&[][..]))
+        }
+    })
+}
+
+pub(super) fn headers<'a>(
+    image: &Image,
+    dwarf: &Dwarf<'a>,
+) -> Result<Vec<gimli::UnitHeader<Slice<'a>>>, Error> {
+    headers_of(dwarf).map_err(|cause| Error::dwarf(image.path(), cause))
+}
+
+pub(super) fn headers_of<'a>(dwarf: &Dwarf<'a>) -> gimli::Result<Vec<gimli::UnitHeader<Slice<'a>>>> {
+    let mut headers = Vec::new();
+    let mut units = dwarf.units();
+    while let Some(header) = units.next()? {
+        headers.push(header);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,199 @@
+//! dwarf/types/graph.rs: entries of debug information → [`Type`], members, enumerators, prototypes.
+
+use std::borrow::Cow;
+
+use gimli::constants as dw;
+use gimli::{DwTag, UnitOffset};
+
+use super::Types;
+use super::unit::Unit;
+use kinst_types::TagKind;
+use kinst_types::btf::integer;
+use kinst_types::{Member, Prototype, Tagged, Type, TypeId, TypeOrigin, intrinsic};
+
+const MAX_DEPTH: usize = 48;
+const MAX_NESTING: usize = 12;
+const MAX_MEMBERS: usize = 1 << 16;
+
+pub(crate) fn kind_of(tag: DwTag) -> Option<TagKind> {
+    match tag {
+        dw::DW_TAG_structure_type => Some(TagKind::Struct),
+        dw::DW_TAG_union_type => Some(TagKind::Union),
+        dw::DW_TAG_enumeration_type => Some(TagKind::Enum),
+        _ => None,
+    }
+}
+
+impl Types<'_> {
+    /// The type of a variable, which may be in its declaration elsewhere.
+    pub(crate) fn type_of(&self, unit: &Unit<'_, '_>, entry: UnitOffset) -> Option<Type> {
+        if let Some(ty) = unit.type_reference(entry) {
+            return Some(self.ty(ty));
+        }
+        let declared = [dw::DW_AT_specification, dw::DW_AT_abstract_origin]
+            .into_iter()
+            .find_map(|attribute| unit.reference(entry, attribute))?;
+        let unit = self.units.containing(declared)?;
+        Some(self.ty(unit.type_reference(unit.local(declared)?)?))
+    }
+
+    /// The type at a place of .debug_info.
+    pub(crate) fn ty(&self, place: u64) -> Type {
+        self.ty_at(place, MAX_DEPTH)
+    }
+
+    fn ty_at(&self, place: u64, depth: usize) -> Type {
+        let opened = self.units.containing(place).and_then(|unit| {
+            let entry = unit.local(place)?;
+            let tag = unit.tag(entry)?;
+            Some((unit, entry, tag))
+        });
+        let (Some((unit, entry, tag)), Some(depth)) = (opened, depth.checked_sub(1)) else {
+            return Type::Void;
+        };
+        let to = || unit.type_reference(entry).map_or(Type::Void, |to| self.ty_at(to, depth));
+        let name = || unit.name(entry).unwrap_or_default();
+        match tag {
+            dw::DW_TAG_base_type => base(&unit, entry),
+            dw::DW_TAG_pointer_type => Type::pointer_to(to()),
+            dw::DW_TAG_const_type
+            | dw::DW_TAG_volatile_type
+            | dw::DW_TAG_restrict_type
+            | dw::DW_TAG_atomic_type => to(),
+            dw::DW_TAG_typedef => Type::Typedef { name: Cow::Owned(name()), to: Box::new(to()) },
+            dw::DW_TAG_array_type => lengths(&unit, entry).into_iter().rev().fold(to(), Type::array_of),
+            dw::DW_TAG_subroutine_type | dw::DW_TAG_subprogram => Type::Function,
+            tag => match kind_of(tag) {
+                Some(kind) => self.tagged_at(&unit, entry, kind),
+                None => Type::Void,
+            },
+        }
+    }
+
+    fn tagged_at(&self, unit: &Unit<'_, '_>, entry: UnitOffset, kind: TagKind) -> Type {
+        let name = unit.name(entry).unwrap_or_default();
+        let bytes = unit.number(entry, dw::DW_AT_byte_size);
+        // Two files may each have a struct of their own with the same name.
+        let agrees = |known: &Type| match known {
+            Type::Record(known) => bytes.is_none() || known.bytes == bytes,
+            _ => true,
+        };
+        if !name.is_empty()
+            && let Some(known) = (self.known)(kind, &name).filter(agrees)
+        {
+            return known;
+        }
+        let id = TypeId {
+            origin: TypeOrigin::Kernel(self.number),
+            index: u32::try_from(unit.global(entry)).unwrap_or(0),
+        };
+        match kind {
+            TagKind::Enum => {
+                let bytes = bytes.filter(|bytes| matches!(bytes, 1 | 2 | 8)).or(Some(4));
+                Type::Enum(Tagged { kind, name, id, bytes })
+            }
+            _ => Type::Record(Tagged { kind, name, id, bytes }),
+        }
+    }
+
+    pub(crate) fn prototype_of(&self, unit: &Unit<'_, '_>, entry: UnitOffset) -> Option<Prototype> {
+        let parameters = unit.children(entry).into_iter();
+        let parameters = parameters.filter(|child| unit.tag(*child) == Some(dw::DW_TAG_formal_parameter));
+        let params = parameters
+            .map(|child| Some((unit.name(child).unwrap_or_default(), self.type_of(unit, child)?)))
+            .collect::<Option<Vec<_>>>()?;
+        let returns = unit.type_reference(entry).map_or(Type::Void, |ty| self.ty(ty));
+        Some(Prototype { params, returns })
+    }
+
+    pub(crate) fn members_at(&self, place: u64) -> Vec<Member> {
+        let mut members = Vec::new();
+        self.push_members(place, 0, MAX_NESTING, &mut members);
+        members
+    }
+
+    fn push_members(&self, place: u64, base: u64, nesting: usize, members: &mut Vec<Member>) {
+        let Some((unit, record)) =
+            self.units.containing(place).and_then(|unit| unit.local(place).map(|entry| (unit, entry)))
+        else {
+            return;
+        };
+        let Some(nesting) = nesting.checked_sub(1) else { return };
+        for child in unit.children(record) {
+            if members.len() >= MAX_MEMBERS || unit.tag(child) != Some(dw::DW_TAG_member) {
+                continue;
+            }
+            let Some(to) = unit.type_reference(child) else { continue };
+            let ty = self.ty(to);
+            let (offset, bits) = position(&unit, child, &ty);
+            let bit_offset = base.wrapping_add(offset);
+            match (unit.name(child), &ty) {
+                (Some(name), _) => members.push(Member { name, ty, bit_offset, bits }),
+                (None, Type::Record(inner)) if inner.id.origin == TypeOrigin::Kernel(self.number) => {
+                    self.push_members(inner.id.index.into(), bit_offset, nesting, members);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn enumerators_at(&self, place: u64) -> Vec<(String, i64)> {
+        let Some((unit, entry)) =
+            self.units.containing(place).and_then(|unit| unit.local(place).map(|entry| (unit, entry)))
+        else {
+            return Vec::new();
+        };
+        let children = unit.children(entry).into_iter();
+        children
+            .filter(|child| unit.tag(*child) == Some(dw::DW_TAG_enumerator))
+            .filter_map(|child| Some((unit.name(child)?, unit.number(child, dw::DW_AT_const_value)? as i64)))
+            .collect()
+    }
+}
+
+fn base(unit: &Unit<'_, '_>, entry: UnitOffset) -> Type {
+    let bytes =
+        unit.number(entry, dw::DW_AT_byte_size).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
+    let name = unit.name(entry).unwrap_or_default();
+    let encoding = match unit.attribute(entry, dw::DW_AT_encoding) {
+        Some(gimli::AttributeValue::Encoding(encoding)) => encoding,
+        _ => dw::DW_ATE_unsigned,
+    };
+    match (encoding, bytes) {
+        (dw::DW_ATE_float, 4 | 8) => Type::Float { name: Cow::Owned(name), bytes: bytes as u8 },
+        (dw::DW_ATE_float, _) => Type::array_of(intrinsic::UCHAR, bytes.into()),
+        (dw::DW_ATE_signed | dw::DW_ATE_signed_char, _) => integer(&name, bytes, true),
+        _ => integer(&name, bytes, false),
+    }
+}
+
+/// The lengths of an array, the outermost first; 0 where there is none.
+fn lengths(unit: &Unit<'_, '_>, array: UnitOffset) -> Vec<u64> {
+    let children = unit.children(array).into_iter();
+    let ranges = children.filter(|child| unit.tag(*child) == Some(dw::DW_TAG_subrange_type));
+    let length = |range| {
+        let last = || unit.number(range, dw::DW_AT_upper_bound).map(|last| last.wrapping_add(1));
+        unit.number(range, dw::DW_AT_count).or_else(last).unwrap_or(0)
+    };
+    ranges.take(8).map(length).collect()
+}
+
+/// The offset and length of a member in bits; the length only for a bit-field.
+fn position(unit: &Unit<'_, '_>, member: UnitOffset, ty: &Type) -> (u64, Option<u32>) {
+    let bits = unit.number(member, dw::DW_AT_bit_size).and_then(|bits| u32::try_from(bits).ok());
+    if let Some(offset) = unit.number(member, dw::DW_AT_data_bit_offset) {
+        return (offset, bits);
+    }
+    let bytes = unit.number(member, dw::DW_AT_data_member_location).unwrap_or(0);
+    let start = bytes.wrapping_mul(8);
+    match (bits, unit.number(member, dw::DW_AT_bit_offset)) {
+        // Before version 5, the bits were counted from the highest bit of the integer around them.
+        (Some(bits), Some(from_top)) => {
+            let layout = kinst_types::Layout { strsize: 0 };
+            let whole = unit.number(member, dw::DW_AT_byte_size).or_else(|| layout.size(ty)).unwrap_or(4);
+            let below = whole.wrapping_mul(8).wrapping_sub(from_top).wrapping_sub(bits.into());
+            (start.wrapping_add(below), Some(bits))
+        }
+        (bits, _) => (start, bits),
+    }
+}

@@ -1,0 +1,235 @@
+//! dwarf/variables/term.rs: the location of a value, as a small expression over the registers and memory at a probe.
+
+use std::fmt;
+
+pub use super::register::Register;
+
+/// A 64-bit number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// Its value when the probe fired.
+    Register(Register),
+    Constant(u64),
+    /// An address of the running kernel.
+    Address(u64),
+    /// An address in the processor's own copy of the per-CPU variables.
+    PerCpu(u64),
+    /// The unsigned number in this many bytes of memory.
+    Load {
+        address: Box<Term>,
+        bytes: u8,
+    },
+    Unary(Unary, Box<Term>),
+    Binary(Binary, Box<Term>, Box<Term>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unary {
+    Negate,
+    Complement,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    And,
+    Or,
+    Xor,
+    Shl,
+    /// Shifts in zeros from the left.
+    Shr,
+    /// Shifts in the sign from the left.
+    Sar,
+}
+
+/// The location of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// Not in memory: this is its value, of which its type may need fewer bits.
+    Value(Term),
+    /// In memory, at this address.
+    Memory(Term),
+}
+
+impl Term {
+    /// Makes a term that is folded as far as possible, so that `rsp + 8 + 16` is one sum.
+    pub fn binary(op: Binary, left: Term, right: Term) -> Term {
+        use Term::{Address, Constant, PerCpu};
+        match (op, left, right) {
+            (op, Constant(a), Constant(b)) => Constant(op.apply(a, b)),
+            (Binary::Sub, left, Constant(b)) => Term::binary(Binary::Add, left, Constant(b.wrapping_neg())),
+            (Binary::Add, left @ (Constant(_) | Address(_) | PerCpu(_)), right)
+                if !matches!(right, Constant(_)) =>
+            {
+                Term::binary(Binary::Add, right, left)
+            }
+            (Binary::Add, left, Constant(0)) => left,
+            (Binary::Add, Address(a), Constant(b)) => Address(a.wrapping_add(b)),
+            (Binary::Add, PerCpu(a), Constant(b)) => PerCpu(a.wrapping_add(b)),
+            (Binary::Add, Term::Binary(Binary::Add, inner, by), Constant(b)) => match *by {
+                Constant(a) => Term::binary(Binary::Add, *inner, Constant(a.wrapping_add(b))),
+                by => Term::plain(Binary::Add, Term::Binary(Binary::Add, inner, Box::new(by)), Constant(b)),
+            },
+            (op, left, right) => Term::plain(op, left, right),
+        }
+    }
+
+    fn plain(op: Binary, left: Term, right: Term) -> Term {
+        Term::Binary(op, Box::new(left), Box::new(right))
+    }
+
+    pub fn unary(op: Unary, operand: Term) -> Term {
+        match (op, operand) {
+            (Unary::Negate, Term::Constant(value)) => Term::Constant(value.wrapping_neg()),
+            (Unary::Complement, Term::Constant(value)) => Term::Constant(!value),
+            (op, operand) => Term::Unary(op, Box::new(operand)),
+        }
+    }
+
+    pub fn load(address: Term, bytes: u8) -> Term {
+        Term::Load { address: Box::new(address), bytes }
+    }
+
+    /// The number of nodes.
+    pub fn size(&self) -> usize {
+        match self {
+            Term::Register(_) | Term::Constant(_) | Term::Address(_) | Term::PerCpu(_) => 1,
+            Term::Load { address, .. } => 1 + address.size(),
+            Term::Unary(_, operand) => 1 + operand.size(),
+            Term::Binary(_, left, right) => 1 + left.size() + right.size(),
+        }
+    }
+
+    /// The term as an address in assembly: `8(%rsp)`.
+    fn as_operand(&self) -> String {
+        match self {
+            Term::Register(register) => register.as_base(0),
+            Term::Binary(Binary::Add, base, by) => match (&**base, &**by) {
+                (Term::Register(register), Term::Constant(by)) => register.as_base(by.cast_signed()),
+                _ => self.to_string(),
+            },
+            term => term.to_string(),
+        }
+    }
+}
+
+impl Binary {
+    fn apply(self, a: u64, b: u64) -> u64 {
+        // A shift by all bits or more leaves only the sign.
+        let by = u32::try_from(b).unwrap_or(u32::MAX);
+        match self {
+            Binary::Add => a.wrapping_add(b),
+            Binary::Sub => a.wrapping_sub(b),
+            Binary::Mul => a.wrapping_mul(b),
+            Binary::And => a & b,
+            Binary::Or => a | b,
+            Binary::Xor => a ^ b,
+            Binary::Shl => a.checked_shl(by).unwrap_or(0),
+            Binary::Shr => a.checked_shr(by).unwrap_or(0),
+            Binary::Sar => ((a as i64) >> by.min(63)) as u64,
+        }
+    }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Mul => "*",
+            Binary::And => "&",
+            Binary::Or => "|",
+            Binary::Xor => "^",
+            Binary::Shl => "<<",
+            Binary::Shr => ">>",
+            Binary::Sar => ">>>",
+        }
+    }
+}
+
+/// Writes `%rdi + 8`; a nested expression has brackets.
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = |f: &mut fmt::Formatter<'_>, term: &Term| match term {
+            Term::Binary(..) => write!(f, "({term})"),
+            term => write!(f, "{term}"),
+        };
+        match self {
+            Term::Register(register) => write!(f, "{register}"),
+            Term::Constant(value) if (*value as i64).unsigned_abs() < 1 << 16 => {
+                write!(f, "{}", *value as i64)
+            }
+            Term::Constant(value) | Term::Address(value) => write!(f, "{value:#x}"),
+            Term::PerCpu(value) => write!(f, "%gs:{value:#x}"),
+            Term::Load { address, bytes: 8 } => write!(f, "*({address})"),
+            Term::Load { address, bytes } => write!(f, "*({address}, {bytes} bytes)"),
+            Term::Unary(op, operand) => {
+                f.write_str(if *op == Unary::Negate { "-" } else { "~" })?;
+                inner(f, operand)
+            }
+            Term::Binary(op, left, right) => {
+                inner(f, left)?;
+                match (op, &**right) {
+                    (Binary::Add, Term::Constant(by)) if (*by as i64) < 0 => {
+                        write!(f, " - {}", Term::Constant(by.wrapping_neg()))
+                    }
+                    (op, right) => {
+                        write!(f, " {} ", op.sign())?;
+                        inner(f, right)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes `in %rdi`, `at 8(%rsp)`, `the constant 3`, `the value %rdi + 8`.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::Value(Term::Register(register)) => write!(f, "in {register}"),
+            Location::Value(term @ Term::Constant(_)) => write!(f, "the constant {term}"),
+            Location::Value(term @ (Term::Address(_) | Term::PerCpu(_))) => write!(f, "the address {term}"),
+            Location::Value(term) => write!(f, "the value {term}"),
+            Location::Memory(term) => write!(f, "at {}", term.as_operand()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinst_base::machine::Machine;
+
+    fn register(number: u16) -> Term {
+        Term::Register(Register::new(Machine::X86_64, number).unwrap())
+    }
+
+    #[test]
+    fn locations_are_written_as_in_assembly() {
+        let add = |term, by: i64| Term::binary(Binary::Add, term, Term::Constant(by as u64));
+        let cases = [
+            (Location::Value(register(5)), "in %rdi"),
+            (Location::Memory(add(add(register(7), 24), -32)), "at -8(%rsp)"),
+            (Location::Memory(register(0)), "at (%rax)"),
+            (Location::Value(Term::Constant(3)), "the constant 3"),
+            (Location::Value(Term::Constant(-1i64 as u64)), "the constant -1"),
+            (Location::Value(add(register(5), -8)), "the value %rdi - 8"),
+            (Location::Memory(Term::load(add(register(7), 8), 8)), "at *(%rsp + 8)"),
+            (
+                Location::Value(Term::binary(Binary::And, add(register(3), 1), Term::Constant(255))),
+                "the value (%rbx + 1) & 255",
+            ),
+        ];
+        for (location, text) in cases {
+            assert_eq!(location.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sums_are_folded() {
+        let sum = Term::binary(Binary::Add, Term::Constant(8), register(7));
+        let sum = Term::binary(Binary::Sub, sum, Term::Constant(8));
+        assert_eq!(sum, register(7));
+    }
+}

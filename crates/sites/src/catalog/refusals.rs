@@ -1,0 +1,222 @@
+//! sites/catalog/refusals.rs: why there is no site: one cause, one message, and what to do next.
+
+use crate::code::decode;
+use crate::index::refusals::no_sites;
+use crate::memory::{LiveError, LiveInsn};
+use crate::symtab::Symbol;
+use crate::target::naming::split_ordinal;
+use crate::target::refusals::no_module;
+use crate::target::{Kernel, ModuleId};
+use kinst_base::attributes;
+use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::glob::is_glob;
+use kinst_base::probe::{Description, Fields};
+use kinst_base::reason::Untraceable;
+
+/// Nothing matches, for no reason that is known.
+pub fn no_match(description: &Description) -> Diagnostic {
+    let title = format!("probe description {description} does not match any probes");
+    Diagnostic::error(tags::PDESC_ZERO, title).help(match misspelt(description) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "-l lists the probes that there are; -Z permits descriptions without probes".to_owned(),
+    })
+}
+
+/// Returns the likely name for a misspelt one, such as BEGIN for `begin` and profile-97 for `prfile-97`.
+fn misspelt(description: &Description) -> Option<String> {
+    let Description::Fields(fields) = description else { return None };
+    let Fields { module, function, name, .. } = &**fields;
+    let known = ["BEGIN", "END", "ERROR"];
+    let upper = name.to_ascii_uppercase();
+    let own = known.into_iter().find(|known| *known == upper).or_else(|| suggest::nearest(name, known));
+    let timer = || {
+        let (clock, rate) =
+            name.split_once('-').filter(|(_, rate)| rate.starts_with(|c: char| c.is_ascii_digit()))?;
+        Some(format!("{}-{rate}", suggest::nearest(clock, ["profile", "tick"])?))
+    };
+    own.map(str::to_owned).or_else(timer).filter(|_| module.is_empty() && function.is_empty())
+}
+
+/// kinst without a function: it has a probe at every instruction, which is too much to list.
+pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
+    let modules = kernel.modules_matching(module);
+    let title = "kinst has a probe at every instruction: name a function".to_owned();
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    let field = if is_glob(module) { "" } else { module };
+    // All functions of the kernel proper are more than can be armed.
+    let several = match modules[..] {
+        [one] if one != ModuleId::PROPER => {
+            format!(
+                "kinst:{field}:*:entry (with -x maxprobes=N if they are many) for those of all its functions"
+            )
+        }
+        _ => format!("kinst:{field}:vfs_*:entry for those of several functions"),
+    };
+    let help = format!(
+        "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, {several}; --disas FUNCTION shows the instructions"
+    );
+    let error = match modules[..] {
+        [one] => {
+            let own =
+                kernel.symbols(one).map_or(0, |all| all.iter().filter(|(_, symbol)| !symbol.gone()).count());
+            let inline = kernel.inline_names(one).len();
+            let name = &kernel.modules()[one].name;
+            error
+                .note(format!("{name} has {own} functions, and {inline} names of functions that are inlined"))
+        }
+        [] => return no_module(kernel, module),
+        _ => error,
+    };
+    error.help(help)
+}
+
+/// One function is expected, and a glob or nothing is given.
+pub fn one_function(function: &str) -> Diagnostic {
+    let title = match function {
+        "" => "a function's name is expected".to_owned(),
+        glob => format!("`{glob}` is no function's name"),
+    };
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .help("name one function: vfs_read, ext4:ext4_map_blocks, show#2; -l -f 'vfs_*' lists the functions of a pattern")
+}
+
+/// kinst with all instructions of a function, none of which the kernel allows to be traced.
+pub fn all_refused(function: &str, reason: Untraceable) -> Diagnostic {
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("no instruction of `{function}` can be traced; the first: {reason}"),
+    )
+}
+
+/// fbt or kinst with an offset: the function has no code of its own.
+pub fn no_function(kernel: &Kernel, modules: &[ModuleId], function: &str, name: &str) -> Diagnostic {
+    let copies = kernel.copies(modules, function);
+    if copies > 0 {
+        let boundary = if name == "return" { "return" } else { "entry" };
+        return Diagnostic::error(
+            tags::PDESC_ZERO,
+            format!("`{function}` is inlined everywhere ({copies} copies): it has no code of its own"),
+        )
+        .help(format!("trace the copies: kinst::{function}:{boundary}"));
+    }
+    no_sites(kernel, modules, function, &[])
+}
+
+/// The reason for an empty answer, if there is one: a name without globs that does not exist.
+pub fn nothing_matches(
+    kernel: &Kernel,
+    modules: &[ModuleId],
+    provider: &str,
+    module: &str,
+    function: &str,
+    name: &str,
+) -> Result<(), Box<Diagnostic>> {
+    if !matches!(provider, "" | "fbt" | "kinst") {
+        let known = attributes::providers();
+        let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
+        return match suggest::nearest(provider, known.iter().copied()) {
+            _ if is_glob(provider) || known.contains(&provider) => Ok(()),
+            Some(near) => Err(Box::new(error.help(format!("did you mean `{near}`?")))),
+            None => Err(Box::new(error.help(format!("there are {}", known.join(", "))))),
+        };
+    }
+    if modules.is_empty() && !is_glob(module) {
+        return Err(Box::new(no_module(kernel, module)));
+    }
+    if function.is_empty() || is_glob(function) {
+        return Ok(());
+    }
+    if kernel.functions_named(modules, function).is_empty() {
+        let (function, ordinal) = split_ordinal(function);
+        let namesakes = kernel.functions_named(modules, function).len();
+        if let Some(ordinal) = ordinal.filter(|_| namesakes > 0) {
+            return Err(Box::new(
+                Diagnostic::error(tags::PDESC_ZERO, format!("there is no function `{function}#{ordinal}`"))
+                    .help(format!(
+                        "the ones that can be traced are among `{function}#1` to `{function}#{namesakes}`"
+                    )),
+            ));
+        }
+        return Err(Box::new(no_function(kernel, modules, function, name)));
+    }
+    if provider == "fbt" && !is_glob(name) && !matches!(name, "" | "entry" | "return") {
+        return Err(Box::new(
+            Diagnostic::error(tags::PDESC_ZERO, format!("fbt has no probe `{name}`"))
+                .help(format!("it has fbt::{function}:entry and fbt::{function}:return")),
+        ));
+    }
+    Ok(())
+}
+
+/// Parses the name of a kinst probe, an offset in decimal.
+pub fn decimal(name: &str) -> Option<u32> {
+    name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok())?
+}
+
+/// The offset is not the start of an instruction. `insns` are all instructions of the function.
+pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveInsn]) -> Diagnostic {
+    let before = insns.iter().rev().find(|insn| insn.offset < offset);
+    let after = insns.iter().find(|insn| insn.offset > offset);
+    let (title, offers) = match (before, after) {
+        (Some(before), Some(after)) => {
+            (format!("offset {offset} is inside an instruction of `{function}`"), vec![before, after])
+        }
+        (Some(last), None) if offset < last.offset + last.bytes.len() as u32 => {
+            (format!("offset {offset} is inside the last instruction of `{function}`"), vec![last])
+        }
+        (Some(last), None) => (format!("offset {offset} is beyond the end of `{function}`"), vec![last]),
+        (None, _) => (format!("no instruction of `{function}` is known at offset {offset}"), Vec::new()),
+    };
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    let text: Vec<String> = offers.iter().map(|insn| insn_text(symbol, insn)).collect();
+    match &text[..] {
+        [] => error,
+        [one] => error
+            .note(format!("the last one is {one}"))
+            .help(format!("try kinst::{function}:{}", offers[0].offset)),
+        [before, after, ..] => error.note(format!("the nearest ones are {before} and {after}")).help(
+            format!("try kinst::{function}:{} or kinst::{function}:{}", offers[0].offset, offers[1].offset),
+        ),
+    }
+}
+
+/// The name is not an offset.
+pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
+    let error = Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`"));
+    // An oops and objdump write offsets in hexadecimal.
+    if let Some(offset) = name.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok()) {
+        return error.help(format!("an offset is written in decimal: kinst::{function}:{offset}"));
+    }
+    error.help(format!(
+        "a name is an offset in bytes: kinst::{function}:0, two for one way of a branch: kinst::{function}:53-61, or empty for all instructions: kinst::{function}:"
+    ))
+}
+
+/// The instructions are neither in memory nor in a file.
+pub fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError>) -> Diagnostic {
+    match reason {
+        Some(reason) => {
+            Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` cannot be traced: {reason}"))
+        }
+        None => {
+            Diagnostic::error(tags::PDESC_ZERO, format!("the instructions of `{function}` are not known"))
+                .note("the kinst module is not asked, and there is no file of the kernel with its code")
+                .help(kernel.debug_package())
+        }
+    }
+}
+
+pub fn too_many(function: &str, most: usize) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` has more than {most} instructions"))
+        .help("name fewer functions")
+}
+
+pub fn too_many_timers(most: usize) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("the program has more than {most} probes of profile"))
+}
+
+/// The text of an instruction, for messages.
+pub(super) fn insn_text(symbol: &Symbol, insn: &LiveInsn) -> String {
+    let text = decode::text(insn.machine, &insn.bytes, symbol.address + u64::from(insn.offset));
+    format!("{} `{text}`", insn.offset)
+}

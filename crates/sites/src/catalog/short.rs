@@ -1,0 +1,85 @@
+//! sites/catalog/short.rs: descriptions that begin with a provider and lack a colon or a name.
+
+use kinst_base::attributes;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::probe::Fields;
+
+/// Fields are counted from the right: `fbt::vfs_read` is a name in a module. Returns what was meant, if that module or
+/// function has the name of a provider.
+pub fn refusal(fields: &Fields) -> Option<Diagnostic> {
+    let Fields { provider, module, function, name } = fields;
+    let words = [("module", module), ("function", function), ("name", name)];
+    let written = words.iter().position(|(_, word)| !word.is_empty()).filter(|_| provider.is_empty())?;
+    let (field, provider) = words[written];
+    if !attributes::providers().contains(&provider.as_str()) {
+        return None;
+    }
+    let rest: Vec<&str> =
+        words[written + 1..].iter().map(|(_, word)| word.as_str()).filter(|word| !word.is_empty()).collect();
+    let count = match written {
+        0 => "three fields",
+        1 => "two fields",
+        _ => "one field",
+    };
+    let title = format!("a description of {count} begins with the {field}, and `{provider}` is a provider");
+    let meant: Vec<String> = meant(provider, &rest).into_iter().map(|meant| format!("`{meant}`")).collect();
+    Some(Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write {}", meant.join(" or "))))
+}
+
+fn meant(provider: &str, rest: &[&str]) -> Vec<String> {
+    let last = rest.last().copied().unwrap_or_default();
+    let before = rest.len().checked_sub(2).map(|at| rest[at]);
+    let is_name = match provider {
+        "fbt" | "syscall" => matches!(last, "" | "entry" | "return"),
+        "kinst" => matches!(last, "entry" | "return") || before.is_some(),
+        _ => return vec![format!("{provider}:::{last}")],
+    };
+    match (is_name, before) {
+        (true, Some(function)) => vec![format!("{provider}::{function}:{last}")],
+        (true, None) if provider == "kinst" => vec![format!("{provider}::FUNCTION:{last}")],
+        (true, None) => vec![format!("{provider}:::{last}")],
+        (false, _) if provider == "kinst" && last.is_empty() => vec!["kinst::FUNCTION:entry".to_owned()],
+        (false, _) => {
+            let names: &[&str] = if provider == "kinst" {
+                &["entry", "return", "OFFSET", "L123"]
+            } else {
+                &["entry", "return"]
+            };
+            names.iter().map(|name| format!("{provider}::{last}:{name}")).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant_is_written_in_full() {
+        for (description, meant) in [
+            (["", "fbt", "", "vfs_read"], "write `fbt::vfs_read:entry` or `fbt::vfs_read:return`"),
+            (["", "fbt", "vfs_read", "entry"], "write `fbt::vfs_read:entry`"),
+            (["", "", "fbt", "entry"], "write `fbt:::entry`"),
+            (["", "syscall", "read", "return"], "write `syscall::read:return`"),
+            (["", "", "syscall", "read"], "write `syscall::read:entry` or `syscall::read:return`"),
+            (
+                ["", "kinst", "", "vfs_read"],
+                "write `kinst::vfs_read:entry` or `kinst::vfs_read:return` or `kinst::vfs_read:OFFSET` or `kinst::vfs_read:L123`",
+            ),
+            (["", "kinst", "vfs_read", "17"], "write `kinst::vfs_read:17`"),
+            (["", "", "kinst", "entry"], "write `kinst::FUNCTION:entry`"),
+            (["", "", "", "kinst"], "write `kinst::FUNCTION:entry`"),
+            (["", "io", "", "start"], "write `io:::start`"),
+            (["", "", "sdt", "sched_switch"], "write `sdt:::sched_switch`"),
+            (["", "", "", "proc"], "write `proc:::`"),
+        ] {
+            let [provider, module, function, name] = description;
+            let said = refusal(&Fields::new(provider, module, function, name)).unwrap();
+            assert_eq!(said.help, [meant], "{description:?}");
+        }
+        for other in [["fbt", "", "f", ""], ["", "ext4", "f", "entry"], ["", "", "", "start"]] {
+            let [provider, module, function, name] = other;
+            assert!(refusal(&Fields::new(provider, module, function, name)).is_none());
+        }
+    }
+}

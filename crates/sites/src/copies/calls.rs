@@ -1,0 +1,281 @@
+//! sites/copies/calls.rs: the call boundaries of the inlined copies in one ELF file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::together::{doubt_conditions, doubt_shared};
+use crate::flow::Undecodable;
+use crate::flow::callers::{Callers, Left};
+use crate::flow::doubts::Doubt;
+use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_debuginfo::debuginfod::Say;
+use kinst_debuginfo::{D_DEBUGINFO, Error, Image};
+use kinst_dwarf::query::{self, Query};
+use kinst_dwarf::{InlineCopy, demangled};
+
+use crate::flow::marks::Linked;
+use crate::flow::points::Point;
+use crate::symtab::{Role, Symbols};
+
+/// An inlined copy, as a call of the function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The function that it is a call of, with the path and the arguments that its language gives it.
+    pub function: String,
+    /// The place where it begins, if it is one.
+    pub entry: Place,
+    /// The places where control enters it, by address.
+    pub entries: Vec<Boundary>,
+    /// The places where control leaves it, by address.
+    pub returns: Vec<Boundary>,
+    pub inexact: Option<Inexact>,
+    /// The source file of the call.
+    pub file: String,
+    pub line: u64,
+}
+
+/// Why a call may not be counted rightly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inexact {
+    /// The returns are the last instructions of the copy's ranges.
+    Returns(Undecodable),
+    /// There may be other entries.
+    Entries(Doubt),
+}
+
+/// A place where a copy is entered or left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    pub place: Place,
+    /// If set, only when control goes from the place to this one.
+    pub to: Option<Place>,
+}
+
+/// An address of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// A relocatable file (a module) has no addresses, only offsets in sections.
+    pub address: u64,
+    /// The section that the address is an offset in; `None` if it is the address in the program.
+    pub section: Option<String>,
+    /// The function symbol that contains it and the distance from it in bytes; `None` outside all symbols.
+    pub caller: Option<(String, u64)>,
+}
+
+/// The calls of a function in one file, as far as its debug information could be read.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    pub calls: Vec<Call>,
+    /// The functions that a name stands for which is part of a path, if they are several: without the arguments of generics,
+    /// each with the number of its calls.
+    pub candidates: BTreeMap<String, usize>,
+    /// The reason why there may be more of them.
+    pub incomplete: Option<Box<Diagnostic>>,
+}
+
+/// The calls of `function` in a program, an object, a module or a vmlinux, in the order of its debug information;
+/// a file without any is searched for under /usr/lib/debug.
+pub fn in_file(path: &Path, function: &str) -> Result<Calls, Box<Diagnostic>> {
+    in_file_asking(path, function, &|_| ())
+}
+
+/// Like [`in_file`]; `say` reports that debuginfod is queried for the file's debug information.
+pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Calls, Box<Diagnostic>> {
+    let file = File::open(path, say)?;
+    let findings = kinst_dwarf::find_meant(file.debug(), function).map_err(refusal)?;
+    let incomplete = file.incomplete(&findings);
+    let defined = findings.functions.iter().any(|function| function.defined);
+    let copies = findings.functions.into_iter().flat_map(|function| function.copies);
+    let mut copies: Vec<InlineCopy> = copies.collect();
+    let candidates = candidates(&mut copies, function);
+    let calls = file.calls(&copies, function);
+    match incomplete {
+        Some(error) if calls.is_empty() => Err(error),
+        None if calls.is_empty() => Err(Box::new(file.none(function, defined))),
+        incomplete => Ok(Calls { calls, candidates, incomplete }),
+    }
+}
+
+/// The functions that a name may stand for, if they are several. If one of them has just this path, only its copies are kept.
+fn candidates(copies: &mut Vec<InlineCopy>, function: &str) -> BTreeMap<String, usize> {
+    let path = |copy: &InlineCopy| {
+        copy.function.as_deref().map_or_else(|| function.to_owned(), query::without_arguments)
+    };
+    let mut candidates: BTreeMap<String, usize> = BTreeMap::new();
+    copies.iter().for_each(|copy| *candidates.entry(path(copy)).or_default() += 1);
+    let wanted = query::without_arguments(function);
+    if candidates.contains_key(&wanted) {
+        copies.retain(|copy| path(copy) == wanted);
+        candidates.clear();
+    }
+    if candidates.len() < 2 {
+        candidates.clear();
+    }
+    candidates
+}
+
+/// A file with its instructions and the one with its debug information, which are mostly the same.
+struct File {
+    image: Image,
+    separate: Option<Image>,
+    symbols: Symbols,
+}
+
+impl File {
+    fn open(path: &Path, say: Say<'_>) -> Result<File, Box<Diagnostic>> {
+        let image = Image::open(path).map_err(refusal)?;
+        let separate = if image.has_dwarf() { None } else { Some(separate_file(&image, say)?) };
+        let symbols =
+            Symbols::of_image(separate.as_ref().unwrap_or(&image), Role::Program).map_err(refusal)?;
+        Ok(File { image, separate, symbols })
+    }
+
+    fn debug(&self) -> &Image {
+        self.separate.as_ref().unwrap_or(&self.image)
+    }
+
+    fn calls(&self, copies: &[InlineCopy], function: &str) -> Vec<Call> {
+        let linked = match self.image.machine() {
+            Some(_) => Linked::of_program(&self.image, self.debug()),
+            None => Linked::default(),
+        };
+        let callers = Callers::new(&self.symbols, linked.code(&self.image), &linked.marks);
+        // A name that is part of a path, or a pattern, stands for several functions; in C, these have no paths.
+        let is_one = query::is_plain(function);
+        let mut by_function: BTreeMap<(Option<&str>, u64), Vec<usize>> = BTreeMap::new();
+        for (index, copy) in copies.iter().enumerate() {
+            let origin = if is_one { 0 } else { copy.origin };
+            by_function.entry((copy.function.as_deref(), origin)).or_default().push(index);
+        }
+        let of_functions = by_function.values().map(|of| of.iter().map(|index| &copies[*index]).collect());
+        let of_functions: Vec<Vec<&InlineCopy>> = of_functions.collect();
+        let mut left = callers.left(&of_functions.concat());
+        doubt_conditions(&of_functions, &mut left);
+        doubt_shared(&of_functions, &mut left);
+        let mut ordered: Vec<(usize, Left)> = by_function.into_values().flatten().zip(left).collect();
+        ordered.sort_by_key(|(index, _)| *index);
+        let calls = ordered.into_iter().map(|(index, left)| self.call(&copies[index], left, function));
+        calls.collect()
+    }
+
+    fn call(&self, copy: &InlineCopy, left: Left, function: &str) -> Call {
+        let entry = self.place(left.entry);
+        let boundary = |point: &Point| match *point {
+            Point::At(address) => Boundary { place: self.place(address), to: None },
+            Point::Edge { from, to, .. } => Boundary { place: self.place(from), to: Some(self.place(to)) },
+        };
+        let entries = left.entries.iter().map(boundary).collect();
+        let returns = left.sites.iter().map(boundary).collect();
+        let (file, line) = match &copy.call {
+            Some(call) => (call.file.clone(), call.line),
+            None => ("??".to_owned(), 0),
+        };
+        Call {
+            function: copy.function.as_deref().unwrap_or(function).to_owned(),
+            entry,
+            entries,
+            returns,
+            inexact: left.unread.map(Inexact::Returns).or(left.doubt.map(Inexact::Entries)),
+            file,
+            line,
+        }
+    }
+
+    fn place(&self, address: u64) -> Place {
+        let symbol = self.symbols.containing(address);
+        let caller = symbol.map(|symbol| (demangled(self.symbols.name(symbol)), address - symbol.address));
+        let section = self.debug().section_at(address).filter(|_| self.debug().is_relocatable());
+        match section {
+            Some(section) => {
+                Place { address: address - section.address, section: Some(section.name.clone()), caller }
+            }
+            None => Place { address, section: None, caller },
+        }
+    }
+
+    /// The parts of the debug information that could not be read.
+    fn incomplete(&self, findings: &kinst_dwarf::Findings) -> Option<Box<Diagnostic>> {
+        let path = self.debug().path().display();
+        let mut missing = findings.missing.keys();
+        let error = match (missing.next(), findings.damaged.first()) {
+            (None, None) => return None,
+            (Some(first), _) => {
+                let units: usize = findings.missing.values().sum();
+                let of = if units == 1 { "a unit" } else { "units" };
+                let title = format!("{path}: the debug information of {of} is in a file that cannot be read");
+                let mut error = Diagnostic::error(D_DEBUGINFO, title).note(first.to_string());
+                let more = missing.count();
+                if more > 0 {
+                    error = error.note(format!("and {more} more"));
+                }
+                error.help(
+                    "put the .dwo files where they were built or beside the program, or make a .dwp of them",
+                )
+            }
+            (None, Some(first)) => {
+                Diagnostic::error(D_DEBUGINFO, format!("{path}: some debug information is damaged"))
+                    .note(first.clone())
+            }
+        };
+        Some(Box::new(error))
+    }
+
+    /// Why there are no copies.
+    fn none(&self, function: &str, defined: bool) -> Diagnostic {
+        let path = self.image.path().display();
+        let names = kinst_dwarf::inline_names(self.debug()).unwrap_or_default();
+        let query = Query::new(function);
+        if names.iter().any(|name| query.matches(&query::split(name, "::"))) {
+            return Diagnostic::error(
+                tags::PDESC_ZERO,
+                format!("no call of `{function}` is inlined in {path}"),
+            )
+            .note(
+                "it is an inline function, but every call of it was compiled as a call, or none was compiled",
+            );
+        }
+        if defined || !self.symbols.named(function).is_empty() {
+            return Diagnostic::error(
+                tags::PDESC_ZERO,
+                format!("`{function}` is not inlined anywhere in {path}"),
+            )
+            .note("it is a function with code of its own");
+        }
+        let error =
+            Diagnostic::error(tags::PDESC_ZERO, format!("there is no function `{function}` in {path}"));
+        let last = |name| query::split(name, "::").last().copied().unwrap_or_default();
+        let whole = function.contains("::");
+        let known: BTreeSet<&str> = names.iter().map(|name| if whole { name } else { last(name) }).collect();
+        let near = suggest::nearest_few(function, known, 3);
+        if near.is_empty() {
+            return error;
+        }
+        let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+        error.help(format!("did you mean {}?", near.join(" or ")))
+    }
+}
+
+fn separate_file(image: &Image, say: Say<'_>) -> Result<Image, Box<Diagnostic>> {
+    let mut searched = kinst_debuginfo::debug_file_of(image);
+    searched.ask(image.build_id(), &image.path().display().to_string(), say);
+    if let Some(found) = searched.found {
+        return Ok(found);
+    }
+    let title = format!("{} has no debug information", image.path().display());
+    let mut error = Diagnostic::error(D_DEBUGINFO, title);
+    if let Some(id) = image.build_id() {
+        error = error.note(format!("build id: {id}"));
+    }
+    for refused in &searched.refused {
+        error = error.note(refused.to_string());
+    }
+    let places: Vec<String> = searched.places.iter().map(|place| place.display().to_string()).collect();
+    if !places.is_empty() {
+        error = error.note(format!("looked for: {}", places.join(", ")));
+    }
+    Err(Box::new(error.help("compile it with -g, or install the package with its debug information")))
+}
+
+fn refusal(error: Error) -> Box<Diagnostic> {
+    Box::new(error.diagnostic())
+}

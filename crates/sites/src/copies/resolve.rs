@@ -1,0 +1,101 @@
+//! sites/copies/resolve.rs: the addresses to probe for copies of functions, found for all copies of one caller together.
+
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+
+use super::together::{doubt_conditions, together};
+use crate::flow::Undecodable;
+use crate::flow::callers::Left;
+use crate::flow::points::Point;
+use crate::kept::known::Known;
+use crate::target::naming::NoSite;
+use crate::target::{Kernel, ModuleId};
+use kinst_dwarf::{Function, InlineCopy};
+
+/// Returns one answer for each of `functions`.
+pub fn resolve(kernel: &Kernel, module: ModuleId, functions: &[Function]) -> Vec<Known> {
+    let (mut known, live): (Vec<Known>, Vec<Vec<&InlineCopy>>) =
+        functions.par_iter().map(|function| counted(kernel, module, function)).unzip();
+    let copies: Vec<&InlineCopy> = live.iter().flatten().copied().collect();
+    let callers = if copies.is_empty() { None } else { kernel.callers(module) };
+    let mut left = match &callers {
+        Some(callers) => callers.left(&copies),
+        None => copies.iter().map(|copy| unread(copy)).collect(),
+    };
+    if let Some(callers) = &callers {
+        doubt_conditions(&live, &mut left);
+        together(callers, &live, &mut left);
+    }
+    let mut rest = &left[..];
+    let parts: Vec<&[Left]> = live.iter().filter_map(|live| rest.split_off(..live.len())).collect();
+    known.par_iter_mut().zip(parts).for_each(|(known, left)| known.add(kernel, module, left));
+    known
+}
+
+/// The exits of a copy in a module whose code is not known.
+fn unread(copy: &InlineCopy) -> Left {
+    let entries = vec![Point::At(copy.entry())];
+    Left { entry: copy.entry(), entries, unread: Some(Undecodable::NoCode), ..Left::default() }
+}
+
+/// Everything but the sites, and the copies that are in the code.
+fn counted<'f>(kernel: &Kernel, module: ModuleId, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
+    let mut known = Known { inline: function.inline, ..Known::default() };
+    known.dropped.split_tails = count(function.split_tails);
+    known.dropped.without_address = count(function.without_address);
+    known.dropped.copies = count(function.copies.len() + function.without_address);
+    let mut live = Vec::new();
+    for copy in &function.copies {
+        match kernel.caller(module, copy.entry()) {
+            // A copy that cannot be entered is not left either.
+            Err(NoSite::Freed) => known.dropped.freed += 1,
+            Err(NoSite::Dead) => known.dropped.dead += 1,
+            Ok(_) => live.push(copy),
+        }
+    }
+    (known, live)
+}
+
+impl Known {
+    /// Adds the sites of the copies.
+    fn add(&mut self, kernel: &Kernel, module: ModuleId, copies: &[Left]) {
+        let (mut entered, mut left) = (HashSet::new(), HashSet::new());
+        for copy in copies {
+            self.enter(copy, &mut entered);
+            self.leave(kernel, module, copy, &mut left);
+        }
+    }
+
+    /// Adds the points where a copy is entered, unless another one is entered there.
+    fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
+        let before = self.entries.len();
+        self.entries.extend(left.entries.iter().copied().filter(|point| seen.insert(*point)));
+        self.dropped.duplicates += u32::from(self.entries.len() == before);
+    }
+
+    /// Adds the points where a copy is left, unless another one is left there.
+    fn leave(&mut self, kernel: &Kernel, module: ModuleId, left: &Left, seen: &mut HashSet<Point>) {
+        self.dropped.undecodable += count(left.missing);
+        self.dropped.lost += left.lost;
+        if let Some(reason) = left.unread {
+            self.dropped.unread += 1;
+            self.dropped.why_unread.get_or_insert(reason);
+        }
+        if let Some(doubt) = left.doubt {
+            self.dropped.doubtful += 1;
+            self.dropped.why_doubtful.get_or_insert(doubt);
+        }
+        for exit in left.sites.iter().copied() {
+            if !seen.insert(exit) {
+                self.dropped.shared += 1;
+            } else if kernel.caller(module, exit.address()).is_ok() {
+                self.exits.push(exit);
+            }
+        }
+    }
+}
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

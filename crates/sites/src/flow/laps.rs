@@ -1,0 +1,76 @@
+//! sites/flow/laps.rs: where the time is taken in a function: code between two such places, with one call at most, is a lap.
+
+use super::Flow;
+use super::counts::{Counts, Room};
+pub use crate::code::decode::Takes;
+
+/// Code from where the time is taken to the next such place that control comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lap {
+    pub block: u32,
+    /// The instruction that it begins with.
+    pub begin: u64,
+    /// Its call, or else the instruction that it begins with: where its time is shown.
+    pub shown: u64,
+    /// The next instruction, if a probe fits there too, and the one before it takes no time: what is measured between the two is a probe's cost.
+    pub second: Option<u64>,
+    /// Of the instruction that it begins with.
+    pub takes: Takes,
+}
+
+/// What an instruction is for the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kind {
+    pub is_call: bool,
+    pub takes: Takes,
+}
+
+/// The number of places where the cost of a probe is measured; with an access to memory, they are for want of others.
+const MEASURED: [(Takes, usize); 2] = [(Takes::Nothing, 4), (Takes::Memory, 2)];
+
+impl Flow {
+    /// The laps of the blocks that `counts` looks at: each block with room for a probe begins one, and after a call begins another one
+    /// if there is one more call. `kind` is asked for instructions.
+    pub fn laps(&self, counts: &Counts, room: impl Fn(u64) -> Room, kind: impl Fn(u64) -> Kind) -> Vec<Lap> {
+        let is_free = |insn: u32| !self.is_patched(insn) && room(self.address[insn as usize]) == Room::Free;
+        let is_call = |insn: u32| kind(self.address[insn as usize]).is_call;
+        let mut all = Vec::new();
+        for block in (0..self.blocks.len() as u32).filter(|block| counts.looks_at(*block)) {
+            let (mut from, end) = (self.blocks[block as usize].first, self.blocks[block as usize].end);
+            while let Some(begin) = (from..end).find(|insn| is_free(*insn)) {
+                let call = (begin..end).find(|insn| is_call(*insn));
+                let address = |insn: u32| self.address[insn as usize];
+                let takes = kind(address(begin)).takes;
+                let is_measured = takes < Takes::More && begin + 1 < end && is_free(begin + 1);
+                all.push(Lap {
+                    block,
+                    begin: address(begin),
+                    shown: address(call.unwrap_or(begin)),
+                    second: is_measured.then(|| address(begin + 1)),
+                    takes,
+                });
+                let Some(after) = call.map(|call| call + 1) else { break };
+                if !(after..end).any(is_call) {
+                    break;
+                }
+                from = after;
+            }
+        }
+        self.measure_at_few(&mut all);
+        all
+    }
+
+    /// Keeps the second places where control is likely to come.
+    fn measure_at_few(&self, all: &mut [Lap]) {
+        let often = self.often(&self.order());
+        for (takes, most) in MEASURED {
+            let is_one = |lap: &Lap| lap.second.is_some() && lap.takes == takes;
+            let mut measured: Vec<usize> = (0..all.len()).filter(|at| is_one(&all[*at])).collect();
+            measured.sort_by(|one, other| {
+                let often = |at: usize| often[all[at].block as usize];
+                often(*other).total_cmp(&often(*one))
+            });
+            measured.into_iter().skip(most).for_each(|at| all[at].second = None);
+        }
+    }
+}

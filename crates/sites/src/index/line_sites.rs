@@ -1,0 +1,266 @@
+//! sites/index/line_sites.rs: the instructions where the statements of a source line begin, in a function and in its inlined copies.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::refusals::no_sites;
+use crate::model::{FoundSite, SourceLine};
+use crate::target::info::Info;
+use crate::target::naming::split_ordinal;
+use crate::target::refusals::{Missing, no_debug_information, no_module};
+use crate::target::{Kernel, ModuleId};
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::probe::Site;
+use kinst_dwarf::{Body, Frame, Statement};
+
+/// Finds one site for each body and copy of the function that has code of the line, in the order of the debug
+/// information.
+pub fn line_sites(
+    kernel: &Kernel,
+    module: &str,
+    function: &str,
+    line: &SourceLine,
+) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
+    let modules = kernel.modules_matching(module);
+    if modules.is_empty() {
+        return Err(Box::new(no_module(kernel, module)));
+    }
+    let mut search = Search { kernel, line, seen: Seen::default(), sites: Vec::new(), taken: HashSet::new() };
+    for module in &modules {
+        if !kernel.may_mention(*module, split_ordinal(function).0) {
+            if *module == ModuleId::PROPER && kernel.layout(*module).is_none() {
+                return Err(Box::new(no_lines(kernel, &modules, *module, function)));
+            }
+            continue;
+        }
+        let Some(info) = kernel.info(*module) else {
+            return Err(Box::new(no_lines(kernel, &modules, *module, function)));
+        };
+        let searched = info.and_then(|info| search.module(*module, &info, function));
+        searched.map_err(|error| Box::new(error.diagnostic()))?;
+    }
+    let Search { seen, sites, .. } = search;
+    match sites.is_empty() {
+        false => Ok(sites),
+        true if seen.bodies == 0 => Err(Box::new(no_sites(kernel, &modules, function, &[]))),
+        true => Err(Box::new(no_code_on_line(function, line, &seen))),
+    }
+}
+
+/// The module has the function, or may have it, and its lines are not known.
+fn no_lines(kernel: &Kernel, modules: &[ModuleId], module: ModuleId, function: &str) -> Diagnostic {
+    let known = !kernel.functions_named(modules, function).is_empty();
+    no_debug_information(kernel, module, function, Missing::Lines { out_of_line: known })
+}
+
+struct Search<'k> {
+    kernel: &'k Kernel,
+    line: &'k SourceLine,
+    seen: Seen,
+    sites: Vec<FoundSite>,
+    taken: HashSet<(ModuleId, u64)>,
+}
+
+/// The lines that the function has instead, for messages.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The number of bodies: the function itself and its copies.
+    pub bodies: usize,
+    /// Lines where statements of the function begin, without those of inlined functions: its own file's first.
+    pub own: BTreeMap<String, BTreeSet<u64>>,
+    /// Lines where statements begin, including those of inlined functions.
+    pub all: BTreeMap<String, BTreeSet<u64>>,
+}
+
+impl Search<'_> {
+    fn module(
+        &mut self,
+        module: ModuleId,
+        info: &Info<'_>,
+        function: &str,
+    ) -> Result<(), kinst_debuginfo::Error> {
+        let (name, ordinal) = split_ordinal(function);
+        let symbols = self.kernel.symbols(module);
+        let named = match ordinal {
+            Some(_) => self.kernel.functions_named(&[module], function),
+            None => {
+                let instances = symbols.map(|symbols| symbols.instances(name)).unwrap_or_default();
+                instances.iter().flat_map(|name| self.kernel.functions_named(&[module], name)).collect()
+            }
+        };
+        for (_, symbol) in named {
+            if let Some(body) = info.body_at(symbol.address)? {
+                let function = body.function();
+                // The symbol may be one of assembly that happens to have the name.
+                if function.contains(symbol.address) {
+                    self.body(module, info, &body, function)?;
+                }
+            }
+        }
+        if ordinal.is_some() {
+            return Ok(());
+        }
+        for copy in info.copies(name)? {
+            let Some(body) = info.body_at(copy.ranges.first().map_or(copy.entry(), |range| range.start))?
+            else {
+                continue;
+            };
+            if let Some(frame) = body.frames().find(|frame| frame.die == copy.die) {
+                self.body(module, info, &body, frame)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the first instruction of the line in a body or copy.
+    fn body(
+        &mut self,
+        module: ModuleId,
+        info: &Info<'_>,
+        body: &Body,
+        frame: &Frame,
+    ) -> Result<(), kinst_debuginfo::Error> {
+        let definition = info.definition(frame.origin)?;
+        let owners = Owners::of(info, body)?;
+        self.seen.bodies += 1;
+        // Ranges that are not entered by falling through come last: `.cold` parts, whatever their address.
+        let mut ranges: Vec<_> = frame.ranges.iter().collect();
+        let entry = frame.entries.first().copied().unwrap_or_default();
+        ranges.sort_by_key(|range| (!range.contains(&entry), range.start));
+        let mut first = None;
+        for range in ranges {
+            let Some(lines) = info.lines_in(range)? else { continue };
+            for statement in lines.statements(range.clone()) {
+                let own = owners.owner(&statement) == Some(frame.origin);
+                self.seen.add(&statement, own);
+                let wanted = u64::from(statement.place.line) == self.line.line
+                    && match &self.line.file {
+                        Some(file) => is_suffix(file, statement.place.file),
+                        None => own && same_file(statement.place.file, &definition.file),
+                    };
+                if wanted && first.is_none() {
+                    first = Some(statement.address);
+                }
+            }
+        }
+        if let Some(address) = first
+            && self.taken.insert((module, address))
+            && let Ok(FoundSite { site, module_needed }) = self.kernel.site(module, address)
+        {
+            let site = Site { copy: Some(frame.name.clone()), inlined: frame.call.is_some(), ..site };
+            self.sites.push(FoundSite { site, module_needed });
+        }
+        Ok(())
+    }
+}
+
+/// The functions that lines belong to. A line does not belong to the innermost copy at its address: where a call
+/// begins, statements of the caller and of the copy begin at one instruction. In C, functions do not nest: a line
+/// belongs to the last function that is defined before it.
+struct Owners {
+    /// File, line and origin of the definitions of all functions in a body.
+    defined: Vec<(String, u64, u64)>,
+}
+
+impl Owners {
+    fn of(info: &Info<'_>, body: &Body) -> Result<Owners, kinst_debuginfo::Error> {
+        let origins: BTreeSet<u64> = body.frames().map(|frame| frame.origin).collect();
+        let mut defined = Vec::new();
+        for origin in origins {
+            let definition = info.definition(origin)?;
+            defined.push((definition.file.clone(), definition.line, origin));
+        }
+        Ok(Owners { defined })
+    }
+
+    fn owner(&self, statement: &Statement<'_>) -> Option<u64> {
+        let before = self.defined.iter().filter(|(file, line, _)| {
+            *line <= u64::from(statement.place.line) && same_file(statement.place.file, file)
+        });
+        before.max_by_key(|(_, line, _)| *line).map(|(_, _, origin)| *origin)
+    }
+}
+
+impl Seen {
+    fn add(&mut self, statement: &Statement<'_>, own: bool) {
+        let add = |files: &mut BTreeMap<String, BTreeSet<u64>>| {
+            let lines = match files.get_mut(statement.place.file) {
+                Some(lines) => lines,
+                None => files.entry(statement.place.file.to_owned()).or_default(),
+            };
+            lines.insert(statement.place.line.into());
+        };
+        add(&mut self.all);
+        if own {
+            add(&mut self.own);
+        }
+    }
+
+    /// The lines of all files whose paths end with `file`.
+    pub fn lines_of(&self, file: &str) -> BTreeSet<u64> {
+        let files = self.all.iter().filter(|(path, _)| is_suffix(file, path));
+        files.flat_map(|(_, lines)| lines.iter().copied()).collect()
+    }
+}
+
+/// Whether a path ends with the components of `end`: `file.h` matches `include/linux/file.h`, and not `profile.h`.
+fn is_suffix(end: &str, path: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// Whether two paths mean one file: two units may name it from different directories.
+fn same_file(a: &str, b: &str) -> bool {
+    !a.is_empty() && !b.is_empty() && (is_suffix(a, b) || is_suffix(b, a))
+}
+
+/// The function is known, but has no code on the line.
+fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
+    let number = line.line;
+    let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
+    let (lines, form): (BTreeSet<u64>, String) = match &line.file {
+        Some(file) => {
+            let lines = seen.lines_of(file);
+            if lines.is_empty() {
+                let files: Vec<&str> = seen.all.keys().map(String::as_str).take(8).collect();
+                return error(format!("the file `{file}` is not part of `{function}`"))
+                    .note(format!("its code is of {}", files.join(", ")));
+            }
+            (lines, format!("{file}@"))
+        }
+        None => (seen.own.values().flatten().copied().collect(), "L".to_owned()),
+    };
+    let before = lines.range(..number).next_back();
+    let after = lines.range(number..).find(|line| **line != number);
+    let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
+        return error(format!("no line of `{function}` has code of its own"));
+    };
+    let files: Vec<&str> = seen.own.keys().map(String::as_str).collect();
+    let offer = |line: &u64| format!("kinst::{function}:{form}{line}");
+    match (before, after) {
+        (Some(before), Some(after)) => error(format!("no statement of `{function}` begins on line {number}"))
+            .note(format!("the nearest lines with code are {before} and {after}"))
+            .help(format!("try {} or {}", offer(before), offer(after))),
+        _ => {
+            let near = if before.is_some() { last } else { first };
+            error(format!("line {number} is outside of `{function}`"))
+                .note(match &line.file {
+                    Some(file) => format!("its code of {file} is on the lines {first} to {last}"),
+                    None => format!("its code is on the lines {first} to {last} of {}", files.join(", ")),
+                })
+                .help(format!("try {}", offer(near)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_suffix, same_file};
+
+    #[test]
+    fn ends_of_paths() {
+        assert!(is_suffix("file.h", "include/linux/file.h"));
+        assert!(is_suffix("linux/file.h", "include/linux/file.h"));
+        assert!(!is_suffix("file.h", "include/linux/profile.h"));
+        assert!(same_file("../fs/a.c", "fs/a.c") && same_file("fs/a.c", "fs/a.c"));
+        assert!(!same_file("", "fs/a.c"));
+    }
+}

@@ -1,0 +1,254 @@
+//! sites/kept/file.rs: a file of tables under a checksum, and the directory that such files are kept in.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use memmap2::{Mmap, MmapOptions};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The format of all files here; it changes with their contents, and with the rules by which these are found.
+pub const VERSION: u32 = 10;
+const MAGIC: [u8; 8] = *b"KINSTIDX";
+const MOST_TABLES: usize = 12;
+const LONGEST_KEY: usize = 32;
+/// The alignment with which any record can be read in place.
+const ALIGNMENT: usize = 8;
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 8],
+    version: u32,
+    kind: u32,
+    /// The checksum of everything after it.
+    checksum: u32,
+    key_len: u32,
+    len: u64,
+    key: [u8; LONGEST_KEY],
+    /// Start and length of each table, from the start of the file.
+    tables: [[u32; 2]; MOST_TABLES],
+}
+
+/// See [`Cache::imported`].
+pub const IMPORTED: &str = "imported";
+
+/// The offset where the checksummed part begins.
+const CHECKED_FROM: usize = 20;
+
+/// A file whose header, length and checksum are right.
+pub struct Sealed {
+    bytes: Bytes,
+    tables: [[u32; 2]; MOST_TABLES],
+    kind: u32,
+    key: Vec<u8>,
+}
+
+enum Bytes {
+    Mapped(Mmap),
+    Made(Aligned),
+}
+
+/// Bytes in memory, aligned for any record.
+struct Aligned {
+    words: Vec<u64>,
+    len: usize,
+}
+
+/// The bytes of a file with these tables; `None` if they are too large for it.
+pub fn seal(kind: u32, key: &[u8], tables: &[&[u8]]) -> Option<Vec<u8>> {
+    let mut header = Header {
+        magic: MAGIC,
+        version: VERSION,
+        kind,
+        checksum: 0,
+        key_len: u32::try_from(key.len()).ok()?,
+        len: 0,
+        key: [0; LONGEST_KEY],
+        tables: [[0; 2]; MOST_TABLES],
+    };
+    header.key.get_mut(..key.len())?.copy_from_slice(key);
+    let mut bytes = vec![0; size_of::<Header>()];
+    for (table, place) in tables.iter().zip(&mut header.tables) {
+        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+        *place = [u32::try_from(bytes.len()).ok()?, u32::try_from(table.len()).ok()?];
+        bytes.extend_from_slice(table);
+    }
+    header.len = bytes.len() as u64;
+    bytes[..size_of::<Header>()].copy_from_slice(header.as_bytes());
+    header.checksum = crc32fast::hash(&bytes[CHECKED_FROM..]);
+    bytes[..size_of::<Header>()].copy_from_slice(header.as_bytes());
+    Some(bytes)
+}
+
+impl Sealed {
+    /// Takes bytes that [`seal`] has made.
+    pub fn made(bytes: Vec<u8>, kind: u32, key: &[u8]) -> Option<Sealed> {
+        let mut words = vec![0_u64; bytes.len().div_ceil(ALIGNMENT)];
+        words.as_mut_bytes()[..bytes.len()].copy_from_slice(&bytes);
+        Sealed::check(Bytes::Made(Aligned { words, len: bytes.len() }), kind, key)
+    }
+
+    /// Takes bytes that came from outside, of whatever kind and key.
+    pub fn any(bytes: Vec<u8>) -> Option<Sealed> {
+        let (header, _) = Header::read_from_prefix(&bytes).ok()?;
+        let key = header.key.get(..header.key_len as usize)?.to_vec();
+        Sealed::made(bytes, header.kind, &key)
+    }
+
+    fn check(bytes: Bytes, kind: u32, key: &[u8]) -> Option<Sealed> {
+        let all = bytes.all();
+        let (header, _) = Header::read_from_prefix(all).ok()?;
+        let whole = header.magic == MAGIC
+            && header.version == VERSION
+            && header.kind == kind
+            && header.len == all.len() as u64
+            && header.key.get(..header.key_len as usize) == Some(key)
+            && header.checksum == crc32fast::hash(all.get(CHECKED_FROM..)?);
+        whole.then_some(Sealed { tables: header.tables, bytes, kind, key: key.to_vec() })
+    }
+
+    pub fn kind(&self) -> u32 {
+        self.kind
+    }
+
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The whole file.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.all()
+    }
+
+    pub fn table(&self, number: usize) -> &[u8] {
+        let [start, len] = self.tables[number];
+        let start = start as usize;
+        self.bytes.all().get(start..start.saturating_add(len as usize)).unwrap_or(&[])
+    }
+
+    /// A table of records; empty if it does not consist of whole ones.
+    pub fn rows<T: FromBytes + Immutable + KnownLayout>(&self, number: usize) -> &[T] {
+        <[T]>::ref_from_bytes(self.table(number)).unwrap_or(&[])
+    }
+}
+
+impl Bytes {
+    fn all(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map,
+            Bytes::Made(made) => &made.words.as_bytes()[..made.len],
+        }
+    }
+}
+
+/// The directory where files are kept between runs: only what this user or root has written is read.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    dir: PathBuf,
+}
+
+impl Cache {
+    /// The user's directory: `$XDG_CACHE_HOME/kinst/index`, or `~/.cache/kinst/index`. `None` without a home.
+    pub fn of_user() -> Option<Cache> {
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+        Some(Cache::at(&base.join("kinst/index")))
+    }
+
+    /// The directories where packages put indices: that of a sysroot, and that of this system.
+    pub fn of_packages(sysroot: Option<&Path>) -> Vec<Cache> {
+        const DIR: &str = "usr/share/kinst/index";
+        sysroot.into_iter().chain([Path::new("/")]).map(|root| Cache::at(&root.join(DIR))).collect()
+    }
+
+    pub fn at(dir: &Path) -> Cache {
+        Cache { dir: dir.to_owned() }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The file that is written when indices are brought here, for what was concluded without them.
+    pub fn imported(&self) -> PathBuf {
+        self.dir.join(IMPORTED)
+    }
+
+    /// Whether the directory can be written; it is made if there is none.
+    pub fn can_be_written(&self) -> bool {
+        let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
+        kinst_os::may_write(&self.dir) && self.is_ours()
+    }
+
+    /// Whether only this user and root can write in the directory.
+    pub fn is_ours(&self) -> bool {
+        fs::metadata(&self.dir).is_ok_and(|metadata| is_ours(&metadata))
+    }
+
+    /// Opens a file; `None` if there is none that can be used, and it has to be made anew.
+    pub fn open(&self, name: &str, kind: u32, key: &[u8]) -> Option<Sealed> {
+        let file = File::open(self.dir.join(name)).ok()?;
+        let metadata = file.metadata().ok()?;
+        if !metadata.is_file() || metadata.len() == 0 || !is_ours(&metadata) {
+            return None;
+        }
+        // SAFETY: the map is only read. Files here are replaced by rename, never rewritten; one that is truncated while
+        // it is mapped was truncated by this user.
+        let map = unsafe { MmapOptions::new().populate().map(&file) }.ok()?;
+        Sealed::check(Bytes::Mapped(map), kind, key)
+    }
+
+    /// Removes a file, so that it is made anew.
+    pub fn remove(&self, name: &str) {
+        if self.is_ours() {
+            let _ = fs::remove_file(self.dir.join(name));
+        }
+    }
+
+    /// Waits until the file that is being written is whole, and lets no more be written: the process is about to end.
+    pub fn close() {
+        std::mem::forget(writing());
+    }
+
+    /// Writes a file as a whole or not at all, even if another process writes the same one.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        if !self.can_be_written() {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "not ours to write, or not ours alone",
+            ));
+        }
+        let _writing = writing();
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let beside = self.dir.join(format!(".{name}.{}.{number}", std::process::id()));
+        let written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&beside)
+            .and_then(|mut file| file.write_all(bytes))
+            .and_then(|()| fs::rename(&beside, self.dir.join(name)));
+        if written.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        written
+    }
+}
+
+/// Held while a file is written under a name of its own, which would stay there after the end of the process.
+fn writing() -> MutexGuard<'static, ()> {
+    static WRITING: Mutex<()> = Mutex::new(());
+    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_ours(metadata: &fs::Metadata) -> bool {
+    const BY_OTHERS: u32 = 0o022;
+    let user = kinst_os::identity().euid;
+    (metadata.uid() == user || metadata.uid() == 0) && metadata.mode() & BY_OTHERS == 0
+}

@@ -1,0 +1,93 @@
+//! sites/kept/known.rs: what is known of an inlined function in one file: its sites, and why some copies have none.
+
+use crate::flow::Undecodable;
+use crate::flow::doubts::Doubt;
+use crate::flow::points::Point;
+
+/// The facts about one inlined function in one module. Addresses are those of [`Kernel::symbols`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Whether there is a definition that was inlined, or could be.
+    pub inline: bool,
+    /// The entries in the order of the debug information.
+    pub entries: Vec<Point>,
+    pub exits: Vec<Point>,
+    pub dropped: Dropped,
+}
+
+/// Copies and boundaries that did not become sites, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    pub copies: u32,
+    pub freed: u32,
+    pub dead: u32,
+    pub split_tails: u32,
+    pub without_address: u32,
+    pub duplicates: u32,
+    /// Ranges that do not end with an instruction, of copies whose caller cannot be read.
+    pub undecodable: u32,
+    /// Copies whose caller's control flow is not known, and the reason for the first of them.
+    pub unread: u32,
+    pub why_unread: Option<Undecodable>,
+    /// Exits on which no probe can be put.
+    pub lost: u32,
+    /// Exits that are also those of another copy, which begins elsewhere.
+    pub shared: u32,
+    /// Copies that may be entered elsewhere, too, and the reason for the first of them.
+    pub doubtful: u32,
+    pub why_doubtful: Option<Doubt>,
+}
+
+impl Dropped {
+    /// `2 of 7 copies in code that is freed after boot, …`; empty if all became sites.
+    pub fn reasons(&self) -> String {
+        let reasons = [
+            (self.freed, "in code that is freed after boot"),
+            (self.dead, "in code that was not linked in"),
+            (self.without_address, "without an address"),
+            (self.split_tails, "the second half of a split function"),
+            (self.undecodable, "with a range that is not made of whole instructions"),
+        ];
+        let reasons: Vec<String> = reasons
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, reason)| format!("{count} {reason}"))
+            .collect();
+        reasons.join(", ")
+    }
+
+    /// Remarks for -v, one line each.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Some(why) = self.why_unread {
+            let copies = self.unread;
+            remarks.push(format!(
+                "{copies} inlined copies are left at the ends of their ranges, which is not exact: {why}"
+            ));
+        }
+        if let Some(why) = self.why_doubtful {
+            let copies = self.doubtful;
+            remarks.push(format!("{copies} inlined copies may be entered elsewhere, too: {why}"));
+        }
+        if self.lost > 0 {
+            remarks.push(format!("{} ways out by a fault cannot be traced", self.lost));
+        }
+        if self.duplicates > 0 {
+            remarks.push(format!(
+                "{} of {} inlined copies begin where another one does: one firing of entry and one of return stand for them together",
+                self.duplicates, self.copies
+            ));
+        }
+        if self.shared > 0 {
+            remarks.push(format!(
+                "{} ways out of inlined copies are those of another one too: one firing of return stands for both",
+                self.shared
+            ));
+        }
+        let reasons = self.reasons();
+        if !reasons.is_empty() {
+            remarks.push(format!("{} inlined copies; left out: {reasons}", self.copies));
+        }
+        remarks
+    }
+}

@@ -1,0 +1,350 @@
+//! sites/listing/disas.rs: the instructions of a function and of its inlined copies, with what is known of each.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Place;
+use super::opened::Opened;
+use super::verdict::Verdict;
+use crate::catalog::refusals;
+use crate::code::decode::Insn;
+use crate::code::tables::Rewriting;
+use crate::memory::{LiveInsn, LiveText};
+use crate::symtab::Symbol;
+use crate::target::refusals::no_module;
+use crate::target::{Kernel, ModuleId};
+use kinst_base::diag::Diagnostic;
+use kinst_base::machine::Machine;
+use kinst_base::reason::Untraceable;
+use kinst_dwarf::{Body, Frame, InlineCopy};
+
+/// One function, or one inlined copy of it.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    pub module: String,
+    /// The function that has the code, as a probe description names it.
+    pub function: String,
+    /// The start of the function: in the running kernel, or in the file of a kernel that does not run.
+    pub address: u64,
+    pub size: u64,
+    /// Set if the listing is of a copy, or of the part of it that is in this function.
+    pub copy: Option<Copy>,
+    /// The source line that defines what is listed.
+    pub source: Option<Place>,
+    /// Whether the instructions are those in memory now rather than those of the file.
+    pub live: bool,
+    pub instructions: Vec<Listed>,
+}
+
+/// The inlined function of a copy, and where it is entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    pub function: String,
+    /// The function around it, not the one that has its unlikely parts.
+    pub caller: String,
+    pub entries: Vec<u64>,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// In bytes from the start of the function: the name of its kinst probe.
+    pub offset: u32,
+    pub address: u64,
+    pub bytes: Vec<u8>,
+    pub machine: Machine,
+    pub text: String,
+    pub place: Option<Place>,
+    /// Whether a statement of its line begins here.
+    pub begins: bool,
+    /// The innermost first; the last one is the function. Empty if the debug information has none.
+    pub frames: Arc<Vec<Frame>>,
+    pub refused: Option<Untraceable>,
+    /// Set only where there is nothing but the file.
+    pub rewritten: Option<Rewriting>,
+    pub fentry: bool,
+}
+
+/// The result of a disassembly.
+#[derive(Clone, Debug, Default)]
+pub struct Disassembly {
+    pub listings: Vec<Listing>,
+    /// Reasons why something could not be listed.
+    pub remarks: Vec<String>,
+}
+
+/// Disassembles many functions; the debug information of a module is opened once.
+pub struct Disassembler<'k> {
+    kernel: &'k Kernel,
+    pub(super) lister: Lister<'k>,
+}
+
+impl<'k> Disassembler<'k> {
+    pub fn new(kernel: &'k Kernel, live: Option<&'k dyn LiveText>) -> Disassembler<'k> {
+        Disassembler {
+            kernel,
+            lister: Lister { kernel, live, opened: Opened::new(kernel), remarks: Vec::new() },
+        }
+    }
+
+    /// `description` is `[[provider:]module:]function` or `` module`function ``; `function` may be `name#2`.
+    pub fn disassemble(&mut self, description: &str) -> Result<Disassembly, Box<Diagnostic>> {
+        let (modules, meant) = self.meant(description)?;
+        let listings = match meant {
+            Meant::Copies { function, copies } => self.lister.copies(&function, &copies, &modules)?,
+            Meant::Functions(functions) => {
+                let own = functions.iter().map(|(module, symbol)| self.lister.function(*module, symbol));
+                own.collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Disassembly { listings, remarks: self.take_remarks() })
+    }
+
+    /// The functions of a description, or the copies if there is no function of that name; and the modules that it names.
+    pub(super) fn meant(&self, description: &str) -> Result<(Vec<ModuleId>, Meant), Box<Diagnostic>> {
+        let kernel = self.kernel;
+        let (module, function) = split(description);
+        if kinst_base::glob::is_glob(function) || function.is_empty() {
+            return Err(Box::new(refusals::one_function(function)));
+        }
+        let modules = kernel.modules_matching(module);
+        if modules.is_empty() {
+            return Err(Box::new(no_module(kernel, module)));
+        }
+        let functions = kernel.functions_named(&modules, function);
+        let meant = if functions.is_empty() {
+            let copies = copies(kernel, &modules, function)?;
+            Meant::Copies { function: function.to_owned(), copies }
+        } else {
+            Meant::Functions(functions)
+        };
+        Ok((modules, meant))
+    }
+
+    /// Reasons why something could not be listed.
+    pub fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.lister.remarks)
+    }
+}
+
+/// What a description means.
+pub(super) enum Meant {
+    Functions(Vec<(ModuleId, Symbol)>),
+    Copies { function: String, copies: Vec<(ModuleId, InlineCopy)> },
+}
+
+/// The number of copies of the function, whether or not it also has code of its own.
+pub fn times_inlined(kernel: &Kernel, description: &str) -> u32 {
+    let (module, function) = split(description);
+    kernel.copies(&kernel.modules_matching(module), function)
+}
+
+fn copies(
+    kernel: &Kernel,
+    modules: &[ModuleId],
+    function: &str,
+) -> Result<Vec<(ModuleId, InlineCopy)>, Box<Diagnostic>> {
+    let mut copies = Vec::new();
+    for module in modules.iter().filter(|module| kernel.may_mention(**module, function)) {
+        let Some(info) = kernel.info(*module) else { continue };
+        let found = info.and_then(|info| info.copies(function));
+        let found = found.map_err(|error| Box::new(error.diagnostic()))?;
+        copies.extend(found.into_iter().map(|copy| (*module, copy)));
+    }
+    Ok(copies)
+}
+
+pub(super) fn split(description: &str) -> (&str, &str) {
+    if let Some((module, function)) = description.split_once('`') {
+        return (module, function);
+    }
+    let mut fields = description.rsplit(':');
+    let function = fields.next().unwrap_or_default();
+    (fields.next().unwrap_or_default(), function)
+}
+
+pub(super) struct Lister<'k> {
+    pub kernel: &'k Kernel,
+    live: Option<&'k dyn LiveText>,
+    pub(super) opened: Opened<'k>,
+    pub remarks: Vec<String>,
+}
+
+/// The instructions of a function, from memory or from the file.
+pub(super) struct Code {
+    pub insns: Vec<LiveInsn>,
+    verdicts: Option<Vec<Verdict>>,
+}
+
+impl<'k> Lister<'k> {
+    pub fn function(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
+        let code = self.code(module, symbol)?;
+        let body = self.body(module, symbol.address);
+        let source = body.as_ref().and_then(|body| self.source(module, body.function()));
+        let end = code.insns.last().map_or(0, |last| u64::from(last.offset) + last.bytes.len() as u64);
+        Ok(self.listing(module, symbol, &code, body.as_deref(), source, 0..end.max(1)))
+    }
+
+    fn copies(
+        &mut self,
+        function: &str,
+        copies: &[(ModuleId, InlineCopy)],
+        modules: &[ModuleId],
+    ) -> Result<Vec<Listing>, Box<Diagnostic>> {
+        let mut listings = Vec::new();
+        let mut left_out = 0;
+        for (module, copy) in copies {
+            let parts = self.copy(*module, function, copy)?;
+            left_out += usize::from(parts.is_empty());
+            listings.extend(parts);
+        }
+        if listings.is_empty() {
+            return Err(Box::new(refusals::no_function(self.kernel, modules, function, "")));
+        }
+        if left_out > 0 {
+            self.remarks.push(format!(
+                "{left_out} of {} copies of {function} are in code that is freed after boot or was not linked in",
+                copies.len()
+            ));
+        }
+        Ok(listings)
+    }
+
+    /// The part of a copy in the function that is entered, then the parts in other functions. Empty if its code is
+    /// gone.
+    pub fn copy(
+        &mut self,
+        module: ModuleId,
+        function: &str,
+        copy: &InlineCopy,
+    ) -> Result<Vec<Listing>, Box<Diagnostic>> {
+        let Some(symbols) = self.kernel.symbols(module) else { return Ok(Vec::new()) };
+        let symbol = |address: u64| symbols.containing(address).filter(|symbol| !symbol.gone()).copied();
+        let Some(caller) = symbol(copy.entry()) else { return Ok(Vec::new()) };
+        let mut parts = vec![(caller, Vec::new())];
+        for range in copy.ranges.iter().filter(|range| !range.is_empty()) {
+            let Some(symbol) = symbol(range.start) else { continue };
+            match parts.iter_mut().find(|(part, _)| part.address == symbol.address) {
+                Some((_, ranges)) => ranges.push(range.clone()),
+                None => parts.push((symbol, vec![range.clone()])),
+            }
+        }
+        // Without instructions of its own, it is entered at an instruction of the code around it.
+        if parts[0].1.is_empty() {
+            parts[0].1.extend(copy.entries.iter().map(|entry| *entry..entry + 1));
+        }
+        let body = self.body(module, copy.entry());
+        let source = body.as_ref().and_then(|body| {
+            let frame = body.frames().find(|frame| frame.die == copy.die)?;
+            self.source(module, frame)
+        });
+        let copy = Copy {
+            function: function.to_owned(),
+            caller: self.kernel.function_ref(module, &caller).map(|name| name.function).unwrap_or_default(),
+            entries: copy.entries.iter().map(|entry| entry.wrapping_sub(caller.address)).collect(),
+        };
+        let mut listings = Vec::new();
+        for (symbol, mut ranges) in parts {
+            ranges.sort_unstable_by_key(|range| range.start);
+            let code = self.code(module, &symbol)?;
+            let mut part: Option<Listing> = None;
+            for range in ranges {
+                let offsets = range.start - symbol.address..range.end - symbol.address;
+                let more = self.listing(module, &symbol, &code, body.as_deref(), source.clone(), offsets);
+                match &mut part {
+                    Some(part) => part.instructions.extend(more.instructions),
+                    None => part = Some(Listing { copy: Some(copy.clone()), ..more }),
+                }
+            }
+            listings.extend(part);
+        }
+        Ok(listings)
+    }
+
+    /// The instructions of the function in a range of offsets.
+    fn listing(
+        &mut self,
+        module: ModuleId,
+        symbol: &Symbol,
+        code: &Code,
+        body: Option<&Body>,
+        source: Option<Place>,
+        range: Range<u64>,
+    ) -> Listing {
+        let address = self.kernel.run_time(module, symbol.address).unwrap_or(symbol.address);
+        let name = self.kernel.function_ref(module, symbol).map(|name| name.function).unwrap_or_default();
+        let whole = symbol.address..symbol.address.saturating_add(symbol.size);
+        let lines = self.opened.info(module).and_then(|info| info.lines_in(&whole).ok().flatten());
+        let statements = lines.iter().flat_map(|lines| lines.statements(whole.clone()));
+        let statements: HashSet<(u64, u32)> =
+            statements.map(|statement| (statement.address, statement.place.line)).collect();
+        let inside = |insn: &&LiveInsn| range.contains(&insn.offset.into());
+        let mut frames: Arc<Vec<Frame>> = Arc::default();
+        let mut instructions = Vec::new();
+        for insn in code.insns.iter().filter(inside) {
+            let at = symbol.address + u64::from(insn.offset);
+            let now = body.map(|body| body.at(at)).unwrap_or_default();
+            if !now.iter().copied().eq(frames.iter()) {
+                frames = Arc::new(now.into_iter().cloned().collect());
+            }
+            let place = lines.as_ref().and_then(|lines| lines.at(at)).filter(|line| line.line != 0);
+            let verdict = code.verdict(insn);
+            instructions.push(Listed {
+                offset: insn.offset,
+                address: address + u64::from(insn.offset),
+                bytes: insn.bytes.clone(),
+                machine: insn.machine,
+                text: self.kernel.insn_text(module, symbol, insn, code.verdicts.is_none()),
+                begins: place.as_ref().is_some_and(|line| statements.contains(&(at, line.line))),
+                place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
+                frames: frames.clone(),
+                refused: insn.refused.or(verdict.refused.map(Untraceable::from)),
+                rewritten: verdict.rewritten,
+                fentry: verdict.fentry,
+            });
+        }
+        let module = self.kernel.modules()[module].name.clone();
+        let live = code.verdicts.is_none();
+        Listing { module, function: name, address, size: symbol.size, copy: None, source, live, instructions }
+    }
+
+    /// The instructions of a function: from memory, or from the file where no kernel can be asked.
+    pub fn code(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
+        let name = || self.kernel.symbols(module).map(|all| all.name(symbol)).unwrap_or_default();
+        if let (Some(live), Some(address)) = (self.live, self.kernel.run_time(module, symbol.address)) {
+            match live.instructions(address) {
+                Ok(insns) => return Ok(Code { insns, verdicts: None }),
+                // Where nothing can be traced, the file still has the instructions.
+                Err(reason) => {
+                    self.remarks.push(format!("{}: nothing of it can be traced: {reason}", name()))
+                }
+            }
+        }
+        let insns = self
+            .kernel
+            .instructions(module, symbol)
+            .ok_or_else(|| Box::new(refusals::no_text(self.kernel, name(), None)))?;
+        let verdicts = self.kernel.verdicts(module, symbol, &insns);
+        let insn =
+            |Insn { offset, bytes, machine, .. }: Insn| LiveInsn { offset, bytes, refused: None, machine };
+        Ok(Code { insns: insns.into_iter().map(insn).collect(), verdicts: Some(verdicts) })
+    }
+
+    pub fn body(&mut self, module: ModuleId, address: u64) -> Option<Arc<Body>> {
+        self.opened.info(module)?.body_at(address).ok()?
+    }
+
+    pub fn source(&mut self, module: ModuleId, frame: &Frame) -> Option<Place> {
+        let definition = self.opened.info(module)?.definition(frame.origin).ok()?;
+        (definition.line != 0).then(|| Place { file: definition.file.clone(), line: definition.line })
+    }
+}
+
+impl Code {
+    pub fn verdict(&self, insn: &LiveInsn) -> Verdict {
+        let Some(verdicts) = &self.verdicts else { return Verdict::default() };
+        let at = self.insns.binary_search_by_key(&insn.offset, |insn| insn.offset);
+        at.ok().and_then(|at| verdicts.get(at)).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,267 @@
+//! sites/listing/followed.rs: functions and inlined copies whose calls are followed: where, and what way follows from what fires.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::disas::{Copy, Disassembler, Listed, Lister, Listing};
+use super::members::Member;
+use crate::code::decode;
+use crate::flow::counts::What;
+use crate::flow::points::Point;
+use crate::flow::routes::{Left, Passed, Routes};
+use crate::flow::{Flow, Undecodable};
+use kinst_base::diag::Diagnostic;
+use kinst_base::probe::Site;
+
+pub use crate::code::deciding::Operand;
+pub use crate::flow::routes::Step;
+
+/// One function, or one inlined copy of it.
+pub struct Followed {
+    /// As of [`Counted`](super::counted::Counted).
+    pub listings: Vec<Listing>,
+    /// What fires.
+    pub witnesses: Vec<Witness>,
+    pub blocks: usize,
+    /// The number of branches, and of those that are not seen.
+    pub branches: usize,
+    pub unseen: usize,
+    flow: Rc<Flow>,
+    routes: Routes,
+    starts: Vec<Option<u64>>,
+    /// Where each part of the code starts, in memory and in the graph, with its symbol.
+    parts: Vec<(String, u64)>,
+    entries: Vec<u64>,
+    /// The ways by the site of their witness.
+    by_site: HashMap<Site, u32>,
+}
+
+/// A place that fires.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    pub site: Site,
+    /// What a branch decides on, if it is one.
+    pub operands: Vec<Operand>,
+}
+
+/// How a call was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit<'e> {
+    /// At the instruction at this offset of the function.
+    Offset(u64),
+    /// At the return of a copy.
+    Site(&'e Site),
+}
+
+/// A part of the way of a call, by the instructions of the listings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// These instructions were executed.
+    Block(Vec<(usize, usize)>),
+    /// The branch went to another place, or on.
+    Branch { insn: (usize, usize), to: Option<(usize, usize)>, jumps: bool, event: usize },
+    /// What came here is not known.
+    Unknown,
+}
+
+/// Why calls cannot be followed.
+#[derive(Clone, Debug)]
+pub enum NotFollowed {
+    Diagnostic(Box<Diagnostic>),
+    /// The control flow of the function is not known.
+    Unread(String, Undecodable),
+}
+
+impl From<Box<Diagnostic>> for NotFollowed {
+    fn from(diagnostic: Box<Diagnostic>) -> NotFollowed {
+        NotFollowed::Diagnostic(diagnostic)
+    }
+}
+
+impl Disassembler<'_> {
+    /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to fire in them.
+    pub fn followed(&mut self, description: &str) -> Result<Vec<Followed>, NotFollowed> {
+        self.each(description, |lister, member| lister.follow(member))
+    }
+}
+
+impl Lister<'_> {
+    fn follow(&self, member: Member<'_>) -> Result<Followed, NotFollowed> {
+        let ranges = member.ranges();
+        let Member { module, around, listings, entries, .. } = member;
+        let name = || listings.first().map(|listing| listing.function.clone()).unwrap_or_default();
+        let flow = around.flow.as_ref().map_err(|why| NotFollowed::Unread(name(), *why))?;
+        let room = |address: u64| around.room(address);
+        let routes = flow.routes(ranges.as_deref(), &entries, room, |from, to| around.leads(flow, from, to));
+        let starts: Vec<Option<u64>> =
+            listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
+        let mut followed = Followed {
+            witnesses: Vec::new(),
+            blocks: routes.blocks(),
+            branches: 0,
+            unseen: 0,
+            flow: Rc::clone(flow),
+            parts: listings
+                .iter()
+                .zip(&starts)
+                .filter_map(|(listing, start)| Some((listing.function.clone(), (*start)?)))
+                .collect(),
+            starts,
+            listings,
+            entries,
+            by_site: HashMap::new(),
+            routes,
+        };
+        let mut found = Vec::new();
+        for (way, what, point) in followed.routes.witnesses() {
+            // Without it the way through here is not known, as without room.
+            let Ok(at) = self.kernel.point(module, point) else { continue };
+            let operands = match what {
+                What::Edge { from, .. } => followed.operands(from),
+                _ => Vec::new(),
+            };
+            found.push((way, Witness { site: at.site, operands }, point));
+        }
+        let mut seen: Vec<u64> = Vec::new();
+        for (way, witness, point) in found {
+            if let Point::Edge { from, .. } = point {
+                seen.push(from);
+            }
+            followed.by_site.insert(witness.site.clone(), way);
+            followed.witnesses.push(witness);
+        }
+        let forks: Vec<u64> = followed.routes.forks().map(|block| flow.bounds(block).1).collect();
+        followed.branches = forks.len();
+        followed.unseen = forks.iter().filter(|fork| !seen.contains(fork)).count();
+        Ok(followed)
+    }
+}
+
+impl Followed {
+    /// The function, or the inlined function, as descriptions name it.
+    pub fn name(&self) -> &str {
+        let listing = self.listings.first();
+        let name =
+            listing.map(|listing| listing.copy.as_ref().map_or(&listing.function, |copy| &copy.function));
+        name.map_or("", String::as_str)
+    }
+
+    pub fn module(&self) -> &str {
+        self.listings.first().map_or("", |listing| &listing.module)
+    }
+
+    pub fn is_copy(&self) -> bool {
+        self.copy().is_some()
+    }
+
+    /// The function that has the code where it is entered.
+    pub fn caller(&self) -> &str {
+        self.copy().map_or(self.name(), |copy| &copy.caller)
+    }
+
+    /// Whether a copy is entered at an offset of that function, which is the name of a probe.
+    pub fn is_entered_at(&self, probe: &str) -> bool {
+        self.entry_at(probe).is_some()
+    }
+
+    /// The index of the entry at an offset.
+    fn entry_at(&self, probe: &str) -> Option<usize> {
+        self.copy()?.entries.iter().position(|entry| entry.to_string() == probe)
+    }
+
+    fn copy(&self) -> Option<&Copy> {
+        self.listings.first()?.copy.as_ref()
+    }
+
+    /// What witnesses the way over a site, if it is one of its own.
+    pub fn witness(&self, site: &Site) -> Option<u32> {
+        self.by_site.get(site).copied()
+    }
+
+    /// Works out the way of a call that began at a probe. `None`: something is missing in what fired.
+    pub fn way(&self, probe: &str, passed: &[Passed], exit: Exit<'_>) -> Option<Vec<Piece>> {
+        let left = self.left(exit)?;
+        // A probe that stands in for an entry has another name.
+        let entries = self.entry_at(probe).and_then(|at| self.entries.get(at..=at)).unwrap_or(&self.entries);
+        let steps = entries.iter().find_map(|entry| self.flow.way(&self.routes, *entry, passed, left))?;
+        Some(steps.into_iter().map(|step| self.piece(step)).collect())
+    }
+
+    pub fn insn(&self, (part, at): (usize, usize)) -> Option<&Listed> {
+        self.listings.get(part)?.instructions.get(at)
+    }
+
+    /// The instruction at which a call was left.
+    pub fn exit_insn(&self, exit: Exit<'_>) -> Option<&Listed> {
+        let (Left::After(address) | Left::Before(address) | Left::Over(address)) = self.left(exit)?;
+        self.insn(self.insn_at(address)?)
+    }
+
+    fn left(&self, exit: Exit<'_>) -> Option<Left> {
+        match exit {
+            // Offsets of what is elsewhere count from the function, too.
+            Exit::Offset(offset) => {
+                let first = self.listings.first()?;
+                let run = first.address.wrapping_add(offset);
+                let (listing, start) = self
+                    .listings
+                    .iter()
+                    .zip(&self.starts)
+                    .find(|(listing, _)| run.wrapping_sub(listing.address) < listing.size.max(1))?;
+                Some(Left::After((*start)? + (run - listing.address)))
+            }
+            Exit::Site(site) => {
+                let (_, start) = self.parts.iter().find(|(function, _)| *function == site.function)?;
+                let address = start + site.offset;
+                Some(match (&site.to, self.insn_at(address)) {
+                    (Some(_), _) => Left::Over(address),
+                    (None, Some(_)) => Left::After(address),
+                    (None, None) => Left::Before(address),
+                })
+            }
+        }
+    }
+
+    fn piece(&self, step: Step) -> Piece {
+        match step {
+            Step::Block(block) => Piece::Block(self.insns_of(block)),
+            Step::Unknown => Piece::Unknown,
+            Step::Edge { from, to, event } => {
+                let (branch, target) = (self.flow.bounds(from).1, self.flow.bounds(to).0);
+                let insn = self.insn_at(branch).unwrap_or_default();
+                let next = self.insn(insn).map(|insn| branch + insn.bytes.len() as u64);
+                Piece::Branch { insn, to: self.insn_at(target), jumps: next != Some(target), event }
+            }
+        }
+    }
+
+    /// The instructions of a block, as far as they are listed.
+    fn insns_of(&self, block: u32) -> Vec<(usize, usize)> {
+        let (first, last) = self.flow.bounds(block);
+        let mut insns = Vec::new();
+        for (part, (listing, start)) in self.listings.iter().zip(&self.starts).enumerate() {
+            let Some(start) = start else { continue };
+            let address = |insn: &Listed| start + u64::from(insn.offset);
+            let from = listing.instructions.partition_point(|insn| address(insn) < first);
+            let those = listing.instructions[from..].iter().take_while(|insn| address(insn) <= last);
+            insns.extend((from..).zip(those).map(|(at, _)| (part, at)));
+        }
+        insns
+    }
+
+    fn insn_at(&self, address: u64) -> Option<(usize, usize)> {
+        self.listings.iter().zip(&self.starts).enumerate().find_map(|(part, (listing, start))| {
+            let offset = u32::try_from(address.checked_sub((*start)?)?).ok()?;
+            let at = listing.instructions.binary_search_by_key(&offset, |insn| insn.offset).ok()?;
+            Some((part, at))
+        })
+    }
+
+    fn operands(&self, block: u32) -> Vec<Operand> {
+        let insns = self.insns_of(block);
+        let Some(first) = insns.first().and_then(|insn| self.insn(*insn)) else { return Vec::new() };
+        let code: Vec<u8> =
+            insns.iter().filter_map(|insn| self.insn(*insn)).flat_map(|insn| insn.bytes.clone()).collect();
+        decode::of(first.machine).deciding(&code, first.address)
+    }
+}

@@ -1,0 +1,69 @@
+//! sites/listing/frames.rs: the functions at an address of the running kernel as its source has them, inlined ones too.
+
+use super::Place;
+use super::opened::Opened;
+use crate::target::info::Info;
+use crate::target::{Kernel, ModuleId};
+use kinst_debuginfo::Error;
+use kinst_dwarf::Frame;
+use std::rc::Rc;
+
+/// A function at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFrame {
+    pub function: String,
+    /// Of the innermost function the line of the instruction, of the others that of the call.
+    pub place: Option<Place>,
+}
+
+/// Those at an address, as caches hold them: the innermost first.
+pub type SourceFrames = Rc<[SourceFrame]>;
+
+/// Answers about many addresses; the debug information of a module is opened once.
+pub struct Frames<'k> {
+    kernel: &'k Kernel,
+    opened: Opened<'k>,
+}
+
+impl<'k> Frames<'k> {
+    pub fn new(kernel: &'k Kernel) -> Frames<'k> {
+        Frames { kernel, opened: Opened::new(kernel) }
+    }
+
+    /// The functions at an address, the innermost first; the last one has the code. Empty if nothing is known of the
+    /// source there.
+    /// `lines`: with their places, which takes several times as long for the first address of a unit.
+    pub fn at(&mut self, address: u64, lines: bool) -> Vec<SourceFrame> {
+        let Some((module, linked)) = self.linked(address) else { return Vec::new() };
+        let Some(info) = self.opened.info(module) else { return Vec::new() };
+        of(info, linked, lines).unwrap_or_default()
+    }
+
+    /// The module of an address, and the address there as [`Kernel::symbols`] has it.
+    fn linked(&self, address: u64) -> Option<(ModuleId, u64)> {
+        let found = self.kernel.symbolize(address)?;
+        let module = self.kernel.modules().named(&found.module)?;
+        let named = self.kernel.functions_named(&[module], &found.function);
+        let start = address.wrapping_sub(found.offset);
+        let here =
+            named.iter().find(|(_, symbol)| self.kernel.run_time(module, symbol.address) == Some(start));
+        Some((module, here?.1.address.saturating_add(found.offset)))
+    }
+}
+
+/// The functions at an address of a file.
+pub(crate) fn of(info: &Info<'_>, address: u64, lines: bool) -> Result<Vec<SourceFrame>, Error> {
+    let Some(body) = info.body_at(address)? else { return Ok(Vec::new()) };
+    if !lines {
+        let plain = |frame: &Frame| SourceFrame { function: frame.name.clone(), place: None };
+        return Ok(body.at(address).into_iter().map(plain).collect());
+    }
+    let lines = info.lines_in(&(address..address.saturating_add(1)))?;
+    let line = lines.as_ref().and_then(|lines| lines.at(address)).filter(|line| line.line != 0);
+    let mut place = line.map(|line| Place { file: line.file.to_owned(), line: line.line.into() });
+    let frames = body.at(address).into_iter().map(|frame| {
+        let call = frame.call.as_ref().map(|call| Place { file: call.file.clone(), line: call.line });
+        SourceFrame { function: frame.name.clone(), place: std::mem::replace(&mut place, call) }
+    });
+    Ok(frames.collect())
+}

@@ -1,0 +1,193 @@
+//! sites/listing/members.rs: the functions or copies of a description, each with its listings, and the graph and the room around it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::disas::{Disassembler, Lister, Listing, Meant};
+use crate::catalog::refusals;
+use crate::code::decode;
+use crate::flow::counts::Room;
+use crate::flow::laps::Kind;
+use crate::flow::{Flow, Undecodable};
+use crate::symtab::Symbol;
+use crate::target::ModuleId;
+use kinst_base::diag::Diagnostic;
+use kinst_dwarf::InlineCopy;
+
+/// The graph around a copy, and which of its instructions have room for a probe.
+pub(super) struct Around {
+    pub flow: Result<Rc<Flow>, Undecodable>,
+    room: HashMap<u64, Room>,
+    /// The addresses that follow each instruction as it is in memory; of another section of a module they are others than those of the
+    /// graph.
+    next: HashMap<u64, Vec<u64>>,
+    pub kinds: HashMap<u64, Kind>,
+    /// The parts of the function: where each starts in memory, and at the addresses of the graph.
+    pub starts: HashMap<u64, u64>,
+    /// The parts that the compiler put elsewhere.
+    pub elsewhere: Vec<Symbol>,
+}
+
+/// A function, or a copy of one.
+pub(super) struct Member<'m> {
+    pub module: ModuleId,
+    /// Of a copy, the function that it is in.
+    pub around: &'m Around,
+    pub listings: Vec<Listing>,
+    pub copy: Option<&'m InlineCopy>,
+    /// The instructions where it is entered.
+    pub entries: Vec<u64>,
+}
+
+impl<'m> Member<'m> {
+    /// The code of a copy. One without instructions of its own is entered at those of the code around it.
+    pub fn ranges(&self) -> Option<Cow<'m, [Range<u64>]>> {
+        let copy = self.copy?;
+        Some(match copy.ranges.is_empty() {
+            true => self.entries.iter().map(|entry| *entry..entry + 1).collect(),
+            false => Cow::Borrowed(&copy.ranges),
+        })
+    }
+}
+
+impl Disassembler<'_> {
+    /// Makes something of each function or copy of a description, as of [`Disassembler::disassemble`].
+    pub(super) fn each<T, E: From<Box<Diagnostic>>>(
+        &mut self,
+        description: &str,
+        make: impl Fn(&Lister<'_>, Member<'_>) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let (modules, meant) = self.meant(description)?;
+        let lister = &mut self.lister;
+        let mut all = Vec::new();
+        match meant {
+            Meant::Functions(functions) => {
+                for (module, symbol) in functions {
+                    let around = lister.around(module, &symbol)?;
+                    let mut listings = vec![lister.function(module, &symbol)?];
+                    for part in &around.elsewhere {
+                        listings.push(lister.function(module, part)?);
+                    }
+                    let entries = vec![symbol.address];
+                    all.push(make(
+                        lister,
+                        Member { module, around: &around, listings, copy: None, entries },
+                    )?);
+                }
+            }
+            Meant::Copies { function, copies } => {
+                let mut known: HashMap<(ModuleId, u64), Rc<Around>> = HashMap::new();
+                for (module, copy) in &copies {
+                    let module = *module;
+                    let listings = lister.copy(module, &function, copy)?;
+                    let caller = lister.caller(module, copy.entry());
+                    let Some(caller) = caller.filter(|_| !listings.is_empty()) else { continue };
+                    let around = match known.get(&(module, caller.address)) {
+                        Some(around) => Rc::clone(around),
+                        None => {
+                            let around = Rc::new(lister.around(module, &caller)?);
+                            known.insert((module, caller.address), Rc::clone(&around));
+                            around
+                        }
+                    };
+                    let (copy, entries) = (Some(copy), copy.entries.clone());
+                    all.push(make(lister, Member { module, around: &around, listings, copy, entries })?);
+                }
+                if all.is_empty() {
+                    return Err(
+                        Box::new(refusals::no_function(lister.kernel, &modules, &function, "")).into()
+                    );
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Lister<'_> {
+    /// The function around an address; that of `f.cold` is `f`.
+    pub(super) fn caller(&self, module: ModuleId, address: u64) -> Option<Symbol> {
+        match self.kernel.callers(module) {
+            Some(callers) => callers.caller(address).copied(),
+            None => self.kernel.caller(module, address).ok().copied(),
+        }
+    }
+
+    pub(super) fn around(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Around, Box<Diagnostic>> {
+        let kernel = self.kernel;
+        let flow = match kernel.callers(module) {
+            Some(callers) => callers.flow(symbol).map(Rc::new),
+            None => Err(Undecodable::NoCode),
+        };
+        let parts: Vec<u64> = flow.iter().flat_map(|flow| flow.parts()).collect();
+        let symbols = kernel.symbols(module);
+        let part =
+            |start: &u64| symbols?.containing(*start).filter(|part| part.address != symbol.address).copied();
+        let elsewhere: Vec<Symbol> = parts.iter().filter_map(part).collect();
+        let (mut room, mut next, mut starts) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut kinds = HashMap::new();
+        for part in std::iter::once(symbol).chain(&elsewhere) {
+            starts.insert(kernel.run_time(module, part.address).unwrap_or(part.address), part.address);
+            let code = self.code(module, part)?;
+            let fentry = self.fentry(module, part);
+            for insn in &code.insns {
+                let address = part.address + u64::from(insn.offset);
+                let set = decode::of(insn.machine);
+                next.insert(
+                    address,
+                    decode::step(insn.machine, &insn.bytes, address)
+                        .map(|step| decode::ways(&step))
+                        .unwrap_or_default(),
+                );
+                kinds
+                    .insert(address, Kind { is_call: set.calls(&insn.bytes), takes: set.takes(&insn.bytes) });
+                let refused = insn.refused.is_some() || code.verdict(insn).refused.is_some();
+                room.insert(
+                    address,
+                    match () {
+                        () if set.fills(&insn.bytes) => Room::Padding,
+                        () if refused || fentry.is_some_and(|fentry| address <= fentry) => Room::None,
+                        () => Room::Free,
+                    },
+                );
+            }
+        }
+        Ok(Around { flow, room, next, kinds, starts, elsewhere })
+    }
+
+    /// The ftrace site of a function. What is probed up to there costs a call of ftrace.
+    fn fentry(&self, module: ModuleId, symbol: &Symbol) -> Option<u64> {
+        let (_, start) = self.kernel.in_code(module, symbol.address)?;
+        let site = self.kernel.tables(module).fentry(start..start.saturating_add(symbol.size.max(1)))?;
+        Some(site - start + symbol.address)
+    }
+}
+
+impl Around {
+    /// Whether an instruction is executed only within calls of a copy: it is the copy's own, and does not come before an entry.
+    pub fn is_within(&self, copy: &InlineCopy, address: u64) -> bool {
+        let is_before = |flow: &Rc<Flow>| {
+            let in_block = |entry: &&u64| flow.block_over(**entry) == flow.block_over(address);
+            copy.entries.iter().find(in_block).is_some_and(|entry| address < *entry)
+        };
+        let is_own =
+            copy.entries.contains(&address) || copy.ranges.iter().any(|range| range.contains(&address));
+        is_own && !self.flow.as_ref().is_ok_and(is_before)
+    }
+
+    /// Whether an instruction of the function can be counted.
+    pub fn room(&self, address: u64) -> Room {
+        self.room.get(&address).copied().unwrap_or(Room::None)
+    }
+
+    /// Whether a branch goes to an address as it is in memory.
+    pub fn leads(&self, flow: &Flow, from: u64, to: u64) -> Option<bool> {
+        let next = self.next.get(&from)?;
+        if flow.is_one_symbol(from, to) {
+            return Some(next.contains(&to));
+        }
+        Some(next.iter().any(|next| *next == to || !flow.is_one_symbol(from, *next)))
+    }
+}

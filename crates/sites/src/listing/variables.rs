@@ -1,0 +1,128 @@
+//! sites/listing/variables.rs: the variables in scope at instructions of a kernel, as probe descriptions name them.
+
+use crate::catalog::Catalog;
+use crate::symtab::Symbol;
+use crate::target::{Kernel, ModuleId};
+use kinst_base::diag::Diagnostic;
+use kinst_base::probe::{Fields, Site};
+use kinst_debuginfo::Image;
+use kinst_dwarf::Variables;
+use kinst_dwarf::variables::scope::{NoScope, Scope};
+
+/// An instruction that was found in a module.
+struct Found<'q> {
+    /// The index among the sites that were asked for.
+    index: usize,
+    asked: &'q Site,
+    module: ModuleId,
+    symbol: Symbol,
+}
+
+impl Kernel {
+    /// The variables in scope at each instruction, in their order. The debug information of each module is opened once.
+    pub fn scopes(&self, asked: &[Site]) -> Vec<Result<Scope, NoScope>> {
+        let mut answers: Vec<Result<Scope, NoScope>> = Vec::with_capacity(asked.len());
+        let mut found: Vec<Found<'_>> = Vec::new();
+        for (index, asked) in asked.iter().enumerate() {
+            answers.push(Err(NoScope::Function(asked.function.clone())));
+            if let Some((module, symbol)) = self.place_of(asked) {
+                found.push(Found { index, asked, module, symbol });
+            }
+        }
+        found.sort_by_key(|found| found.module);
+        for group in found.chunk_by(|a, b| a.module == b.module) {
+            let Some(first) = group.first() else { continue };
+            let opened = self.open_variables(first.module);
+            for found in group {
+                answers[found.index] = match &opened {
+                    Ok(variables) => self.scope(variables, found),
+                    Err(why) => Err(why.clone()),
+                };
+            }
+        }
+        answers
+    }
+
+    fn place_of(&self, asked: &Site) -> Option<(ModuleId, Symbol)> {
+        let modules = self.modules_matching(&asked.module);
+        let named = self.functions_named(&modules, &asked.function);
+        named.into_iter().find(|(_, symbol)| asked.offset < symbol.size || symbol.size == 0)
+    }
+
+    fn open_variables(&self, module: ModuleId) -> Result<Variables<'_>, NoScope> {
+        let image: Option<&Image> = self.debug(module);
+        let image = image.ok_or_else(|| {
+            let name = &self.modules()[module].name;
+            let found = match self.layout(module) {
+                Some(_) => format!("the index of {name} has no variables: they take its debug information"),
+                None => format!("there is no debug information of {name}"),
+            };
+            NoScope::DebugInformation(format!("{found}; {}", self.debug_package()))
+        })?;
+        Variables::open(image).map_err(|cause| NoScope::Damaged(cause.to_string()))
+    }
+
+    fn scope(&self, variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope> {
+        let Found { asked, module, symbol, .. } = found;
+        let within = symbol.address..symbol.address.saturating_add(symbol.size);
+        let at = |address| {
+            let (symbol, copy) = (within.clone(), asked.copy.as_deref());
+            let instruction = kinst_dwarf::Instruction { address, symbol, copy };
+            variables.at(&instruction, &|linked| self.run_time(*module, linked))
+        };
+        let address = symbol.address.wrapping_add(asked.offset);
+        let mut frames = at(address);
+        if matches!(frames, Err(NoScope::Copy { .. })) {
+            // The probe may stand in for the entry of a copy.
+            let others = self.same_state(*module, symbol, asked);
+            frames = others.into_iter().map(at).find(Result::is_ok).unwrap_or(frames);
+        }
+        let frames = frames.map_err(|why| match why {
+            NoScope::Function(_) => NoScope::Function(asked.function.clone()),
+            why => why,
+        })?;
+        let module = self.modules()[*module].name.clone();
+        Ok(Scope { module, function: asked.function.clone(), offset: asked.offset, frames })
+    }
+}
+
+impl Kernel {
+    /// Sites at which all registers have the same values as at `asked`: those that an edge leads to from a branch, and
+    /// the static keys from which control comes.
+    fn same_state(&self, module: ModuleId, symbol: &Symbol, asked: &Site) -> Vec<u64> {
+        const FAR: usize = 4;
+        let address = |offset: &u64| symbol.address.wrapping_add(*offset);
+        let Some(callers) = self.callers(module) else { return Vec::new() };
+        let path = asked.path();
+        if !path.is_empty() {
+            let branches = callers.is_branch(address(&asked.offset));
+            return if branches { path.iter().map(address).collect() } else { Vec::new() };
+        }
+        let mut found = vec![address(&asked.offset)];
+        let mut next = 0;
+        while let Some(to) = found.get(next).copied().filter(|_| found.len() <= FAR) {
+            next += 1;
+            found.extend(callers.keys_to(to));
+        }
+        found.split_off(1)
+    }
+}
+
+impl Catalog {
+    /// The instructions that a description of kinst names, each as a site that means no other one. An error is an
+    /// impossible description.
+    pub fn instructions_named(&self, fields: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
+        let mut named = Vec::new();
+        for (of, symbol, probe) in self.kinst_probes(fields)? {
+            let Some(site) = probe.site() else { continue };
+            let (function, needed) = match self.kernel().function_ref(of, &symbol) {
+                Some(reference) => (reference.function, reference.module_needed),
+                None => (probe.name.function, true),
+            };
+            let module =
+                if needed { self.kernel().modules()[of].name.clone() } else { fields.module.clone() };
+            named.push(Site { module, function, ..site });
+        }
+        Ok(named)
+    }
+}

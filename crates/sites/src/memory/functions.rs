@@ -1,0 +1,69 @@
+//! sites/memory/functions.rs: functions as ftrace has them, and as the kernel finds them by their names.
+
+use super::{Ftraced, Text};
+use crate::code::decode::{self, FtraceEntry};
+use crate::target::{KERNEL_PROPER, ModuleId};
+
+/// The bytes of a function's beginning in which ftrace's call is.
+const BEGINNING: usize = 16;
+/// The bytes of text that are read at once.
+const CHUNK: usize = 4096;
+
+/// The functions that others call for ftrace. Trampolines that were made at run time have no names, or these for a beginning.
+const CALLED: [&str; 3] = ["ftrace_caller", "ftrace_regs_caller", "__fentry__"];
+const MADE: [&str; 2] = ["ftrace_trampoline", "bpf_trampoline_"];
+
+impl Text {
+    /// The use that ftrace makes of the beginning of each function. Text is read in chunks: functions are next to each other.
+    pub(super) fn all_ftraced(&self, functions: &[u64]) -> Vec<Option<Ftraced>> {
+        let mut order: Vec<usize> = (0..functions.len()).collect();
+        order.sort_unstable_by_key(|at| functions[*at]);
+        let mut all = vec![None; functions.len()];
+        let mut chunk = (0, Vec::new());
+        for at in order {
+            let function = functions[at];
+            let code = self.beginning(function, &mut chunk);
+            all[at] = code.and_then(|code| self.ftraced_by(&code, function));
+        }
+        all
+    }
+
+    /// The first bytes of a function, from the chunk of text that was read last if they are there.
+    fn beginning(&self, function: u64, chunk: &mut (u64, Vec<u8>)) -> Option<[u8; BEGINNING]> {
+        let within = |(start, code): &(u64, Vec<u8>)| {
+            let at = usize::try_from(function.checked_sub(*start)?).ok()?;
+            code.get(at..at.checked_add(BEGINNING)?)?.try_into().ok()
+        };
+        if let Some(code) = within(chunk) {
+            return Some(code);
+        }
+        // The text after a module's last function may not be there.
+        let read = self.memory.read(function, CHUNK).or_else(|| self.memory.read(function, BEGINNING));
+        *chunk = (function, read?);
+        within(chunk)
+    }
+
+    fn ftraced_by(&self, code: &[u8], function: u64) -> Option<Ftraced> {
+        match decode::of(self.kernel.machine()).ftrace_entry(code, function)? {
+            FtraceEntry::Nop => Some(Ftraced::Idle),
+            FtraceEntry::Goes(to) => {
+                let known = self.kernel.function_around(to);
+                let own = known.is_none_or(|(name, ..)| {
+                    CALLED.contains(&&*name) || MADE.iter().any(|made| name.starts_with(made))
+                });
+                own.then_some(Ftraced::Used)
+            }
+        }
+    }
+
+    /// Whether the kernel finds the function of a module by its name, and no other one. For a function of a module, kernels
+    /// before 6.3 look through all that are loaded, and the kernel proper.
+    pub(super) fn is_found_by_name(&self, module: &str, name: &str) -> bool {
+        let modules = match module {
+            KERNEL_PROPER => vec![ModuleId::PROPER],
+            _ => self.kernel.modules().ids().collect(),
+        };
+        // A number after the name says which of several is meant.
+        !name.contains('#') && self.kernel.functions_named(&modules, name).len() == 1
+    }
+}

@@ -1,0 +1,33 @@
+//! sites/memory/live.rs: the instructions of functions as they are in memory, read by the module or by a program of BPF.
+
+use super::SpotError;
+use kinst_base::machine::Machine;
+use kinst_base::reason::Untraceable;
+use std::error::Error;
+
+/// The present contents of memory.
+pub trait LiveText: Send + Sync {
+    /// `function` is the run-time address of its symbol.
+    fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, LiveError>;
+}
+
+/// One instruction of a [`LiveText`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveInsn {
+    pub offset: u32,
+    pub bytes: Vec<u8>,
+    pub refused: Option<Untraceable>,
+    pub machine: Machine,
+}
+
+/// Why the instructions of a function are not available.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    #[error(transparent)]
+    Untraceable(#[from] Untraceable),
+    #[error(transparent)]
+    Spot(#[from] SpotError),
+    /// The kernel did not answer.
+    #[error(transparent)]
+    Request(Box<dyn Error + Send + Sync>),
+}

@@ -1,0 +1,161 @@
+//! sites/memory/spots.rs: the instructions at which probes of places in the text fire, and at which of their hits.
+
+use super::{Function, SpotError, Spots, Text};
+use crate::code::decode::{self, Control, Step};
+use kinst_base::machine::Machine;
+use kinst_base::probe::{Jump, Key, Place, Spot, When};
+
+/// The thunks through which a compiler makes indirect jumps, before the name of a register.
+const THUNKS: [&str; 3] =
+    ["__x86_indirect_thunk_", "__x86_indirect_jump_thunk_", "__x86_indirect_its_thunk_"];
+const REGISTERS: [&str; 16] = [
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15",
+];
+
+impl Spots for Text {
+    fn machine(&self) -> Machine {
+        self.kernel.machine()
+    }
+
+    fn spots(&self, place: &Place) -> Result<Vec<Spot>, SpotError> {
+        let at = |address| Spot { address, exit: 0, when: When::Always, keys: Vec::new() };
+        match *place {
+            Place::Insn { func, offset, .. } | Place::Driver { func, offset } => {
+                Ok(vec![at(func.wrapping_add(offset.into()))])
+            }
+            Place::FbtEntry { func } => Ok(vec![at(func)]),
+            Place::FbtReturn { func } => self.exits(func),
+            Place::Edge { func, offset, over, to, .. } => {
+                let target = |to: u32| func.wrapping_add_signed(to.cast_signed().into());
+                self.edge(func, offset, over, target(to)).map(|spot| vec![spot])
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Text {
+    /// The instructions that leave a function: returns, and jumps to other functions or to its own start, which is a call
+    /// of itself. Its part that the compiler has moved away belongs to it.
+    fn exits(&self, func: u64) -> Result<Vec<Spot>, SpotError> {
+        let function = self.function(func)?;
+        let cold = self.cold(&function)?;
+        let inside =
+            |address: u64| function.has(address) || cold.as_ref().is_some_and(|cold| cold.has(address));
+        let bounds =
+            [Some(&function), cold.as_ref()].map(|part| part.map_or((0, 0), |part| (part.start, part.end())));
+        let mut spots = Vec::new();
+        for part in std::iter::once(&function).chain(&cold) {
+            for step in part.steps() {
+                let leaves = |to: u64| !inside(to) || to == func;
+                let when = match step.control {
+                    Control::Return => When::Always,
+                    Control::Jump(to) if leaves(to) => When::Always,
+                    Control::Branch(to) if leaves(to) => {
+                        let branch = part.set.branch(part.bytes(&step));
+                        branch.ok_or(SpotError::HasUnknownBranch)?[0]
+                    }
+                    Control::JumpIndirect | Control::JumpThrough => {
+                        let jump = part.set.jump(part.bytes(&step), step.address);
+                        let jump = jump.ok_or(SpotError::UnknownJump)?;
+                        // Where there are thunks, compilers have made no jump tables.
+                        let known = !jump.memory && self.has_thunks();
+                        if known { When::Always } else { When::Leaves(jump, bounds) }
+                    }
+                    _ => continue,
+                };
+                let exit = step.address.wrapping_sub(func);
+                spots.push(Spot { address: step.address, exit, when, keys: Vec::new() });
+            }
+        }
+        match spots.is_empty() {
+            true => Err(SpotError::NoExit),
+            false => Ok(spots),
+        }
+    }
+
+    /// Whether indirect jumps of compilers go through thunks.
+    fn has_thunks(&self) -> bool {
+        self.kernel.address_of("__x86_indirect_thunk_rax").is_some()
+    }
+
+    /// The part of a function that has a symbol of its own, `f.cold`, by the first jump into it.
+    fn cold(&self, function: &Function) -> Result<Option<Function>, SpotError> {
+        for step in function.steps() {
+            let (Control::Jump(to) | Control::Branch(to)) = step.control else { continue };
+            if function.has(to) {
+                continue;
+            }
+            let Some((name, start, _)) = self.kernel.function_around(to) else { continue };
+            if name.strip_prefix(&function.name).is_some_and(|rest| rest.starts_with(".cold")) {
+                return self.function(start).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn edge(&self, func: u64, offset: u32, over: [u32; 2], end: u64) -> Result<Spot, SpotError> {
+        let function = self.function(func)?;
+        let steps: Vec<Step> = function.steps().collect();
+        let find = |offset: u32| {
+            let address = func + u64::from(offset);
+            steps.iter().find(|step| step.address == address).ok_or(SpotError::NoInstruction)
+        };
+        let mut keys: Vec<Key> = Vec::new();
+        for offset in over.into_iter().filter(|offset| *offset != 0) {
+            let step = find(offset)?;
+            keys.push(Key { address: step.address, len: step.len, to: end });
+        }
+        for at in 1..keys.len() {
+            keys[at - 1].to = keys[at].address;
+        }
+        let step = find(offset)?;
+        let to = keys.first().map_or(end, |key| key.address);
+        let when = self.way(&function, step, to)?;
+        Ok(Spot { address: step.address, exit: 0, when, keys })
+    }
+
+    /// The hits of an instruction at which control goes to the address.
+    fn way(&self, function: &Function, step: &Step, to: u64) -> Result<When, SpotError> {
+        let next = step.address + u64::from(step.len) == to;
+        let not = || Err(SpotError::NoEdge);
+        let bytes = function.bytes(step);
+        match step.control {
+            // A call of ftrace goes on, whatever it calls.
+            Control::Next | Control::Call(_) => {
+                if next {
+                    Ok(When::Always)
+                } else {
+                    not()
+                }
+            }
+            Control::Branch(taken) if taken == to && next => Ok(When::Always),
+            Control::Branch(taken) if taken == to || next => {
+                let [taken, not_taken] = function.set.branch(bytes).ok_or(SpotError::UnknownBranch)?;
+                Ok(if next { not_taken } else { taken })
+            }
+            Control::Jump(target) if target == to => Ok(When::Always),
+            Control::Jump(target) => match self.thunk(target) {
+                Some(base) => Ok(When::Goes(Jump { base: Some(base), ..Jump::default() }, to)),
+                None => not(),
+            },
+            Control::JumpIndirect | Control::JumpThrough => match function.set.jump(bytes, step.address) {
+                Some(jump) => Ok(When::Goes(jump, to)),
+                None => Err(SpotError::UnknownJump),
+            },
+            _ => not(),
+        }
+    }
+
+    /// The register that a thunk jumps through. One that was made at run time has no name, and is known by what it does.
+    pub(super) fn thunk(&self, target: u64) -> Option<u8> {
+        let Some(name) = self.name_at(target) else {
+            let code = self.memory.read(target, 16)?;
+            return decode::of(self.kernel.machine()).jump(&code, target).filter(|jump| !jump.memory)?.base;
+        };
+        let name = name.strip_prefix("__pi_").unwrap_or(&name);
+        let register = THUNKS.iter().find_map(|thunk| name.strip_prefix(thunk))?;
+        REGISTERS.iter().position(|known| *known == register).map(|number| number as u8)
+    }
+}

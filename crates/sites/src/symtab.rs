@@ -1,0 +1,487 @@
+//! sites/symtab.rs: address ↔ module, symbol, offset: over ELF symbol tables and over /proc/kallsyms.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use kinst_debuginfo::{CodeSymbol, Error, Image};
+
+/// The name of a function, or of a label in assembly text.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Symbol {
+    pub address: u64,
+    /// Bytes that belong to it; for a symbol without a size, those up to the next one.
+    pub size: u64,
+    name_at: u32,
+    name_len: u16,
+    /// The rank among the names of one address, lower is better; the highest bit is [`Symbol::gone`].
+    rank: u16,
+}
+
+/// The bit of `rank` that marks freed code.
+const GONE: u16 = 1 << 15;
+
+/// The code symbols of one module.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    table: Table,
+    /// Indices into the table, sorted by name; made when it pays.
+    by_name: OnceLock<Vec<u32>>,
+    asked: AtomicU32,
+    /// The address of `_stext`, for the comparison of the running kernel with the file.
+    text_start: Option<u64>,
+}
+
+/// The storage of the symbols.
+#[derive(Debug)]
+enum Table {
+    /// Read from a file; by address, with the preferred name of an address first.
+    Read {
+        names: String,
+        symbols: Vec<Symbol>,
+    },
+    Stored(Arc<dyn Stored>),
+}
+
+/// Symbols that were read before and are kept: the results of [`Symbols::parts`] and [`Symbols::sorted_by_name`].
+pub trait Stored: std::fmt::Debug + Send + Sync {
+    fn parts(&self) -> (&[u8], &[Symbol]);
+    fn by_name(&self) -> &[u32];
+    fn text_start(&self) -> Option<u64>;
+}
+
+impl Default for Table {
+    fn default() -> Table {
+        Table::Read { names: String::new(), symbols: Vec::new() }
+    }
+}
+
+impl Symbol {
+    /// Whether it is code of the kernel proper that is freed after boot. Such symbols of modules are not kept.
+    pub fn gone(&self) -> bool {
+        self.rank & GONE != 0
+    }
+
+    /// Whether its name is one of these, and text.
+    pub(crate) fn is_named_in(&self, names: &[u8]) -> bool {
+        self.name_in(names).is_some_and(|name| str::from_utf8(name).is_ok())
+    }
+
+    fn name_in<'n>(&self, names: &'n [u8]) -> Option<&'n [u8]> {
+        let start = self.name_at as usize;
+        names.get(start..start.saturating_add(self.name_len.into()))
+    }
+}
+
+/// The role of a file in the kernel; it decides which code is gone after the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Its .exit.text is freed with its .init.text.
+    Vmlinux,
+    Module,
+    /// A program, or a file on its own: all code counts.
+    Program,
+}
+
+impl Role {
+    fn is_freed(self, section: &str) -> bool {
+        match self {
+            Role::Vmlinux => {
+                [".init", ".exit", ".altinstr_aux"].iter().any(|freed| section.starts_with(freed))
+            }
+            Role::Module => section.starts_with(".init"),
+            Role::Program => false,
+        }
+    }
+}
+
+impl Symbols {
+    pub fn of_image(image: &Image, role: Role) -> Result<Symbols, Error> {
+        let mut read = Reader::default();
+        image.for_each_code_symbol(|symbol| {
+            if symbol.name == "_stext" {
+                read.text_start = Some(symbol.address);
+            }
+            if let Some(section) = image.section_at(symbol.address).filter(|_| !is_no_function(symbol.name)) {
+                let gone = role.is_freed(&section.name);
+                // Only vmlinux keeps the names of freed code (as kallsyms does).
+                if role == Role::Vmlinux || !gone {
+                    read.push(symbol, gone, section.range().end);
+                }
+            }
+        })?;
+        Ok(read.finish())
+    }
+
+    /// The symbols of a module that were kept.
+    pub fn stored(stored: Arc<dyn Stored>) -> Symbols {
+        let text_start = stored.text_start();
+        Symbols { table: Table::Stored(stored), text_start, ..Symbols::default() }
+    }
+
+    /// All modules' symbols of /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are zero for users who may not
+    /// see them. `proper`: whether to include the kernel proper, which is most of the text.
+    pub fn of_kallsyms(text: &str, proper: bool) -> HashMap<String, Symbols> {
+        let mut modules: HashMap<&str, Reader> = HashMap::new();
+        let (mut init_start, mut init_end) = (0, 0);
+        for line in text.lines().filter(|line| proper || line.ends_with(']')) {
+            let mut fields = line.split_ascii_whitespace();
+            let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next())
+            else {
+                continue;
+            };
+            let Ok(address) = u64::from_str_radix(address, 16) else { continue };
+            match name {
+                "_sinittext" => init_start = address,
+                "__init_end" => init_end = address,
+                _ => {}
+            }
+            let module = fields.next().map_or("vmlinux", |module| module.trim_matches(['[', ']']));
+            if !matches!(kind, "t" | "T" | "w" | "W") || is_no_function(name) || is_no_module(module) {
+                continue;
+            }
+            let symbol = CodeSymbol { name, address, size: 0, function: true, global: kind != "t" };
+            modules.entry(module).or_default().push(symbol, false, u64::MAX);
+        }
+        if let Some(vmlinux) = modules.get_mut("vmlinux") {
+            for symbol in &mut vmlinux.symbols {
+                if (init_start..init_end).contains(&symbol.address) {
+                    symbol.rank |= GONE;
+                }
+            }
+        }
+        modules.into_iter().map(|(name, read)| (name.to_owned(), read.finish())).collect()
+    }
+
+    /// The address of `_stext` in the file.
+    pub fn text_start(&self) -> Option<u64> {
+        self.text_start
+    }
+
+    pub fn name(&self, symbol: &Symbol) -> &str {
+        let range = symbol.name_at as usize..symbol.name_at as usize + usize::from(symbol.name_len);
+        match &self.table {
+            Table::Read { names, .. } => names.get(range).unwrap_or_default(),
+            Table::Stored(stored) => {
+                let bytes = stored.parts().0.get(range);
+                bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The symbols by address; aliases are adjacent, the preferred one first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Symbol)> {
+        self.table().iter().map(|symbol| (self.name(symbol), symbol))
+    }
+
+    /// The symbols in the order of [`Symbols::iter`], without their names, which take longer to look at.
+    pub fn records(&self) -> &[Symbol] {
+        self.table()
+    }
+
+    /// The symbol at an index in that order.
+    pub fn at(&self, place: usize) -> (&str, &Symbol) {
+        let symbol = &self.table()[place];
+        (self.name(symbol), symbol)
+    }
+
+    /// The symbol that contains the address, if there is one.
+    pub fn containing(&self, address: u64) -> Option<&Symbol> {
+        let symbols = self.table();
+        let after = symbols.partition_point(|symbol| symbol.address <= address);
+        let last = symbols[..after].last()?;
+        let before = symbols[..after].iter().rposition(|symbol| symbol.address != last.address);
+        let aliases = &symbols[before.map_or(0, |before| before + 1)..after];
+        let inside = |symbol: &Symbol| address - symbol.address < symbol.size;
+        aliases.iter().find(|symbol| inside(symbol))
+    }
+
+    /// All names of the function at an address.
+    pub fn names_at(&self, address: u64) -> impl Iterator<Item = &str> {
+        let first = self.table().partition_point(|symbol| symbol.address < address);
+        let same = self.table()[first..].iter().take_while(move |symbol| symbol.address == address);
+        same.map(|symbol| self.name(symbol))
+    }
+
+    /// The symbols of this name, by address; as in kallsyms, those that are gone count too.
+    pub fn named(&self, name: &str) -> Vec<&Symbol> {
+        let (names, symbols) = self.parts();
+        let Some(by_name) = self.by_name() else {
+            return symbols.iter().filter(|symbol| symbol.name_in(names) == Some(name.as_bytes())).collect();
+        };
+        let named = |place: &u32| self.at(*place as usize).0;
+        let first = by_name.partition_point(|place| named(place) < name);
+        let same = by_name[first..].iter().take_while(|place| named(place) == name);
+        same.map(|place| &symbols[*place as usize]).collect()
+    }
+
+    /// The out-of-line instances of a function, by their names in fbt: the function itself and its clones that begin
+    /// where it begins (`.isra.0`, `.constprop.0`), not its split-off parts (`.part.0`, `.cold`).
+    pub fn instances(&self, function: &str) -> Vec<String> {
+        let (names, symbols) = self.parts();
+        let is_instance = |symbol: &Symbol| {
+            let name = self.name(symbol);
+            !symbol.gone() && name.strip_prefix(function).is_some_and(is_clone_suffix)
+        };
+        let begins = |symbol: &&Symbol| {
+            symbol.name_in(names).is_some_and(|name| name.starts_with(function.as_bytes()))
+        };
+        let candidates: Vec<&Symbol> = match self.by_name() {
+            None => symbols.iter().filter(begins).filter(|symbol| is_instance(symbol)).collect(),
+            Some(by_name) => {
+                let named = |place: &u32| self.at(*place as usize).0;
+                let first = by_name.partition_point(|place| named(place) < function);
+                let clones = by_name[first..].iter().take_while(|place| {
+                    let rest = named(place).strip_prefix(function);
+                    rest.is_some_and(|rest| rest.bytes().next().is_none_or(|byte| byte <= b'.'))
+                });
+                let mut places: Vec<u32> = clones.copied().collect();
+                places.sort_unstable();
+                let clones = places.iter().map(|place| &symbols[*place as usize]);
+                clones.filter(|symbol| is_instance(symbol)).collect()
+            }
+        };
+        let mut found: Vec<String> = Vec::new();
+        let mut last_address = None;
+        for symbol in candidates {
+            let name = self.name(symbol);
+            if last_address != Some(symbol.address) && !found.iter().any(|known| known == name) {
+                found.push(name.to_owned());
+            }
+            last_address = Some(symbol.address);
+        }
+        found.sort();
+        found
+    }
+
+    /// The memory that they take.
+    pub fn bytes(&self) -> usize {
+        let (names, symbols) = self.parts();
+        names.len() + size_of_val(symbols)
+    }
+
+    /// The names, concatenated, and the symbols by address.
+    pub(crate) fn parts(&self) -> (&[u8], &[Symbol]) {
+        match &self.table {
+            Table::Read { names, symbols } => (names.as_bytes(), symbols),
+            Table::Stored(stored) => stored.parts(),
+        }
+    }
+
+    /// Indices of the symbols in the order of names, then of addresses.
+    pub(crate) fn sorted_by_name(&self) -> Vec<u32> {
+        let mut places: Vec<u32> = (0..self.table().len() as u32).collect();
+        places.sort_unstable_by_key(|place| (self.at(*place as usize).0, *place));
+        places
+    }
+
+    fn by_name(&self) -> Option<&[u32]> {
+        // Most scripts look up a few names, which takes less time than making an index.
+        const FEW: u32 = 32;
+        if let Table::Stored(stored) = &self.table {
+            return Some(stored.by_name());
+        }
+        if self.by_name.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
+            return None;
+        }
+        Some(self.by_name.get_or_init(|| self.sorted_by_name()))
+    }
+
+    fn table(&self) -> &[Symbol] {
+        self.parts().1
+    }
+}
+
+/// Symbols while they are read, in the order of their file.
+#[derive(Default)]
+struct Reader {
+    names: String,
+    symbols: Vec<Symbol>,
+    /// The end of each symbol's section; the highest address where it is not known.
+    ends: Vec<u64>,
+    text_start: Option<u64>,
+}
+
+impl Reader {
+    fn push(&mut self, symbol: CodeSymbol<'_>, gone: bool, end: u64) {
+        // No compiler makes longer names, nor so many that their offsets do not fit.
+        let (Ok(name_at), Ok(name_len)) = (u32::try_from(self.names.len()), u16::try_from(symbol.name.len()))
+        else {
+            return;
+        };
+        self.names.push_str(symbol.name);
+        let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
+        let rank = (u16::from(gone) * GONE)
+            | (u16::from(!symbol.function) << 12)
+            | (u16::from(!symbol.global) << 8)
+            | underscores.min(0xff) as u16;
+        let (address, size) = (symbol.address, symbol.size);
+        self.symbols.push(Symbol { address, size, name_at, name_len, rank });
+        self.ends.push(end);
+    }
+
+    /// Sorts the symbols, and gives a size to those without one.
+    fn finish(self) -> Symbols {
+        let (names, symbols, ends) = (self.names, self.symbols, self.ends);
+        let name = |symbol: &Symbol| {
+            &names[symbol.name_at as usize..symbol.name_at as usize + usize::from(symbol.name_len)]
+        };
+        let mut order: Vec<(u64, u16, u32)> =
+            (0..).zip(&symbols).map(|(place, symbol)| (symbol.address, symbol.rank, place)).collect();
+        // Where all addresses are zero, the order of kallsyms is all there is.
+        let hidden = symbols.iter().all(|symbol| symbol.address == 0);
+        if !hidden {
+            order.sort_unstable_by(|a, b| {
+                let by_name = || name(&symbols[a.2 as usize]).cmp(name(&symbols[b.2 as usize]));
+                (a.0, a.1).cmp(&(b.0, b.1)).then_with(by_name).then(a.2.cmp(&b.2))
+            });
+        }
+        let mut keyed: Vec<(Symbol, u64)> =
+            order.iter().map(|(_, _, place)| (symbols[*place as usize], ends[*place as usize])).collect();
+        let mut next = None;
+        for index in (0..keyed.len()).rev() {
+            let (symbol, end) = keyed[index];
+            if let Some((following, _)) =
+                keyed.get(index + 1).filter(|(following, _)| following.address > symbol.address)
+            {
+                next = Some(following.address);
+            }
+            if symbol.size == 0 && !hidden {
+                // The end of kallsyms' last symbol is not known; a page is enough to look at its instructions.
+                let end = if end == u64::MAX { symbol.address.saturating_add(4096) } else { end };
+                keyed[index].0.size = next.map_or(end, |next| next.min(end)) - symbol.address;
+            }
+        }
+        let symbols = keyed.into_iter().map(|(symbol, _)| symbol).collect();
+        let table = Table::Read { names, symbols };
+        Symbols { table, text_start: self.text_start, ..Symbols::default() }
+    }
+}
+
+/// Whether the name is a mark in the text, or of what precedes a function: never a function. Kallsyms leaves out most
+/// of them too (scripts/kallsyms.c).
+fn is_no_function(name: &str) -> bool {
+    const MARKS: [&str; 12] = [
+        "_text",
+        "_stext",
+        "_etext",
+        "_sinittext",
+        "_einittext",
+        "__init_begin",
+        "__init_end",
+        "_sexittext",
+        "_eexittext",
+        "__indirect_thunk_start",
+        "__indirect_thunk_end",
+        "__end_of_kernel_reserve",
+    ];
+    // Code that runs before the kernel or beside it has copies of all names, the assembler's own among them.
+    let own = ["__pi_", "__kvm_nvhe_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    name.starts_with("__pfx_")
+        || name.starts_with("__cfi_")
+        || name.starts_with("__efistub_")
+        || own.starts_with(".L")
+        || own.starts_with('$')
+        || name.ends_with("_text_start")
+        || name.ends_with("_text_end")
+        || MARKS.contains(&name)
+}
+
+/// Whether kallsyms lists generated code under this name, as if it were a module.
+fn is_no_module(module: &str) -> bool {
+    module == "bpf" || module.starts_with("__builtin__")
+}
+
+/// Whether a compiler appends this to the name of a copy of a whole function.
+fn is_clone_suffix(suffix: &str) -> bool {
+    let mut parts = suffix.split('.');
+    if parts.next() != Some("") {
+        return false;
+    }
+    let mut previous_is_kind = false;
+    for part in parts {
+        match part {
+            "isra" | "constprop" | "lto_priv" | "llvm" => previous_is_kind = true,
+            number
+                if previous_is_kind
+                    && !number.is_empty()
+                    && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                previous_is_kind = false;
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KALLSYMS: &str = "\
+0000000000000000 A fixed_percpu_data
+ffffffff81000000 T _text
+ffffffff81000000 T startup_64
+ffffffff81000100 t show
+ffffffff81000140 T __x64_sys_getppid
+ffffffff81000140 T __se_sys_getppid
+ffffffff81000140 t aliased
+ffffffff81000180 t show
+ffffffff810001c0 t split.isra.0
+ffffffff810001e0 t split.part.0
+ffffffff810001f0 t split.cold
+ffffffff81000200 D some_data
+ffffffff82000000 T _sinittext
+ffffffff82000000 t early_setup
+ffffffff82001000 R __init_end
+ffffffffc0000000 t show\t[ext4]
+ffffffffc0001000 t bpf_prog_1\t[bpf]
+";
+
+    #[test]
+    fn kallsyms_are_sorted_by_module() {
+        let modules = Symbols::of_kallsyms(KALLSYMS, true);
+        assert_eq!(modules.len(), 2);
+        let vmlinux = &modules["vmlinux"];
+        let containing = |address| vmlinux.containing(address).map(|symbol| vmlinux.name(symbol));
+        assert_eq!(containing(0xffffffff81000013), Some("startup_64"));
+        assert_eq!(containing(0xffffffff80ffffff), None);
+        assert_eq!(containing(0xffffffff81000150), Some("__se_sys_getppid"));
+        let shows: Vec<u64> = vmlinux.named("show").iter().map(|symbol| symbol.address).collect();
+        assert_eq!(shows, [0xffffffff81000100, 0xffffffff81000180]);
+        assert!(vmlinux.named("early_setup").iter().all(|symbol| symbol.gone()));
+        assert_eq!(vmlinux.named("some_data").len(), 0);
+        assert_eq!(modules["ext4"].named("show").len(), 1);
+    }
+
+    #[test]
+    fn parts_of_a_function_are_no_instances() {
+        let modules = Symbols::of_kallsyms(KALLSYMS, true);
+        assert_eq!(modules["vmlinux"].instances("split"), ["split.isra.0"]);
+        assert_eq!(modules["vmlinux"].instances("show"), ["show"]);
+        assert!(modules["vmlinux"].instances("early_setup").is_empty());
+        assert!(modules["vmlinux"].instances("sho").is_empty());
+        for (suffix, clone) in [
+            ("", true),
+            (".isra.0.constprop.1", true),
+            (".isra.0.cold", false),
+            (".part.0", false),
+            ("x", false),
+        ] {
+            assert_eq!(is_clone_suffix(suffix), clone, "{suffix}");
+        }
+    }
+
+    #[test]
+    fn hidden_addresses_keep_the_order() {
+        let text = "0000000000000000 T first\n0000000000000000 t again\n";
+        let modules = Symbols::of_kallsyms(text, true);
+        let names: Vec<&str> = modules["vmlinux"].iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["first", "again"]);
+        assert!(modules["vmlinux"].containing(0).is_none());
+    }
+}

@@ -1,0 +1,96 @@
+//! sites/target/modules.rs: the modules of a kernel, with what has been read of each.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use crate::code::tables::Tables;
+use crate::flow::marks::Linked;
+use crate::kept::image::ImageIndex;
+use crate::symtab::Symbols;
+use kinst_debuginfo::{Image, ModuleFile, Reference, Searched};
+
+/// One of the modules of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ModuleId(u32);
+
+impl ModuleId {
+    /// The kernel proper, which counts as a module.
+    pub const PROPER: ModuleId = ModuleId(0);
+
+    /// The place in the order of modules: the kernel proper first, then by name.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The kernel proper first, then the modules by name.
+pub struct Modules(pub(super) Vec<Module>);
+
+impl Modules {
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = ModuleId> + Clone + use<> {
+        (0..self.0.len() as u32).map(ModuleId)
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (ModuleId, &Module)> {
+        self.ids().zip(&self.0)
+    }
+
+    /// The ids as a list, for work side by side.
+    pub fn all(&self) -> Vec<ModuleId> {
+        self.ids().collect()
+    }
+
+    pub fn named(&self, name: &str) -> Option<ModuleId> {
+        self.iter().find(|(_, module)| module.name == name).map(|(id, _)| id)
+    }
+}
+
+impl std::ops::Index<ModuleId> for Modules {
+    type Output = Module;
+
+    fn index(&self, id: ModuleId) -> &Module {
+        &self.0[id.index()]
+    }
+}
+
+/// One module; the kernel proper counts as one.
+pub struct Module {
+    pub name: String,
+    pub(super) file: ModuleFile,
+    /// Whether the file is still the one that a kept list names.
+    pub(super) as_listed: OnceLock<bool>,
+    /// Of most modules nothing is ever read.
+    read: OnceLock<Box<Read>>,
+}
+
+/// What has been read of a module.
+#[derive(Default)]
+pub struct Read {
+    pub(super) debug: OnceLock<Searched>,
+    pub(super) binary: OnceLock<Option<Image>>,
+    pub(super) symbols: OnceLock<Option<Symbols>>,
+    /// The index that this process made.
+    pub(crate) index: OnceLock<Arc<ImageIndex>>,
+    /// The index that was there before.
+    pub(crate) kept_index: OnceLock<Option<Arc<ImageIndex>>>,
+    pub(super) layout: OnceLock<Option<Image>>,
+    pub(super) linked: OnceLock<Linked>,
+    /// Load addresses of the sections of a loaded module, by name.
+    pub(super) placement: OnceLock<HashMap<String, u64>>,
+    pub(super) tables: OnceLock<Tables>,
+    pub(super) references: OnceLock<Vec<(u64, Reference)>>,
+}
+
+impl Module {
+    pub(super) fn new(file: ModuleFile) -> Module {
+        Module { name: file.name.clone(), file, as_listed: OnceLock::new(), read: OnceLock::new() }
+    }
+}
+
+impl std::ops::Deref for Module {
+    type Target = Read;
+
+    fn deref(&self) -> &Read {
+        self.read.get_or_init(Box::default)
+    }
+}

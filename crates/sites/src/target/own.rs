@@ -1,0 +1,54 @@
+//! sites/target/own.rs: whether the files under a sysroot are those of the kernel that runs.
+
+use std::path::Path;
+
+use super::{Kernel, ModuleId};
+use kinst_base::diag::Diagnostic;
+use kinst_debuginfo::{BuildId, D_DEBUGINFO, Root};
+
+impl Kernel {
+    /// The running kernel if its files are under `path`; else the kernel of those that are there.
+    pub fn running_below(path: &Path) -> Result<Kernel, Box<Diagnostic>> {
+        let root = Root::sysroot_of_running(path).map_err(|error| Box::new(error.diagnostic()))?;
+        let kernel = Kernel::new(root.clone());
+        if !kernel.is_build_that_runs() {
+            return Ok(kernel);
+        }
+        let kernel = Kernel::new(root.as_running());
+        kernel.modules();
+        Ok(kernel)
+    }
+
+    /// Whether the files of a sysroot are those of the kernel that runs: one of them has its build id, or where build ids
+    /// are not known, the release is the same.
+    pub(super) fn is_build_that_runs(&self) -> bool {
+        let ids = self.ids_of_files();
+        match BuildId::of_running_kernel() {
+            Some(running) if !ids.is_empty() => ids.contains(&running),
+            _ => self.release() == kinst_os::release(),
+        }
+    }
+
+    /// The build ids of the files of the kernel proper.
+    fn ids_of_files(&self) -> Vec<BuildId> {
+        let files = [self.debug(ModuleId::PROPER), self.binary(ModuleId::PROPER)];
+        files.into_iter().flatten().filter_map(|image| image.build_id().cloned()).collect()
+    }
+
+    /// Refuses to trace with the files of another kernel than the one that runs: its types and addresses are others.
+    pub fn require_running(&self, sysroot: &Path) -> Result<(), Box<Diagnostic>> {
+        if self.is_running() {
+            return Ok(());
+        }
+        let (root, release) = (sysroot.display(), kinst_os::release());
+        let of = |id: &BuildId| format!(", build id {id}");
+        let there = self.ids_of_files().first().map(of).unwrap_or_default();
+        let here = BuildId::of_running_kernel().as_ref().map(of).unwrap_or_default();
+        Err(Box::new(
+            Diagnostic::error(D_DEBUGINFO, format!("the files under {root} are not those of the running kernel"))
+                .note(format!("under {root}: {}{there}", self.release()))
+                .note(format!("running: {release}{here}"))
+                .help("with -e, a program is compiled for the other kernel, and -l lists its probes; without --sysroot, the running kernel's own files are used"),
+        ))
+    }
+}

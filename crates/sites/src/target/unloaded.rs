@@ -1,0 +1,27 @@
+//! sites/target/unloaded.rs: modules that are not loaded and have a function, for advice on which module to load.
+
+use super::Kernel;
+use kinst_debuginfo::{Image, ModuleFile};
+
+impl Kernel {
+    /// A module that is not loaded and has a function of this name. A thousand files are not opened for that: only those
+    /// of modules that export it, and of those that its name begins with, as `xfs_iget` with `xfs`.
+    pub(crate) fn unloaded_with(&self, function: &str) -> Option<String> {
+        if !self.is_running() {
+            return None;
+        }
+        let suspects = self.root.suspects(function).into_iter();
+        let mut unloaded = suspects.filter(|file| self.modules().named(&file.name).is_none());
+        unloaded.find(|file| has(file, function)).map(|file| file.name)
+    }
+}
+
+fn has(file: &ModuleFile, function: &str) -> bool {
+    let path = file.debug.as_ref().or(file.binary.as_ref());
+    let mut found = false;
+    if let Some(image) = path.and_then(|path| Image::open(path).ok()) {
+        // A damaged file has no names to offer.
+        let _ = image.for_each_code_symbol(|symbol| found |= symbol.function && symbol.name == function);
+    }
+    found
+}

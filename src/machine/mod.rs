@@ -1,9 +1,0 @@
-//! machine/: the kinds of machines, a file each.
-
-pub mod arm64;
-mod facts;
-mod kind;
-pub mod x86;
-
-pub use facts::{Facts, Privilege, PtRegs, Room};
-pub use kind::Machine;

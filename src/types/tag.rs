@@ -1,8 +1,0 @@
-//! types/tag.rs: the keyword before the name of a structure, a union or an enumeration.
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TagKind {
-    Struct,
-    Union,
-    Enum,
-}
