@@ -108,6 +108,7 @@ impl Plan {
 mod tests {
     use super::*;
     use kinst_base::diag::Tag;
+    use kinst_base::image::Address;
     use kinst_base::probe::{Fields, Place, Probe};
     use kinst_dif::Clause;
 
@@ -115,7 +116,7 @@ mod tests {
     struct Three;
 
     fn probe(id: u32, name: &str) -> Probe {
-        let place = Place::Insn { func: 0x1000, offset: id, bytes: Vec::new() };
+        let place = Place::Insn { func: Address::Kernel(0x1000), offset: id, bytes: Vec::new() };
         Probe { id, name: Fields::new("kinst", "vmlinux", "f", name), place }
     }
 

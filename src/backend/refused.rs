@@ -1,5 +1,6 @@
 //! backend/refused.rs: the probes that the kernel refuses, and the names that messages have for probes.
 
+use kinst_base::image::KERNEL_PROPER;
 use kinst_base::probe::{Fields, Probe};
 
 /// A place that the kernel refuses to trace.
@@ -23,7 +24,7 @@ impl Refused {
 /// Returns the name as a person writes it: the kernel proper needs no module.
 pub fn probe_name(probe: &Probe) -> String {
     let Fields { provider, module, function, name } = &probe.name;
-    let module = if module == "vmlinux" { "" } else { module };
+    let module = if module == KERNEL_PROPER { "" } else { module };
     format!("{provider}:{module}:{function}:{name}")
 }
 

@@ -2,12 +2,13 @@
 
 use super::recent::Recent;
 use super::spaces::Spaces;
+use kinst_base::image::KERNEL_PROPER;
 use kinst_base::probe::Probe;
 use kinst_dif::{ActionKind, Display, FormatPiece, StatementKind};
 use kinst_sites::listing::about::Answers;
 use kinst_sites::listing::frames::{Frames, SourceFrames};
 use kinst_sites::user_stack::{self, Copied, Walk};
-use kinst_sites::{InFunction, KERNEL_PROPER, Kernel, Loaded};
+use kinst_sites::{InFunction, Kernel, Loaded};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};

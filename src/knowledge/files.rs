@@ -1,5 +1,6 @@
 //! knowledge/files.rs: the locations of a kernel's BTF, symbols and debug information: the running system, or a sysroot.
 
+use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -115,7 +116,7 @@ impl<'a> Installed<'a> {
     }
 
     /// The opened kernel, and a module of it.
-    fn place(&self, module: &str) -> Option<(&kinst_sites::Kernel, kinst_sites::ModuleId)> {
+    fn place(&self, module: &str) -> Option<(&kinst_sites::Kernel, ModuleId)> {
         let kernel = self.kernel()?;
         let place = kernel.modules().named(module)?;
         Some((kernel, place))
@@ -133,7 +134,7 @@ impl Files for Installed<'_> {
     }
 
     fn btf(&self, module: Option<&str>) -> Option<Bytes> {
-        let module = module.unwrap_or(kinst_sites::KERNEL_PROPER);
+        let module = module.unwrap_or(KERNEL_PROPER);
         if self.running && !module.contains('/') {
             return read_shown(&Path::new(BTF).join(module));
         }
@@ -153,7 +154,7 @@ impl Files for Installed<'_> {
         }
         let entries = std::fs::read_dir(BTF).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.filter(|name| name != kinst_sites::KERNEL_PROPER).collect();
+        let mut names: Vec<String> = names.filter(|name| name != KERNEL_PROPER).collect();
         names.sort();
         names
     }
@@ -201,7 +202,7 @@ impl Files for Installed<'_> {
         if self.running {
             return self.kallsyms.get_or_init(Kallsyms::read).find(module, name);
         }
-        let module = module.unwrap_or(kinst_sites::KERNEL_PROPER);
+        let module = module.unwrap_or(KERNEL_PROPER);
         let found = self.image(module)?.symbol(name)?;
         Some(Located {
             module: module.to_owned(),
@@ -226,7 +227,7 @@ impl Files for Installed<'_> {
             return Some(symbol.address);
         }
         let image = self.debug(&symbol.module)?;
-        if symbol.module != kinst_sites::KERNEL_PROPER {
+        if symbol.module != KERNEL_PROPER {
             return Some(image.symbol(&symbol.name)?.address);
         }
         // The kernel was moved as a whole when it was loaded (KASLR).

@@ -3,6 +3,7 @@
 pub(super) mod files;
 pub(super) mod symbols;
 
+use kinst_base::image::{KERNEL_PROPER, is_kernel_proper};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -56,7 +57,7 @@ impl<'a> Scope<'a> {
     fn of(module: &'a str) -> Scope<'a> {
         match module {
             "" => Scope::Any,
-            "vmlinux" | "kernel" => Scope::Proper,
+            name if is_kernel_proper(name) => Scope::Proper,
             module => Scope::Module(module),
         }
     }
@@ -133,9 +134,7 @@ impl<F: Files> Knowledge<F> {
     fn ask_instead<T>(&self, scope: Scope<'_>, ask: impl Fn(&dwarf::Types<'_>) -> Option<T>) -> Option<T> {
         match scope {
             Scope::Module(name) if self.module(name).is_none() => self.ask_debug(name, ask),
-            Scope::Any | Scope::Proper if self.proper().is_none() => {
-                self.ask_debug(kinst_sites::KERNEL_PROPER, ask)
-            }
+            Scope::Any | Scope::Proper if self.proper().is_none() => self.ask_debug(KERNEL_PROPER, ask),
             _ => None,
         }
     }
@@ -237,7 +236,7 @@ impl<F: Files> KernelTypes for Knowledge<F> {
         let (scope, name) = Scope::split(name);
         let module = match scope {
             Scope::Any => None,
-            Scope::Proper => Some("vmlinux"),
+            Scope::Proper => Some(KERNEL_PROPER),
             Scope::Module(module) => Some(module),
         };
         let found = self.files.symbol(module, name)?;
@@ -271,7 +270,7 @@ impl<F: Files> KernelTypes for Knowledge<F> {
     }
 
     fn without_types(&self) -> Option<String> {
-        let some = self.proper().is_some() || self.files.debug(kinst_sites::KERNEL_PROPER).is_some();
+        let some = self.proper().is_some() || self.files.debug(KERNEL_PROPER).is_some();
         (!some).then(|| self.files.without_types())
     }
 }
@@ -311,9 +310,9 @@ impl<F: Files> Places for Knowledge<F> {
 impl<F: Files> Knowledge<F> {
     /// The linker puts per-CPU variables of the kernel proper between two symbols.
     fn is_per_cpu(&self, symbol: &Located) -> bool {
-        let bound = |name| Some(self.files.symbol(Some(kinst_sites::KERNEL_PROPER), name)?.address);
+        let bound = |name| Some(self.files.symbol(Some(KERNEL_PROPER), name)?.address);
         let bounds = || Some(bound("__per_cpu_start")?..bound("__per_cpu_end")?);
-        let variable = !symbol.function && symbol.module == kinst_sites::KERNEL_PROPER;
+        let variable = !symbol.function && symbol.module == KERNEL_PROPER;
         variable && bounds().is_some_and(|bounds| bounds.contains(&symbol.address))
     }
 

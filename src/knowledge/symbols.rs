@@ -1,7 +1,7 @@
 //! knowledge/symbols.rs: functions and variables of the running kernel by name, from /proc/kallsyms.
 
 use super::Located;
-use kinst_sites::KERNEL_PROPER;
+use kinst_base::image::KERNEL_PROPER;
 
 /// The text of /proc/kallsyms.
 #[derive(Debug, Default)]

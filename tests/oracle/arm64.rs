@@ -5,7 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use kinst::sites::{Kernel, ModuleId, insn_text};
+use kinst::image::ModuleId;
+use kinst::sites::{Kernel, insn_text};
 
 use crate::binutils;
 use crate::needs;

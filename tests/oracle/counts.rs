@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use kinst::image::ModuleId;
+use kinst::sites::Kernel;
 use kinst::sites::flow::counts::Room;
-use kinst::sites::{Kernel, ModuleId};
 
 use crate::needs;
 

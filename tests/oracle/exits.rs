@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use kinst::dwarf::{self, Evidence};
+use kinst::image::ModuleId;
+use kinst::sites::Kernel;
 use kinst::sites::copies::together::doubt_conditions;
 use kinst::sites::flow::doubts::Doubt;
 use kinst::sites::flow::points::Point;
-use kinst::sites::{Kernel, ModuleId};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::needs;

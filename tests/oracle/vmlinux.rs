@@ -12,9 +12,10 @@ use rayon::prelude::*;
 
 use kinst::debuginfo::{CodeSymbol, Image, bootable};
 use kinst::dwarf::{self, DebugInfo, InlineCopy};
+use kinst::image::ModuleId;
 use kinst::machine::Machine;
 use kinst::probe::Description;
-use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ModuleId, ProbeCatalog, SiteIndex};
+use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
 
 use crate::binutils;
 use crate::needs;

@@ -41,7 +41,8 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("crates/base/src/diag", &["base::source"]),
     ("crates/base/src/glob.rs", &[]),
     ("crates/base/src/machine", &[]),
-    ("crates/base/src/probe.rs", &[]),
+    ("crates/base/src/image.rs", &[]),
+    ("crates/base/src/probe.rs", &["base::image"]),
     ("crates/base/src/reason.rs", &["base::uapi"]),
     ("crates/base/src/source.rs", &[]),
     ("crates/base/src/uapi.rs", &[]),
@@ -50,7 +51,16 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/parser", &["base::diag", "base::probe", "base::source", "types", "vocabulary"]),
     (
         "src/knowledge",
-        &["base::diag", "base::machine", "base::probe", "debuginfo", "dwarf", "sites", "types"],
+        &[
+            "base::diag",
+            "base::machine",
+            "base::image",
+            "base::probe",
+            "debuginfo",
+            "dwarf",
+            "sites",
+            "types",
+        ],
     ),
     (
         "src/sugar",
@@ -82,6 +92,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
             "backend::records",
             "backend::refused",
             "backend::tracing",
+            "base::image",
             "base::probe",
             "base::uapi",
             "bpf",
@@ -108,8 +119,11 @@ pub const MODULES: &[(&str, &[&str])] = &[
             "sites",
         ],
     ),
-    ("src/backend", &["base::diag", "base::probe", "base::uapi", "dif", "os", "sites"]),
-    ("src/consumer", &["backend", "base::probe", "base::uapi", "dif", "options", "os", "sites"]),
+    ("src/backend", &["base::diag", "base::image", "base::probe", "base::uapi", "dif", "os", "sites"]),
+    (
+        "src/consumer",
+        &["backend", "base::image", "base::probe", "base::uapi", "dif", "options", "os", "sites"],
+    ),
     (
         "src/analysis",
         &[

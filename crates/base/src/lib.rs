@@ -3,6 +3,7 @@
 pub mod attributes;
 pub mod diag;
 pub mod glob;
+pub mod image;
 pub mod machine;
 pub mod probe;
 pub mod reason;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::image::Address;
+
 /// `provider:module:function:name`. In a description, an empty field matches anything, and globs are kept as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fields {
@@ -77,8 +79,8 @@ pub struct Probe {
     pub place: Place,
 }
 
-/// The place where a probe fires; the kinds are those of the ABI. `func` is the run-time address of a function's
-/// symbol; offsets count from there.
+/// The place where a probe fires; the kinds are those of the ABI. `func` is the address of a function's symbol; offsets
+/// count from there. Instructions and edges may be in any image, the other places are in the running kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     Begin,
@@ -86,13 +88,13 @@ pub enum Place {
     Error,
     /// `bytes` is the instruction that is expected there, at most 16; empty means that it is not compared.
     Insn {
-        func: u64,
+        func: Address,
         offset: u32,
         bytes: Vec<u8>,
     },
     /// The branch at `offset` when it goes to `to`, a signed distance.
     Edge {
-        func: u64,
+        func: Address,
         offset: u32,
         /// Static keys that it goes over; 0: none.
         over: [u32; 2],
@@ -279,14 +281,13 @@ impl Place {
         self.func().is_some()
     }
 
-    /// The run-time address of the function's symbol.
+    /// The run-time address of the function's symbol in the kernel.
     pub fn func(&self) -> Option<u64> {
         use Place as P;
         match self {
-            P::Insn { func, .. } | P::Edge { func, .. } | P::FbtEntry { func } | P::FbtReturn { func } => {
-                Some(*func)
-            }
-            P::Sdt { func } | P::Driver { func, .. } | P::Gate { func, .. } => Some(*func),
+            P::Insn { func, .. } | P::Edge { func, .. } => func.in_kernel(),
+            P::FbtEntry { func } | P::FbtReturn { func } | P::Sdt { func } => Some(*func),
+            P::Driver { func, .. } | P::Gate { func, .. } => Some(*func),
             P::Begin | P::End | P::Error | P::Profile { .. } | P::Tick { .. } => None,
             P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Event { .. } => None,
         }

@@ -1,6 +1,7 @@
 //! dif/object.rs: the wire form: a program with its probes, encoded for the kernel (struct kinst_image), and decoded.
 
 use super::program::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
+use kinst_base::image::Address;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{End, Place, Probe};
 use kinst_base::uapi::{self, Plain};
@@ -34,6 +35,8 @@ pub enum EncodeError {
     NulInName(String),
     #[error("probe {0} expects more than 16 bytes of an instruction")]
     InsnBytes(usize),
+    #[error("probe {0} is in a program, and the module arms the kernel's code")]
+    NotKernel(usize),
     #[error("clause {clause} refers to DIFO {difo}, and there are {count}")]
     Difo { clause: usize, difo: DifoIndex, count: usize },
     #[error("enabling {index} refers to probe {probe}, and there are {count}")]
@@ -280,14 +283,15 @@ impl Tables {
 
     fn probe(&mut self, index: usize, probe: &Probe) -> Result<(), EncodeError> {
         let mut over = [0; 2];
+        let in_kernel = |func: &Address| func.in_kernel().ok_or(EncodeError::NotKernel(index));
         let (kind, func, offset, to, bytes): (u32, u64, u32, u32, &[u8]) = match &probe.place {
             Place::Begin => (uapi::P_BEGIN, 0, 0, 0, &[]),
             Place::End => (uapi::P_END, 0, 0, 0, &[]),
             Place::Error => (uapi::P_ERROR, 0, 0, 0, &[]),
-            Place::Insn { func, offset, bytes } => (uapi::P_INSN, *func, *offset, 0, bytes),
+            Place::Insn { func, offset, bytes } => (uapi::P_INSN, in_kernel(func)?, *offset, 0, bytes),
             Place::Edge { func, offset, over: keys, to, bytes } => {
                 over = *keys;
-                (uapi::P_EDGE, *func, *offset, *to, bytes)
+                (uapi::P_EDGE, in_kernel(func)?, *offset, *to, bytes)
             }
             Place::Driver { func, offset } => {
                 (uapi::P_INSN, *func, *offset, 0, Machine::HERE.facts().driver_nop)

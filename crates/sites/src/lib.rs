@@ -35,4 +35,4 @@ pub use model::{
 pub use target::loaded::Loaded;
 pub use target::program::{InFunction, Program};
 pub use target::stack as user_stack;
-pub use target::{KERNEL_PROPER, Kernel, Module, ModuleId, Symbolized};
+pub use target::{Kernel, Module, Symbolized};

@@ -1,5 +1,6 @@
 //! sites/symtab.rs: address ↔ module, symbol, offset: over ELF symbol tables and over /proc/kallsyms.
 
+use kinst_base::image::KERNEL_PROPER;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -139,14 +140,14 @@ impl Symbols {
                 "__init_end" => init_end = address,
                 _ => {}
             }
-            let module = fields.next().map_or("vmlinux", |module| module.trim_matches(['[', ']']));
+            let module = fields.next().map_or(KERNEL_PROPER, |module| module.trim_matches(['[', ']']));
             if !matches!(kind, "t" | "T" | "w" | "W") || is_no_function(name) || is_no_module(module) {
                 continue;
             }
             let symbol = CodeSymbol { name, address, size: 0, function: true, global: kind != "t" };
             modules.entry(module).or_default().push(symbol, false, u64::MAX);
         }
-        if let Some(vmlinux) = modules.get_mut("vmlinux") {
+        if let Some(vmlinux) = modules.get_mut(KERNEL_PROPER) {
             for symbol in &mut vmlinux.symbols {
                 if (init_start..init_end).contains(&symbol.address) {
                     symbol.rank |= GONE;

@@ -124,7 +124,7 @@ pub trait KernelTypes: TypeSource {
 
     /// Whether a module of this name exists; the kernel proper counts as one.
     fn has_module(&self, name: &str) -> bool {
-        matches!(name, "vmlinux" | "kernel")
+        kinst_base::image::is_kernel_proper(name)
     }
 
     /// The type at a place of a module's debug information that a variable of the module refers to.

@@ -7,6 +7,7 @@
 use super::events::Tracefs;
 use super::kernel::{TrampolineError, Types};
 use super::means::{self, Means, MeansError};
+use kinst_base::image::KERNEL_PROPER;
 use kinst_base::probe::{Place, Probe};
 use kinst_bpf::By;
 use kinst_bpf::needs::{reads_first_argument, reads_registers};
@@ -14,7 +15,7 @@ use kinst_dif::Program;
 use kinst_dif::enabled::Enabled;
 use kinst_os::bpf::{Function, ModuleTypes, ProgramKind};
 use kinst_os::{Errno, errno_text};
-use kinst_sites::{KERNEL_PROPER, SpotError, Spots, Symbols};
+use kinst_sites::{SpotError, Spots, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 

@@ -3,7 +3,8 @@
 use super::functions::{self, FunctionError};
 use super::kernel::{TrampolineError, Types};
 use super::means::Means;
-use kinst_sites::{Begun, KERNEL_PROPER, Reach, Spots as _, Symbols as _, Text};
+use kinst_base::image::KERNEL_PROPER;
+use kinst_sites::{Begun, Reach, Spots as _, Symbols as _, Text};
 use std::collections::HashMap;
 
 /// The kernel's functions, and what it has to trace them.

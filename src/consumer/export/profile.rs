@@ -6,6 +6,7 @@ use crate::consumer::frame::Frame;
 use crate::consumer::output::quantize::divisor;
 use crate::consumer::table::{Aggregate, Entry, Table};
 use crate::consumer::value::Value;
+use kinst_base::image::KERNEL_PROPER;
 use kinst_dif::{ActionKind, Aggregation, Program};
 
 /// An aggregation with a stack as a key, whose values add up.
@@ -85,7 +86,7 @@ impl Kind {
         match &frame.module {
             _ if frame.inlined => Kind::Inlined,
             _ if frame.pid.is_some() => Kind::User,
-            Some(module) if module != "vmlinux" => Kind::Module,
+            Some(module) if module != KERNEL_PROPER => Kind::Module,
             _ => Kind::Kernel,
         }
     }
@@ -174,7 +175,7 @@ fn sample(table: &Table<'_>, row: &Entry) -> Option<Sample> {
 /// frame for each module.
 pub fn title(frame: &Frame) -> String {
     match (&frame.module, &frame.function) {
-        (Some(module), Some(function)) if module != "vmlinux" => format!("{module}`{function}"),
+        (Some(module), Some(function)) if module != KERNEL_PROPER => format!("{module}`{function}"),
         (_, Some(function)) => function.clone(),
         (Some(module), None) => format!("[{module}]"),
         (None, None) => "[unknown]".to_owned(),

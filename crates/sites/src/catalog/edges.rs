@@ -1,5 +1,6 @@
 //! sites/catalog/edges.rs: the catalogue's edges of the control flow: `kinst::f:53-61` fires when control goes from 53 to 61.
 
+use kinst_base::image::ModuleId;
 use std::ops::Range;
 
 use super::{Catalog, refusals};
@@ -8,7 +9,6 @@ use crate::code::decode::Control;
 use crate::flow::points::Over;
 use crate::memory::LiveInsn;
 use crate::symtab::Symbol;
-use crate::target::ModuleId;
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Probe, Target};

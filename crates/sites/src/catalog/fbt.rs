@@ -1,10 +1,10 @@
 //! sites/catalog/fbt.rs: the probes of fbt: the entry and the return of every function.
 
+use kinst_base::image::ModuleId;
 use std::sync::OnceLock;
 
 use super::{Begun, Catalog, DTRACE};
 use crate::symtab::Symbol;
-use crate::target::ModuleId;
 use crate::target::naming::split_ordinal;
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Fields, Place, Probe};

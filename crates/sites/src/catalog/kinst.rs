@@ -1,12 +1,13 @@
 //! sites/catalog/kinst.rs: the probes of kinst: the instructions and edges that a description names.
 
+use kinst_base::image::Address;
+use kinst_base::image::ModuleId;
 use std::sync::Arc;
 
 use super::edges::{self, Asked, Destination, EdgeTo};
 use super::{Catalog, FIRST_KINST_ID, Text, refusals};
 use crate::memory::LiveInsn;
 use crate::symtab::Symbol;
-use crate::target::ModuleId;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Fields, Place, Probe, Site};
@@ -239,7 +240,7 @@ impl Catalog {
             return probe;
         }
         let index = made.probes.len();
-        let func = self.kernel.run_time(module, symbol.address).unwrap_or(0);
+        let func = Address::Kernel(self.kernel.run_time(module, symbol.address).unwrap_or(0));
         let bytes = Vec::new();
         let (place, name) = match edge {
             Some(EdgeTo { over, to, name }) => (Place::Edge { func, offset, over, to, bytes }, name),

@@ -13,13 +13,13 @@ pub(super) mod syscalls;
 pub(super) mod tracepoints;
 pub(super) mod unplaced;
 
+use kinst_base::image::ModuleId;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::memory::{LiveError, LiveInsn, LiveText};
 use super::model::ProbeCatalog;
 use super::target::Kernel;
-use crate::target::ModuleId;
 use drivers::DriverProbe;
 use fbt::Function;
 use kinst::Wanted;

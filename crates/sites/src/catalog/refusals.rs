@@ -4,12 +4,13 @@ use crate::code::decode;
 use crate::index::refusals::no_sites;
 use crate::memory::{LiveError, LiveInsn};
 use crate::symtab::Symbol;
+use crate::target::Kernel;
 use crate::target::naming::split_ordinal;
 use crate::target::refusals::no_module;
-use crate::target::{Kernel, ModuleId};
 use kinst_base::attributes;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::glob::is_glob;
+use kinst_base::image::ModuleId;
 use kinst_base::probe::{Description, Fields};
 use kinst_base::reason::Untraceable;
 

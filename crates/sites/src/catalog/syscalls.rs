@@ -1,8 +1,9 @@
 //! sites/catalog/syscalls.rs: the probes of the provider syscall: the system calls of 64-bit programs, by name.
 
 use super::elsewhere;
-use crate::target::{KERNEL_PROPER, Kernel, ModuleId};
+use crate::target::Kernel;
 use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use kinst_base::machine::Machine;
 use kinst_base::machine::syscalls;
 use kinst_base::probe::{Fields, Place, Probe};

@@ -1,8 +1,9 @@
 //! sites/catalog/tracepoints.rs: the probes of sdt, the kernel's tracepoints, and of proc, sched and io, which are made of them.
 
 use super::elsewhere;
-use crate::target::{KERNEL_PROPER, Kernel, ModuleId};
+use crate::target::Kernel;
 use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use kinst_base::probe::{Fields, Place, Probe};
 
 /// The prefix of a tracepoint's own function, which calls all that is attached to the tracepoint.

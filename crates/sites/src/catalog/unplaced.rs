@@ -4,9 +4,9 @@ use super::drivers::{DriverProbe, FIRST_DRIVER_ID};
 use super::syscalls::{self, Call};
 use super::tracepoints::{self, Tracepoint};
 use super::{Catalog, are_nameless, profile, refusals};
-use crate::target::ModuleId;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::Pattern;
+use kinst_base::image::ModuleId;
 use kinst_base::probe::{Fields, Probe};
 
 /// Above all ids of fbt, and below those of kinst.

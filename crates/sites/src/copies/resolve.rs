@@ -1,5 +1,6 @@
 //! sites/copies/resolve.rs: the addresses to probe for copies of functions, found for all copies of one caller together.
 
+use kinst_base::image::ModuleId;
 use std::collections::HashSet;
 
 use rayon::prelude::*;
@@ -9,8 +10,8 @@ use crate::flow::Undecodable;
 use crate::flow::callers::Left;
 use crate::flow::points::Point;
 use crate::kept::known::Known;
+use crate::target::Kernel;
 use crate::target::naming::NoSite;
-use crate::target::{Kernel, ModuleId};
 use kinst_dwarf::{Function, InlineCopy};
 
 /// Returns one answer for each of `functions`.

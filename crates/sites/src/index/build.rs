@@ -1,5 +1,6 @@
 //! sites/index/build.rs: the indices of a kernel: opened where they are kept, else made and kept.
 
+use kinst_base::image::ModuleId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use crate::kept::directory::{self, Contents, Digest, Directory, hash};
 use crate::kept::file::Sealed;
 use crate::kept::image::{self, ImageIndex};
 use crate::symtab::Symbols;
-use crate::target::{Kernel, ModuleId};
+use crate::target::Kernel;
 use kinst_debuginfo::{BuildId, Image};
 
 /// The result of [`Kernel::index_all`].

@@ -1,5 +1,6 @@
 //! sites/index/carry.rs: the indices of a kernel, taken to another machine in one file or in a folder.
 
+use kinst_base::image::ModuleId;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -12,7 +13,7 @@ use crate::kept::file::{Cache, IMPORTED, Sealed};
 use crate::kept::image::{self, ImageIndex};
 use crate::kept::pack::{Packing, Unfit, Unpacking};
 use crate::kept::source::{self, Source};
-use crate::target::{Kernel, ModuleId};
+use crate::target::Kernel;
 use kinst_debuginfo::BuildId;
 use kinst_dwarf::{Body, DebugInfo, Lines};
 

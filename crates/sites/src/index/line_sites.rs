@@ -1,13 +1,14 @@
 //! sites/index/line_sites.rs: the instructions where the statements of a source line begin, in a function and in its inlined copies.
 
+use kinst_base::image::ModuleId;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::refusals::no_sites;
 use crate::model::{FoundSite, SourceLine};
+use crate::target::Kernel;
 use crate::target::info::Info;
 use crate::target::naming::split_ordinal;
 use crate::target::refusals::{Missing, no_debug_information, no_module};
-use crate::target::{Kernel, ModuleId};
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::Site;
 use kinst_dwarf::{Body, Frame, Statement};

@@ -5,6 +5,7 @@ mod carry;
 mod line_sites;
 pub(super) mod refusals;
 
+use kinst_base::image::ModuleId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -17,7 +18,6 @@ use super::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use super::target::Kernel;
 use super::target::refusals::{Missing, no_debug_information, no_module};
 use crate::symtab::Symbols;
-use crate::target::ModuleId;
 pub use build::Built;
 pub use carry::{Imported, NotImported};
 use kinst_base::diag::Diagnostic;

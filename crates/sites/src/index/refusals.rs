@@ -1,9 +1,10 @@
 //! sites/index/refusals.rs: why a function has no sites.
 
 use crate::kept::known::Known;
+use crate::target::Kernel;
 use crate::target::refusals::place;
-use crate::target::{Kernel, ModuleId};
 use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::image::ModuleId;
 
 /// The function is not known, or nothing of it can be probed.
 pub fn no_sites(kernel: &Kernel, modules: &[ModuleId], function: &str, known: &[&Known]) -> Diagnostic {

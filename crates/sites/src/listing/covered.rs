@@ -1,6 +1,7 @@
 //! sites/listing/covered.rs: functions of which it is to be known what was executed at all: where to watch, and what follows for blocks,
 //! lines and branches.
 
+use kinst_base::image::ModuleId;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
@@ -12,8 +13,8 @@ use crate::catalog::refusals;
 use crate::flow::Flow;
 use crate::flow::counts::{Counts, What};
 use crate::symtab::Symbol;
+use crate::target::Kernel;
 use crate::target::refusals::no_module;
-use crate::target::{Kernel, ModuleId};
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
 use kinst_base::probe::Site;

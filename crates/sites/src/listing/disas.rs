@@ -1,5 +1,6 @@
 //! sites/listing/disas.rs: the instructions of a function and of its inlined copies, with what is known of each.
 
+use kinst_base::image::ModuleId;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use crate::code::decode::Insn;
 use crate::code::tables::Rewriting;
 use crate::memory::{LiveInsn, LiveText};
 use crate::symtab::Symbol;
+use crate::target::Kernel;
 use crate::target::refusals::no_module;
-use crate::target::{Kernel, ModuleId};
 use kinst_base::diag::Diagnostic;
 use kinst_base::machine::Machine;
 use kinst_base::reason::Untraceable;

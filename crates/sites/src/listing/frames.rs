@@ -2,8 +2,9 @@
 
 use super::Place;
 use super::opened::Opened;
+use crate::target::Kernel;
 use crate::target::info::Info;
-use crate::target::{Kernel, ModuleId};
+use kinst_base::image::ModuleId;
 use kinst_debuginfo::Error;
 use kinst_dwarf::Frame;
 use std::rc::Rc;

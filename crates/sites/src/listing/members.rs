@@ -1,5 +1,6 @@
 //! sites/listing/members.rs: the functions or copies of a description, each with its listings, and the graph and the room around it.
 
+use kinst_base::image::ModuleId;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +13,6 @@ use crate::flow::counts::Room;
 use crate::flow::laps::Kind;
 use crate::flow::{Flow, Undecodable};
 use crate::symtab::Symbol;
-use crate::target::ModuleId;
 use kinst_base::diag::Diagnostic;
 use kinst_dwarf::InlineCopy;
 

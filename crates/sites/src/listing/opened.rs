@@ -1,7 +1,8 @@
 //! sites/listing/opened.rs: debug information that stays open for the next query.
 
+use crate::target::Kernel;
 use crate::target::info::Info;
-use crate::target::{Kernel, ModuleId};
+use kinst_base::image::ModuleId;
 
 /// The debug information of the modules that have been queried.
 pub(crate) struct Opened<'k> {

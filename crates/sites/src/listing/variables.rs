@@ -2,8 +2,9 @@
 
 use crate::catalog::Catalog;
 use crate::symtab::Symbol;
-use crate::target::{Kernel, ModuleId};
+use crate::target::Kernel;
 use kinst_base::diag::Diagnostic;
+use kinst_base::image::ModuleId;
 use kinst_base::probe::{Fields, Site};
 use kinst_debuginfo::Image;
 use kinst_dwarf::Variables;

@@ -4,7 +4,8 @@ use crate::code::decode::{self, Insn};
 use crate::code::refusal::{Refusal, overlap};
 use crate::code::tables::Rewriting;
 use crate::symtab::Symbol;
-use crate::target::{Kernel, ModuleId};
+use crate::target::Kernel;
+use kinst_base::image::ModuleId;
 use kinst_base::machine::Machine;
 
 /// The properties of one instruction according to the file.

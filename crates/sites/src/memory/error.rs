@@ -2,6 +2,8 @@
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpotError {
+    #[error("it is in a program, and not in the kernel")]
+    NotKernel,
     #[error("no function begins there")]
     NoFunction,
     #[error("its text cannot be read")]

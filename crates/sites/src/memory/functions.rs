@@ -2,7 +2,7 @@
 
 use super::{Ftraced, Text};
 use crate::code::decode::{self, FtraceEntry};
-use crate::target::{KERNEL_PROPER, ModuleId};
+use kinst_base::image::{KERNEL_PROPER, ModuleId};
 
 /// The bytes of a function's beginning in which ftrace's call is.
 const BEGINNING: usize = 16;

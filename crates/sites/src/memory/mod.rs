@@ -9,7 +9,8 @@ pub use error::SpotError;
 pub use live::{LiveError, LiveInsn, LiveText};
 
 use super::code::decode::{self, Control, InstructionSet};
-use super::target::{Kernel, ModuleId};
+use super::target::Kernel;
+use kinst_base::image::ModuleId;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Place, Spot};
 use kinst_base::reason::{Reason, Untraceable};

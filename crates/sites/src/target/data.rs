@@ -1,6 +1,7 @@
 //! sites/target/data.rs: the symbols of the running kernel by address, for the variables among them.
 
-use super::{KERNEL_PROPER, Symbolized};
+use super::Symbolized;
+use kinst_base::image::KERNEL_PROPER;
 use std::sync::OnceLock;
 
 /// The text of /proc/kallsyms, and its symbols by address once they are asked for.

@@ -1,8 +1,9 @@
 //! sites/target/drivers.rs: what loaded modules say of their own probes, in the notes that the kernel shows of them.
 
+use kinst_base::image::ModuleId;
 use std::path::Path;
 
-use super::{Kernel, ModuleId};
+use super::Kernel;
 use crate::code::notes::{self, Note};
 use kinst_base::machine::Machine;
 

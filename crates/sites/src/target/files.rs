@@ -1,9 +1,10 @@
 //! sites/target/files.rs: the files of a module: where they are searched for, and which one it is.
 
+use kinst_base::image::ModuleId;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use super::{Kernel, ModuleId, Tell};
+use super::{Kernel, Tell};
 use kinst_debuginfo::{BuildId, Image, Searched, Stamp, bootable, debuginfod};
 use kinst_host::distribution::Family;
 

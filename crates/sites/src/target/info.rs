@@ -1,9 +1,10 @@
 //! sites/target/info.rs: what is known of a module's code in the source: from its debug information, or as it was kept.
 
+use kinst_base::image::ModuleId;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Kernel, ModuleId};
+use super::Kernel;
 use crate::kept::source::Source;
 use kinst_debuginfo::Error;
 use kinst_dwarf::{Body, DebugInfo, Definition, InlineCopy, Lines};

@@ -15,6 +15,7 @@ pub mod stack;
 mod tree;
 pub(super) mod unloaded;
 
+use kinst_base::image::{KERNEL_PROPER, ModuleId, is_kernel_proper};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -38,10 +39,7 @@ use kinst_base::machine::Machine;
 use kinst_debuginfo::{D_DEBUGINFO, Error, Image, ModuleFile, Reference, Root};
 use loaded::Loaded;
 
-pub use modules::{Module, ModuleId, Modules};
-
-/// The kernel proper as a description's module; `kernel` is another name of it.
-pub const KERNEL_PROPER: &str = "vmlinux";
+pub use modules::{Module, Modules};
 
 /// Reports what the program is waiting for.
 pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
@@ -195,7 +193,7 @@ impl Kernel {
 
     /// The modules that a description's field names.
     pub fn modules_matching(&self, field: &str) -> Vec<ModuleId> {
-        let field = if field == "kernel" { KERNEL_PROPER } else { field };
+        let field = if is_kernel_proper(field) { KERNEL_PROPER } else { field };
         let pattern = Pattern::new(field);
         self.modules().iter().filter(|(_, module)| pattern.matches(&module.name)).map(|(id, _)| id).collect()
     }

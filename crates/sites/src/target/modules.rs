@@ -1,5 +1,6 @@
 //! sites/target/modules.rs: the modules of a kernel, with what has been read of each.
 
+use kinst_base::image::ModuleId;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -8,20 +9,6 @@ use crate::flow::marks::Linked;
 use crate::kept::image::ImageIndex;
 use crate::symtab::Symbols;
 use kinst_debuginfo::{Image, ModuleFile, Reference, Searched};
-
-/// One of the modules of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ModuleId(u32);
-
-impl ModuleId {
-    /// The kernel proper, which counts as a module.
-    pub const PROPER: ModuleId = ModuleId(0);
-
-    /// The place in the order of modules: the kernel proper first, then by name.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// The kernel proper first, then the modules by name.
 pub struct Modules(pub(super) Vec<Module>);

@@ -1,9 +1,10 @@
 //! sites/target/naming.rs: the name of an address in a probe description, never that of a namesake.
 
-use super::{Kernel, ModuleId};
+use super::Kernel;
 use crate::flow::points::Point;
 use crate::model::FoundSite;
 use crate::symtab::Symbol;
+use kinst_base::image::ModuleId;
 use kinst_base::probe::{Site, Target};
 
 /// A function as it is written in a description.

@@ -1,8 +1,9 @@
 //! sites/target/own.rs: whether the files under a sysroot are those of the kernel that runs.
 
+use kinst_base::image::ModuleId;
 use std::path::Path;
 
-use super::{Kernel, ModuleId};
+use super::Kernel;
 use kinst_base::diag::Diagnostic;
 use kinst_debuginfo::{BuildId, D_DEBUGINFO, Root};
 

@@ -1,7 +1,8 @@
 //! sites/target/refusals.rs: why a kernel cannot answer: a module or its debug information is missing.
 
-use super::{KERNEL_PROPER, Kernel, ModuleId};
+use super::Kernel;
 use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use kinst_debuginfo::{D_DEBUGINFO, OWN_MODULE};
 
 /// The module field names no module of this kernel.

@@ -1,6 +1,7 @@
 //! sites/target/running.rs: the symbols of the running kernel by the addresses that it runs at.
 
-use super::{Kernel, ModuleId};
+use super::Kernel;
+use kinst_base::image::ModuleId;
 
 impl Kernel {
     /// Reads what names addresses, so that the first name does not take long, and does not show in a profile of the system.
