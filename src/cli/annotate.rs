@@ -1,10 +1,10 @@
 //! cli/annotate.rs: --annotate: functions with how often each line and instruction was executed.
 
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::dtrace_args::Invocation;
 use super::dtrace_trace::{self, Taker};
-use super::output::AtEnd;
-use super::pager::Pager;
-use super::report::in_color;
-use super::run::{Failed, Run};
+use super::subject::Subject;
 use super::written;
 use crate::analysis::counts::gathered::Gathered;
 use crate::analysis::counts::latency::Cost;
@@ -16,62 +16,73 @@ use crate::analysis::source::Sources;
 use crate::options::{From, key};
 use crate::os;
 use crate::probe::{Description, Fields, Probe};
-use crate::sites::ProbeCatalog as _;
 use crate::sites::listing::counted::{Counted, Executions, How};
 use crate::sites::listing::disas::Disassembler;
-use std::io::IsTerminal as _;
+use crate::sites::{Catalog, ProbeCatalog as _};
 
 /// A function or copy with its executions.
 type Answer<'a> = (&'a Counted, Executions);
 
 /// Counts until the trace ends, and writes what follows.
-pub fn annotate(run: &mut Run) -> Result<u8, Failed> {
-    written::require_backend(run)?;
-    let all = counted(run)?;
-    readable(run, &all)?;
+pub fn annotate(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+    written::require_backend(config, subject, console)?;
+    let all = counted(config, subject, console)?;
+    readable(&config.invocation, console, &all)?;
     let mut groups = program::groups(&all);
-    bounded(run, &mut groups)?;
-    let text = program::write(&groups, &question(run));
-    if let Some(status) = written::take(run, "--annotate", text)? {
+    let catalog = subject.catalog(console)?;
+    bounded(&config.invocation, &catalog, console, &mut groups)?;
+    let text = program::write(&groups, &question(&config.invocation));
+    if let Some(status) = written::take(config, subject, console, "--annotate", text)? {
         return Ok(status);
     }
-    let page = written::open(run, run.invocation.page.as_ref())?;
-    if run.invocation.latency {
+    let page = written::open(console, config.invocation.page.as_ref())?;
+    if config.invocation.latency {
         // Each probe costs the same: no jump takes the place of its breakpoint.
-        let set = run.options.set("nojump", None, From::CommandLine);
+        let set = config.options.set("nojump", None, From::CommandLine);
         debug_assert!(set.is_ok(), "an option without a value");
     }
     let gathered = Gathered::default();
     // More is said of the function, not of the program.
-    let instructions = std::mem::take(&mut run.invocation.verbose);
+    let instructions = std::mem::take(&mut config.invocation.verbose);
     let begin = |armed: &mut dyn Iterator<Item = &Probe>| gathered.begin(armed);
     let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None };
-    let status = dtrace_trace::trace_into(run, Some(taker))?;
-    let (answers, cost) = answers(run, &groups, &gathered);
-    write(run, &answers, cost, instructions, page)?;
+    let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
+    let (answers, cost) = answers(&config.invocation, console, &groups, &gathered);
+    let release = subject.is_running().then(os::release);
+    let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
+    if config.invocation.objects {
+        console.put(&objects(&sum::shown(&answers)))?;
+    } else if let Some(mut page) = page {
+        written::put(console, &mut page, &html::page(&answers, cost, &mut sources))?;
+    } else {
+        let latency = cost.map(|cost| Latency { cost, ..Latency::default() });
+        let form = Form { color: console.in_color(), instructions, latency, sources: &mut sources };
+        console.show(&written_out(&answers, form))?;
+    }
     Ok(status)
 }
 
 /// What is not certain is said. The cost of the probes is there if the time was taken, and is `None` where it could not be measured.
 fn answers<'a>(
-    run: &Run,
+    invocation: &Invocation,
+    console: &Console,
     groups: &[Group<'a>],
     gathered: &Gathered,
 ) -> (Vec<Answer<'a>>, Option<Option<Cost>>) {
-    report_lost(run, gathered);
-    report_set(run, gathered);
+    report_lost(console, gathered);
+    report_set(console, gathered);
     let members = groups.iter().enumerate();
     let members = members.flat_map(|(number, group)| group.members.iter().map(move |one| (number, *one)));
-    let cost = run.invocation.latency.then(|| latency::cost(members, gathered));
+    let cost = invocation.latency.then(|| latency::cost(members, gathered));
     let mut answers = Vec::new();
     for (number, group) in groups.iter().enumerate() {
-        report_unfinished(run, group, gathered.unfinished(number));
+        report_unfinished(console, group, gathered.unfinished(number));
         for one in &group.members {
             let mut executions = one.work_out(|site| gathered.of(number, site));
             if let Some(cost) = cost {
                 latency::fill(one, number, gathered, cost, &mut executions);
             }
-            report(run, one, &executions);
+            report(console, invocation.exact, one, &executions);
             answers.push((*one, executions));
         }
     }
@@ -79,53 +90,47 @@ fn answers<'a>(
 }
 
 /// Whether the control flow is known, as far as it has to be.
-fn readable(run: &Run, all: &[Counted]) -> Result<(), Failed> {
+fn readable(invocation: &Invocation, console: &Console, all: &[Counted]) -> Result<(), Failed> {
     for one in all {
         let (Some(why), Some(listing)) = (&one.unread, one.listings.first()) else { continue };
         let function = &listing.function;
-        if run.invocation.latency {
+        if invocation.latency {
             let help = "without --latency, each instruction is counted";
-            return run.fail_as(&format!("--latency: {function}: {why}"), Some(help));
+            return console.fail(&format!("--latency: {function}: {why}"), Some(help));
         }
-        if !run.invocation.dump {
-            run.report.notice(&format!("{function}: {why}: each instruction is counted"));
+        if !invocation.dump {
+            console.report.notice(&format!("{function}: {why}: each instruction is counted"));
         }
     }
     Ok(())
 }
 
 /// What the command line names, with what is to be counted.
-fn counted(run: &Run) -> Result<Vec<Counted>, Failed> {
-    let kernel = run.kernel()?;
-    let live = run.live_text();
+fn counted(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<Counted>, Failed> {
+    let kernel = subject.kernel(console)?;
+    let live = subject.live_text();
     let mut disassembler = Disassembler::new(&kernel, live.as_deref());
     let mut all = Vec::new();
-    let how = match run.invocation {
+    let how = match config.invocation {
         ref one if one.latency => How::Time,
         ref one if one.exact => How::Exact,
         _ => How::Count,
     };
-    for description in &run.invocation.annotated {
-        match disassembler.counted(description, how) {
-            Ok(found) => all.extend(found),
-            Err(error) => {
-                run.report.diagnostic(&run.sources, &error, None);
-                return Err(Failed);
-            }
-        }
+    for description in &config.invocation.annotated {
+        all.extend(console.reported(disassembler.counted(description, how))?);
     }
-    disassembler.take_remarks().iter().for_each(|remark| run.report.notice(remark));
-    run.tell_of_kernel();
+    disassembler.take_remarks().iter().for_each(|remark| console.report.notice(remark));
+    subject.report_files(console, config.invocation.verbose);
     let probes: usize = all.iter().map(Counted::places).sum();
-    let names = || run.invocation.annotated.join(", ");
+    let names = || config.invocation.annotated.join(", ");
     if probes == 0 {
         let help = "dtrace --disas shows why no instruction of it can be traced";
-        return run.fail_as(&format!("nothing of {} can be counted", names()), Some(help));
+        return console.fail(&format!("nothing of {} can be counted", names()), Some(help));
     }
-    let most = run.device().map_or(usize::MAX, |device| device.info.max_probes as usize);
+    let most = subject.most_probes();
     if probes > most {
         let help = "name one module: --annotate MODULE:FUNCTION";
-        return run.fail_as(
+        return console.fail(
             &format!("{} would need {probes} probes, the kernel module arms {most}", names()),
             Some(help),
         );
@@ -135,8 +140,12 @@ fn counted(run: &Run) -> Result<Vec<Counted>, Failed> {
 
 /// Looks whether calls have a beginning and an end that can be probed. Otherwise what there is of calls that are under way at the beginning
 /// is counted, too.
-fn bounded(run: &Run, groups: &mut [Group<'_>]) -> Result<(), Failed> {
-    let catalog = run.catalog()?;
+fn bounded(
+    invocation: &Invocation,
+    catalog: &Catalog,
+    console: &Console,
+    groups: &mut [Group<'_>],
+) -> Result<(), Failed> {
     let is_probe = |function: &str, boundary: &str| {
         let mut fields = function.splitn(3, ':').map(str::to_owned);
         let mut next = || fields.next().unwrap_or_default();
@@ -151,22 +160,21 @@ fn bounded(run: &Run, groups: &mut [Group<'_>]) -> Result<(), Failed> {
         if group.by_call {
             continue;
         }
-        let option = match &run.invocation {
+        let option = match invocation {
             one if one.when.is_some() => Some("--when"),
             one if one.latency => Some("--latency"),
             _ => None,
         };
         if let Some(option) = option {
-            return run
-                .fail_as(&format!("{option}: the entry and the return of {function} cannot be told"), None);
+            return console
+                .fail(&format!("{option}: the entry and the return of {function} cannot be told"), None);
         }
-        run.report.notice(&format!("{function}: calls that began before are counted in part"));
+        console.report.notice(&format!("{function}: calls that began before are counted in part"));
     }
     Ok(())
 }
 
-fn question(run: &Run) -> Question<'_> {
-    let invocation = &run.invocation;
+fn question(invocation: &Invocation) -> Question<'_> {
     Question {
         whose: written::whose(invocation),
         when: invocation.when.as_deref(),
@@ -175,85 +183,70 @@ fn question(run: &Run) -> Question<'_> {
     }
 }
 
-fn report_lost(run: &Run, gathered: &Gathered) {
+fn report_lost(console: &Console, gathered: &Gathered) {
     if gathered.lost() > 0 {
-        run.report.warning(&format!("{} executions were lost: the counts are too small", gathered.lost()));
+        console
+            .report
+            .warning(&format!("{} executions were lost: the counts are too small", gathered.lost()));
     }
 }
 
 /// The clock of the day is corrected all the time, by far less than this.
 const SET: u64 = 5_000_000;
 
-fn report_set(run: &Run, gathered: &Gathered) {
+fn report_set(console: &Console, gathered: &Gathered) {
     if gathered.set() > SET {
         let set = latency::time(gathered.set());
-        run.report.warning(&format!("the clock was set by {set} meanwhile: the times are wrong by as much"));
+        console
+            .report
+            .warning(&format!("the clock was set by {set} meanwhile: the times are wrong by as much"));
     }
 }
 
-fn report_unfinished(run: &Run, group: &Group<'_>, unfinished: u64) {
+fn report_unfinished(console: &Console, group: &Group<'_>, unfinished: u64) {
     let function = &group.function;
     match unfinished {
         0 => {}
-        1 => run.report.warning(&format!("{function}: 1 call had not ended: counts may be off by 1")),
+        1 => console.report.warning(&format!("{function}: 1 call had not ended: counts may be off by 1")),
         more => {
-            run.report
+            console
+                .report
                 .warning(&format!("{function}: {more} calls had not ended: counts may be off by as much"));
         }
     }
 }
 
 /// Says where the counts are not what they seem.
-fn report(run: &Run, counted: &Counted, executions: &Executions) {
+fn report(console: &Console, exact: bool, counted: &Counted, executions: &Executions) {
     let Some(listing) = counted.listings.first() else { return };
     let function = listing.copy.as_ref().map_or(&listing.function, |copy| &copy.function);
     if executions.imbalance > 0 {
-        run.report.warning(&format!(
+        console.report.warning(&format!(
             "{function}: counts may be off by {}: they do not add up",
             executions.imbalance
         ));
     }
-    if !run.invocation.exact || counted.unread.is_some() {
+    if !exact || counted.unread.is_some() {
         return;
     }
     let (right, wrong) = (executions.right, executions.wrong.len());
-    run.report.notice(&format!(
+    console.report.notice(&format!(
         "{function}: of {} instructions {right} have the count that follows for them",
         right + wrong
     ));
     for (part, at, own, follows) in &executions.wrong {
         let listing = &counted.listings[*part];
         let offset = listing.instructions[*at].offset;
-        run.report.warning(&format!("{}:{offset}: counted {own}, {follows} follows", listing.function));
+        console.report.warning(&format!("{}:{offset}: counted {own}, {follows} follows", listing.function));
     }
 }
 
-fn write(
-    run: &Run,
-    all: &[Answer<'_>],
-    cost: Option<Option<Cost>>,
-    instructions: bool,
-    page: Option<AtEnd>,
-) -> Result<(), Failed> {
-    let shown = sum::shown(all);
-    if run.invocation.objects {
-        return run.put(&objects(&shown));
-    }
-    let release = run.is_running().then(os::release);
-    let mut sources = Sources::new(run.options.list(key::SOURCEPATH), release.as_deref());
-    if let Some(mut page) = page {
-        return written::put(run, &mut page, &html::page(all, cost, &mut sources));
-    }
-    let to_terminal = run.invocation.output.is_none() && std::io::stdout().is_terminal();
-    let mut form = Form {
-        color: run.invocation.output.is_none() && in_color(&std::io::stdout()),
-        instructions,
-        latency: cost.map(|cost| Latency { cost, ..Latency::default() }),
-        sources: &mut sources,
-    };
-    let texts: Vec<String> = shown.iter().map(|shown| text::write(shown, &mut form)).collect();
-    let text = texts.join("\n");
-    if to_terminal && Pager::show(&text) { Ok(()) } else { run.put(&text) }
+fn written_out(answers: &[Answer<'_>], mut form: Form<'_>) -> String {
+    let texts: Vec<String> = sum::shown(answers).iter().map(|shown| text::write(shown, &mut form)).collect();
+    texts.join(
+        "
+",
+    )
 }
 
 /// An object a line: the lines of copies together, and the instructions of all.

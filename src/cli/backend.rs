@@ -1,6 +1,8 @@
 //! cli/backend.rs: what runs programs in the kernel: the module, or the kernel's own BPF machine.
 
-use super::run::{Failed, Run};
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::subject::Subject;
 use crate::backend::module::{self, Device};
 use crate::backend::{Error, Plan, Refused, Tracing, bpf};
 use crate::dif::{self, Options, Program};
@@ -17,18 +19,23 @@ pub enum Backend {
 impl Backend {
     /// Opens what the option asks for: the module, which is loaded if it is not there yet, or nothing.
     /// What was chosen stays, and is reported once.
-    pub fn choose(run: &Run) -> Result<Backend, Error> {
-        if run.without_module.get().is_some() {
+    pub fn choose(config: &Config, subject: &Subject, console: &Console) -> Result<Backend, Error> {
+        if subject.without_module.get().is_some() {
             return Ok(Backend::Bpf);
         }
-        let asked = run.options.text(key::BACKEND).unwrap_or_default();
+        let asked = config.options.text(key::BACKEND).unwrap_or_default();
         if asked == "bpf" {
             bpf::check()?;
-            run.without_module.get_or_init(|| None);
+            subject.without_module.get_or_init(|| None);
             return Ok(Backend::Bpf);
         }
-        let absent = match run.device_to_trace() {
-            Ok(device) => return Ok(Backend::Module(device)),
+        let absent = match subject.device_to_trace() {
+            Ok((device, loaded)) => {
+                if loaded && config.invocation.verbose {
+                    console.report.notice("loaded the kernel module kinst (modprobe kinst)");
+                }
+                return Ok(Backend::Module(device));
+            }
             Err(error) if asked != "auto" => return Err(error.into()),
             Err(error) => error,
         };
@@ -38,8 +45,8 @@ impl Backend {
             Err(_) if absent == module::Error::NotRoot => return Err(absent.into()),
             Err(without) => return Err(Error::Neither(Box::new(absent), without)),
         }
-        run.report.notice(&notice);
-        run.without_module.get_or_init(|| Some(absent));
+        console.report.notice(&notice);
+        subject.without_module.get_or_init(|| Some(absent));
         Ok(Backend::Bpf)
     }
 
@@ -63,7 +70,7 @@ impl Backend {
     /// Arms the plan. Returns the places that were refused; the others are armed.
     fn enable(
         &self,
-        run: &Run,
+        subject: &Subject,
         program: &Program,
         plan: &Plan,
         options: &Options,
@@ -74,7 +81,7 @@ impl Backend {
                 Ok((Box::new(session), refused))
             }
             Backend::Bpf => {
-                let text = run.memory_text()?;
+                let text = subject.memory_text()?;
                 let (session, refused) = bpf::Session::enable(program, plan, options, &text)?;
                 Ok((Box::new(session), refused))
             }
@@ -85,7 +92,9 @@ impl Backend {
 /// Enables the program. Buffers too large for the machine are halved until they fit, unless bufresize=manual
 /// forbids it.
 pub fn enable(
-    run: &Run,
+    config: &Config,
+    subject: &Subject,
+    console: &Console,
     mut backend: Backend,
     compiled: &Compiled,
     plan: &Plan,
@@ -94,26 +103,29 @@ pub fn enable(
     let given = settings.clone();
     loop {
         let what = format!("arming {} probes", plan.enabled.probes.len());
-        let armed = run.progress.during(&what, || backend.enable(run, &compiled.program, plan, settings));
+        let armed =
+            console.progress.during(&what, || backend.enable(subject, &compiled.program, plan, settings));
         let error = match armed {
             Ok(enabled) => {
-                report_lowered(run, &given, settings);
+                if !config.options.flag(key::QUIETRESIZE) {
+                    report_lowered(console, &given, settings);
+                }
                 return Ok(enabled);
             }
             Err(error) => error,
         };
-        let manual = run.options.text(key::BUFRESIZE) == Some("manual");
+        let manual = config.options.text(key::BUFRESIZE) == Some("manual");
         if error.is_of_buffers() && !manual && halve(settings) && backend.reopen() {
             continue;
         }
-        let absent = || run.without_module.get()?.as_ref()?.help();
+        let absent = || subject.without_module.get()?.as_ref()?.help();
         let help = error.help().or_else(|| if error.is_of_module() { None } else { absent() });
         // The probe may be of any clause, the subject is the first one.
         let text = match error.names_probe() {
             true => error.to_string(),
-            false => format!("failed to enable '{}': {error}", subject(run)),
+            false => format!("failed to enable '{}': {error}", config.enabling_name()),
         };
-        return run.fail_as(&text, help.as_deref());
+        return console.fail(&text, help.as_deref());
     }
 }
 
@@ -138,10 +150,7 @@ fn halve(settings: &mut dif::Options) -> bool {
     lower
 }
 
-fn report_lowered(run: &Run, given: &dif::Options, settings: &dif::Options) {
-    if run.options.flag(key::QUIETRESIZE) {
-        return;
-    }
+fn report_lowered(console: &Console, given: &dif::Options, settings: &dif::Options) {
     let rows = [
         ("buffer size", given.bufsize, settings.bufsize),
         ("aggregation size", given.aggsize, settings.aggsize),
@@ -156,17 +165,7 @@ fn report_lowered(run: &Run, given: &dif::Options, settings: &dif::Options) {
                 n if n % (1 << 10) == 0 => (n >> 10, "k"),
                 n => (n, ""),
             };
-            run.report.notice(&format!("{what} lowered to {number}{unit}"));
+            console.report.notice(&format!("{what} lowered to {number}{unit}"));
         }
-    }
-}
-
-/// Returns the name for messages about the whole enabling.
-pub fn subject(run: &Run) -> String {
-    let given = &run.invocation;
-    let views = [("annotate", &given.annotated), ("coverage", &given.covered), ("path", &given.followed)];
-    match views.iter().find(|(_, functions)| !functions.is_empty()) {
-        Some((option, functions)) => format!("--{option} {}", functions.join(" ")),
-        None => run.program_name(0).1.to_owned(),
     }
 }

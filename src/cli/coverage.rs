@@ -1,10 +1,11 @@
 //! cli/coverage.rs: --coverage: which blocks, lines and branches of some functions are executed at all.
 
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::dtrace_args::Invocation;
 use super::dtrace_trace::{self, Taker};
 use super::output::{AtEnd, reason};
-use super::pager::Pager;
-use super::report::in_color;
-use super::run::{Failed, Run};
+use super::subject::Subject;
 use super::written;
 use crate::analysis::coverage::tally::Tally;
 use crate::analysis::coverage::{against, html, lcov, object, program, text};
@@ -19,30 +20,29 @@ use crate::sites::listing::covered::Scope;
 use crate::sites::listing::disas::Disassembler;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::io::IsTerminal as _;
 
 /// Watches until the trace ends, and writes what was executed.
-pub fn coverage(run: &mut Run) -> Result<u8, Failed> {
-    written::require_backend(run)?;
+pub fn coverage(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+    written::require_backend(config, subject, console)?;
     // What cannot be read is to be known before the trace.
-    let files = run.invocation.files.clone();
-    let merged = files.merged.iter().map(|path| read(run, path)).collect::<Result<Vec<_>, _>>()?;
-    let against = files.against.as_ref().map(|path| read(run, path)).transpose()?;
-    let scope = scope(run)?;
-    let text = program::write(&scope, run.invocation.time.as_deref());
-    if let Some(status) = written::take(run, "--coverage", text)? {
+    let files = config.invocation.files.clone();
+    let merged = files.merged.iter().map(|path| read(console, path)).collect::<Result<Vec<_>, _>>()?;
+    let against = files.against.as_ref().map(|path| read(console, path)).transpose()?;
+    let scope = scope(config, subject, console)?;
+    let text = program::write(&scope, config.invocation.time.as_deref());
+    if let Some(status) = written::take(config, subject, console, "--coverage", text)? {
         return Ok(status);
     }
-    let lcov = written::open(run, files.lcov.as_ref())?;
-    let page = written::open(run, run.invocation.page.as_ref())?;
-    let verbose = std::mem::take(&mut run.invocation.verbose);
+    let lcov = written::open(console, files.lcov.as_ref())?;
+    let page = written::open(console, config.invocation.page.as_ref())?;
+    let verbose = std::mem::take(&mut config.invocation.verbose);
     let reached = RefCell::new(Reached::default());
     let begin = |armed: &mut dyn Iterator<Item = &Probe>| {
         reached.borrow_mut().armed = armed.map(|probe| probe.name.clone()).collect();
     };
     let end = |probes: &[Probe], fired: &[Fired]| reached.borrow_mut().take(probes, fired);
     let taker = Taker { begin: &begin, export: Box::new(Nothing), end: Some(&end) };
-    let status = dtrace_trace::trace_into(run, Some(taker))?;
+    let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let reached = reached.into_inner();
     let mut tally = Tally::default();
     for function in &scope.functions {
@@ -54,7 +54,10 @@ pub fn coverage(run: &mut Run) -> Result<u8, Failed> {
         tally.add(&scope, function, &function.covered(&known));
     }
     merged.iter().for_each(|one| tally.merge(one));
-    write(run, &tally, against.as_ref(), verbose, (lcov, page))?;
+    let release = subject.is_running().then(os::release);
+    let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
+    write_files(console, &tally, against.as_ref(), (lcov, page), &mut sources)?;
+    write(config, console, &tally, against.as_ref(), verbose)?;
     Ok(status)
 }
 
@@ -91,66 +94,70 @@ impl Export for Nothing {
 }
 
 /// The functions that the command line names.
-fn scope(run: &Run) -> Result<Scope, Failed> {
-    let kernel = run.kernel()?;
-    let live = run.live_text();
+fn scope(config: &Config, subject: &Subject, console: &Console) -> Result<Scope, Failed> {
+    let kernel = subject.kernel(console)?;
+    let live = subject.live_text();
     let mut disassembler = Disassembler::new(&kernel, live.as_deref());
-    let most = match run.without_module.get() {
+    let most = match subject.without_module.get() {
         Some(_) => MOST_EVENTS,
-        None => run.device().map_or(usize::MAX, |device| device.info.max_once as usize),
+        None => subject.device().map_or(usize::MAX, |device| device.info.max_once as usize),
     };
-    let patterns = &run.invocation.covered;
+    let patterns = &config.invocation.covered;
     let what = "reading the functions";
-    let found = run.progress.during(what, || disassembler.scope(patterns, most));
-    let scope = found.map_err(|error| {
-        run.report.diagnostic(&run.sources, &error, None);
-        Failed
-    })?;
-    run.tell_of_kernel();
+    let found = console.progress.during(what, || disassembler.scope(patterns, most));
+    let scope = console.reported(found)?;
+    subject.report_files(console, config.invocation.verbose);
     for (function, why) in &scope.unread {
-        run.report.notice(&format!("{function} is left out: {why}"));
+        console.report.notice(&format!("{function} is left out: {why}"));
     }
     if scope.functions.iter().all(|function| function.watched.is_empty()) {
         let help = "dtrace --disas shows why no instruction of a function can be traced";
-        return run.fail_as(&format!("nothing of {} can be watched", patterns.join(", ")), Some(help));
+        return console.fail(&format!("nothing of {} can be watched", patterns.join(", ")), Some(help));
     }
     Ok(scope)
 }
 
-fn read(run: &Run, path: &str) -> Result<Tally, Failed> {
+fn read(console: &Console, path: &str) -> Result<Tally, Failed> {
     let text = std::fs::read(path)
-        .or_else(|error| run.fail_as(&format!("failed to read {path}: {}", reason(&error)), None))?;
+        .or_else(|error| console.fail(&format!("failed to read {path}: {}", reason(&error)), None))?;
     lcov::read(&String::from_utf8_lossy(&text)).or_else(|(line, why)| {
         let help = "a file of --lcov, or of lcov, is expected";
-        run.fail_as(&format!("{path}:{line}: {why}"), Some(help))
+        console.fail(&format!("{path}:{line}: {why}"), Some(help))
     })
 }
 
+/// Writes the files that were opened before the trace.
+fn write_files(
+    console: &Console,
+    tally: &Tally,
+    against: Option<&Tally>,
+    (lcov, page): (Option<AtEnd>, Option<AtEnd>),
+    sources: &mut Sources,
+) -> Result<(), Failed> {
+    if let Some(mut file) = lcov {
+        written::put(console, &mut file, &lcov::write(tally, sources))?;
+    }
+    if let Some(mut page) = page {
+        written::put(console, &mut page, &html::page(tally, against, sources))?;
+    }
+    Ok(())
+}
+
 fn write(
-    run: &Run,
+    config: &Config,
+    console: &Console,
     tally: &Tally,
     against: Option<&Tally>,
     verbose: bool,
-    (lcov, page): (Option<AtEnd>, Option<AtEnd>),
 ) -> Result<(), Failed> {
-    let invocation = &run.invocation;
-    let release = run.is_running().then(os::release);
-    let mut sources = Sources::new(run.options.list(key::SOURCEPATH), release.as_deref());
-    if let Some(mut file) = lcov {
-        written::put(run, &mut file, &lcov::write(tally, &mut sources))?;
+    let Invocation { objects, files, .. } = &config.invocation;
+    if *objects {
+        return console.put(&object::objects(tally));
     }
-    if let Some(mut page) = page {
-        written::put(run, &mut page, &html::page(tally, against, &mut sources))?;
-    }
-    if invocation.objects {
-        return run.put(&object::objects(tally));
-    }
-    let color = invocation.output.is_none() && in_color(&std::io::stdout());
+    let color = console.in_color();
     let mut text = text::summary(tally, verbose, color);
     if let Some(against) = against {
-        text +=
-            &against::write(tally, against, invocation.files.against.as_deref().unwrap_or_default(), color);
+        text += &against::write(tally, against, files.against.as_deref().unwrap_or_default(), color);
     }
-    let to_terminal = invocation.output.is_none() && std::io::stdout().is_terminal();
-    if to_terminal && Pager::show(&text) { Ok(()) } else { run.put(&text) }
+    console.show(&text)
 }

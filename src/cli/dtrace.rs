@@ -1,11 +1,14 @@
 //! cli/dtrace.rs: the dtrace command, from arguments through library calls to the exit status.
 
-use super::dtrace_args::{self, Mode, Stop};
+use super::compile::compile;
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::dtrace_args::{self, Invocation, Mode, Stop};
 use super::output::eprint;
 use super::report::{FAILURE, Report, USAGE};
-use super::run::{Failed, Run};
+use super::subject::Subject;
 use super::{
-    annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, path, stability,
+    annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, fmt, path, stability,
 };
 use crate::backend::bpf::sweep;
 use crate::options;
@@ -46,74 +49,81 @@ fn command(arguments: &[String]) -> ExitCode {
         Ok(invocation) => {
             report.json = invocation.json;
             // A failure has been reported already.
-            Run::new(invocation, report).and_then(|mut started| run(&mut started)).unwrap_or(FAILURE)
+            run(invocation, report).unwrap_or(FAILURE)
         }
         Err(stop) => explain(&stop, &report),
     };
     ExitCode::from(status)
 }
 
-fn run(run: &mut Run) -> Result<u8, Failed> {
-    if run.invocation.settings.iter().any(|(name, _)| name == "help") {
-        return Ok(run.report.print(&options::describe()));
+fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
+    let mut console = Console::new(report, invocation.output.clone())?;
+    let mut config = Config::new(invocation, &console)?;
+    console.report.errtags = config.options.flag(key::ERRTAGS);
+    console.report.quiet = config.options.flag(key::QUIET);
+    let mut subject = Subject::new(&config, &console);
+    let (config, subject, console) = (&mut config, &mut subject, &mut console);
+    if config.invocation.settings.iter().any(|(name, _)| name == "help") {
+        return Ok(console.report.print(&options::describe()));
     }
-    if run.invocation.mode == Mode::Version {
+    if config.invocation.mode == Mode::Version {
         let [major, minor, _] = options::D_VERSION;
-        let program = &run.report.program;
-        let text = format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION"));
-        return Ok(run.report.print(&text));
+        let command = &config.command;
+        let text = format!("{command}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION"));
+        return Ok(console.report.print(&text));
     }
     // Errors in the command line are reported before errors of the system.
-    if let Some(pid) = run.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
-        return run.fail(&format!("invalid pid: {pid}"), None);
+    if let Some(pid) = config.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
+        return console.fail(&format!("invalid pid: {pid}"), None);
     }
-    if run.options.text(key::VMLINUX).is_some() {
-        run.kernel()?;
+    if config.options.text(key::VMLINUX).is_some() {
+        subject.kernel(console)?;
     }
-    if !run.invocation.formatted.is_empty() {
-        return run.format(&run.invocation.formatted.clone());
+    if !config.invocation.formatted.is_empty() {
+        return fmt::format(config, subject, console);
     }
-    if !run.invocation.disassembled.is_empty() {
-        return dtrace_disas::disassemble(run, &run.invocation.disassembled.clone());
+    if !config.invocation.disassembled.is_empty() {
+        return dtrace_disas::disassemble(config, subject, console);
     }
-    if !run.invocation.annotated.is_empty() {
-        return annotate::annotate(run);
+    if !config.invocation.annotated.is_empty() {
+        return annotate::annotate(config, subject, console);
     }
-    if !run.invocation.covered.is_empty() {
-        return coverage::coverage(run);
+    if !config.invocation.covered.is_empty() {
+        return coverage::coverage(config, subject, console);
     }
-    if !run.invocation.followed.is_empty() {
-        return path::path(run);
+    if !config.invocation.followed.is_empty() {
+        return path::path(config, subject, console);
     }
-    if run.invocation.mode == Mode::Index {
-        return dtrace_index::index(run);
+    if config.invocation.mode == Mode::Index {
+        return dtrace_index::index(config, subject, console);
     }
-    run.read_programs()?;
-    if run.files.is_empty() && run.invocation.mode != Mode::List {
-        let program = run.invocation.operands.iter().find(|operand| operand.contains(['{', ':']));
+    config.read_programs(console)?;
+    config.read_libraries(console)?;
+    if config.files.is_empty() && config.invocation.mode != Mode::List {
+        let program = config.invocation.operands.iter().find(|operand| operand.contains(['{', ':']));
         let help = match program {
             Some(program) => format!("a program on the command line comes after -n: -n '{program}'"),
             None => "give a program: -n 'probe { actions }' or -s FILE".to_owned(),
         };
-        return run.fail("no probes specified", Some(&help));
+        return console.fail("no probes specified", Some(&help));
     }
-    match run.invocation.mode {
-        Mode::Trace => dtrace_trace::trace(run),
-        Mode::List => dtrace_list::list(run),
-        Mode::Compile | Mode::Version | Mode::Index => compile_only(run),
+    match config.invocation.mode {
+        Mode::Trace => dtrace_trace::trace(config, subject, console),
+        Mode::List => dtrace_list::list(config, subject, console),
+        Mode::Compile | Mode::Version | Mode::Index => compile_only(config, subject, console),
     }
 }
 
 /// Runs -e, which needs only the compiler. With the module loaded, or for another kernel's files, a description that
 /// matches nothing is an error too.
-fn compile_only(run: &mut Run) -> Result<u8, Failed> {
-    let compiled = run.compile(0)?;
-    let is_known = run.options.text(key::SYSROOT).is_some() || run.device().is_ok();
-    if is_known && !run.options.flag(key::ZDEFS) {
-        dtrace_trace::plan(run, &compiled)?;
+fn compile_only(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+    let compiled = compile(config, subject, console, 0)?;
+    let is_known = config.options.text(key::SYSROOT).is_some() || subject.device().is_ok();
+    if is_known && !config.options.flag(key::ZDEFS) {
+        dtrace_trace::plan(config, subject, console, &compiled)?;
     }
-    for program in 0..run.files.len() {
-        run.put(&stability::report(run, &compiled, program, true))?;
+    for program in 0..config.files.len() {
+        console.put(&stability::report(config, &compiled, program, true))?;
     }
     Ok(0)
 }

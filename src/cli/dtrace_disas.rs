@@ -1,7 +1,8 @@
 //! cli/dtrace_disas.rs: --disas: the instructions of functions, and whether each can be traced.
 
-use super::report::in_color;
-use super::run::{Failed, Run};
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::subject::Subject;
 use crate::analysis::listing::{chain, hex, object, short, titled};
 use crate::diag::color;
 use crate::dwarf::Frame;
@@ -11,28 +12,28 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Writes the instructions of functions to standard output, and what cannot be shown of them to standard error.
-pub fn disassemble(run: &mut Run, functions: &[String]) -> Result<u8, Failed> {
-    let kernel = run.kernel()?;
-    let live = run.live_text();
+pub fn disassemble(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
+    let kernel = subject.kernel(console)?;
+    let live = subject.live_text();
     let mut disassembler = Disassembler::new(&kernel, live.as_deref());
     let mut status = 0;
-    for function in functions {
+    for function in &config.invocation.disassembled {
         let answer = disassembler.disassemble(function);
         for warning in kernel.take_warnings() {
-            run.report.diagnostic(&run.sources, &warning, None);
+            console.diagnostic(&warning);
         }
         match answer {
             Ok(disassembly) => {
-                disassembly.remarks.iter().for_each(|remark| run.report.notice(remark));
-                run.put(&written(run, &disassembly))?;
-                if !run.invocation.objects
+                disassembly.remarks.iter().for_each(|remark| console.report.notice(remark));
+                console.put(&written(config, console, &disassembly))?;
+                if !config.invocation.objects
                     && disassembly.listings.iter().all(|listing| listing.copy.is_none())
                 {
-                    run.put(&inlined(function, disas::times_inlined(&kernel, function)))?;
+                    console.put(&inlined(function, disas::times_inlined(&kernel, function)))?;
                 }
             }
             Err(error) => {
-                run.report.diagnostic(&run.sources, &error, None);
+                console.diagnostic(&error);
                 status = 1;
             }
         }
@@ -40,9 +41,9 @@ pub fn disassemble(run: &mut Run, functions: &[String]) -> Result<u8, Failed> {
     Ok(status)
 }
 
-fn written(run: &Run, disassembly: &Disassembly) -> String {
+fn written(config: &Config, console: &Console, disassembly: &Disassembly) -> String {
     let mut text = String::new();
-    if run.invocation.objects {
+    if config.invocation.objects {
         for listing in &disassembly.listings {
             for insn in &listing.instructions {
                 text += &format!("{}\n", object(listing, insn));
@@ -50,8 +51,7 @@ fn written(run: &Run, disassembly: &Disassembly) -> String {
         }
         return text;
     }
-    let color = run.invocation.output.is_none() && in_color(&std::io::stdout());
-    let paint = Paint { color };
+    let paint = Paint { color: console.in_color() };
     for (index, listing) in disassembly.listings.iter().enumerate() {
         text += if index > 0 { "\n" } else { "" };
         paint.listing(&mut text, listing);

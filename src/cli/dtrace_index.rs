@@ -1,79 +1,81 @@
 //! cli/dtrace_index.rs: --index: the indices of inlined functions made, exported and imported.
 
-use super::run::{Failed, Run};
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::subject::Subject;
 use crate::options::key;
 use crate::sites::{Built, Cache, Kernel};
 use std::path::Path;
 
 /// Imports what there is to import, or makes all indices, and then exports.
-pub fn index(run: &mut Run) -> Result<u8, Failed> {
-    let Some(cache) = Cache::of_user().filter(|_| !run.options.flag(key::NOCACHE)) else {
-        return run.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
+pub fn index(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
+    let Some(cache) = Cache::of_user().filter(|_| !config.options.flag(key::NOCACHE)) else {
+        return console.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
     };
-    let imported = run.invocation.imported.clone();
-    for from in &imported {
-        let kernel = run.kernel()?;
-        import(run, &kernel, Path::new(from), &cache)?;
+    let imported = &config.invocation.imported;
+    for from in imported {
+        let kernel = subject.kernel(console)?;
+        import(console, &kernel, Path::new(from), &cache)?;
     }
     if imported.is_empty() {
-        make(run, &cache)?;
+        make(config, subject, console, &cache)?;
     }
-    for to in run.invocation.exported.clone() {
-        let kernel = run.kernel()?;
-        export(run, &kernel, Path::new(&to))?;
+    for to in &config.invocation.exported {
+        let kernel = subject.kernel(console)?;
+        export(console, &kernel, Path::new(to))?;
     }
     Ok(0)
 }
 
-fn make(run: &mut Run, cache: &Cache) -> Result<(), Failed> {
-    let kernel = run.kernel()?;
+fn make(config: &Config, subject: &Subject, console: &Console, cache: &Cache) -> Result<(), Failed> {
+    let kernel = subject.kernel(console)?;
     let dir = cache.dir().display();
-    let Some(built) = run.progress.during("reading debug information", || kernel.index_all()) else {
+    let Some(built) = console.progress.during("reading debug information", || kernel.index_all()) else {
         let help = "it must be yours to write, and of nobody else";
-        return run.fail_as(&format!("the index cannot be kept in {dir}"), Some(help));
+        return console.fail(&format!("the index cannot be kept in {dir}"), Some(help));
     };
-    run.tell_of_kernel();
+    subject.report_files(console, config.invocation.verbose);
     let Built { modules, kept, functions } = built;
     if modules == 0 {
-        return nothing(run, &kernel);
+        return nothing(console, &kernel);
     }
     let release = kernel.release();
-    run.put(&format!(
+    console.put(&format!(
         "{release}: {functions} inlined functions of vmlinux and its modules, {modules} files of debug information ({kept} of them indexed before), in {dir}\n",
     ))
 }
 
-fn nothing(run: &mut Run, kernel: &Kernel) -> Result<(), Failed> {
+fn nothing(console: &Console, kernel: &Kernel) -> Result<(), Failed> {
     let help = kernel.debug_package();
-    run.fail_as(&format!("no debug information of {} was found", kernel.release()), Some(&help))
+    console.fail(&format!("no debug information of {} was found", kernel.release()), Some(&help))
 }
 
-fn export(run: &mut Run, kernel: &Kernel, to: &Path) -> Result<(), Failed> {
+fn export(console: &Console, kernel: &Kernel, to: &Path) -> Result<(), Failed> {
     let shown = to.display();
-    match run.progress.during("exporting the index", || kernel.export(to)) {
-        Ok(Built { modules: 0, .. }) => nothing(run, kernel),
+    match console.progress.during("exporting the index", || kernel.export(to)) {
+        Ok(Built { modules: 0, .. }) => nothing(console, kernel),
         Ok(built) => {
-            run.put(&format!("{shown}: the indices of {} files of {}\n", built.modules, kernel.release()))
+            console.put(&format!("{shown}: the indices of {} files of {}\n", built.modules, kernel.release()))
         }
-        Err(cause) => run.fail_as(&format!("{shown}: the index cannot be exported: {cause}"), None),
+        Err(cause) => console.fail(&format!("{shown}: the index cannot be exported: {cause}"), None),
     }
 }
 
-fn import(run: &mut Run, kernel: &Kernel, from: &Path, cache: &Cache) -> Result<(), Failed> {
-    let found = match run.progress.during("importing the index", || kernel.import(from, cache)) {
+fn import(console: &Console, kernel: &Kernel, from: &Path, cache: &Cache) -> Result<(), Failed> {
+    let found = match console.progress.during("importing the index", || kernel.import(from, cache)) {
         Ok(found) => found,
         Err(why) => {
             let help = "dtrace --index --export FILE makes one, with a dtrace of this version";
-            return run.fail_as(&why.to_string(), Some(help));
+            return console.fail(&why.to_string(), Some(help));
         }
     };
     let of = if found.release.is_empty() { String::new() } else { format!(" of {}", found.release) };
     let (shown, dir) = (from.display(), cache.dir().display());
-    run.put(&format!("{shown}: the indices of {} files{of}, in {dir}\n", found.files))?;
+    console.put(&format!("{shown}: the indices of {} files{of}, in {dir}\n", found.files))?;
     if found.ours == Some(0) {
         let release = kernel.release();
         let this = if kernel.is_running() { "the running kernel" } else { "the kernel of the sysroot" };
-        run.report.warning(&format!("none of them is of {this} ({release}): the build ids are others"));
+        console.report.warning(&format!("none of them is of {this} ({release}): the build ids are others"));
     }
     Ok(())
 }

@@ -1,8 +1,11 @@
 //! cli/dtrace_list.rs: -l: the list of probes.
 
+use super::compile::{compile, with_given};
+use super::config::Config;
+use super::console::{Console, Failed};
 use super::dtrace_trace::report_left_out;
-use super::run::{Failed, Run};
 use super::stability;
+use super::subject::Subject;
 use crate::backend::probe_name;
 use crate::diag::{Diagnostic, tags};
 use crate::dwarf::Frame;
@@ -20,15 +23,15 @@ use std::fmt::Write as _;
 
 /// Lists the probes that the programs' descriptions match, or all. Fails after the list if one of them matches nothing,
 /// unless -Z permits it.
-pub fn list(run: &mut Run) -> Result<u8, Failed> {
-    let descriptions = match run.files.is_empty() {
+pub fn list(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+    let descriptions = match config.files.is_empty() {
         true => vec![Description::Fields(Box::default())],
         false => {
-            let compiled = run.compile(0)?;
+            let compiled = compile(config, subject, console, 0)?;
             compiled.program.clauses.into_iter().flat_map(|clause| clause.probes).collect()
         }
     };
-    let catalog = run.catalog()?;
+    let catalog = subject.catalog(console)?;
     let (mut found, mut unmatched) = (Vec::new(), 0);
     // An alias may lead to one probe several times.
     let mut known = HashSet::new();
@@ -37,18 +40,22 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
             Ok(probes) if !probes.is_empty() => {
                 let inlined = description.inlined();
                 let new = probes.into_iter().filter(|probe| known.insert((probe.id, inlined)));
-                let new = new.filter(|probe| !is_named(description, probe) || may_be(run, &catalog, probe));
+                let new =
+                    new.filter(|probe| !is_named(description, probe) || may_be(console, &catalog, probe));
                 found.extend(new.map(|probe| Listed::new(probe, description)));
             }
             nothing => {
-                no_match(run, description, nothing.err().map(|reason| *reason));
+                no_match(console, description, nothing.err().map(|reason| *reason));
                 unmatched += 1;
             }
         }
     }
-    report_left_out(run, &catalog.left_out());
-    run.put(&if run.invocation.objects { objects(run, &found)? } else { table(run, &found)? })?;
-    Ok(u8::from(unmatched > 0 && !run.options.flag(key::ZDEFS)))
+    report_left_out(console, config.invocation.verbose, &catalog.left_out());
+    console.put(&match config.invocation.objects {
+        true => objects(config, subject, console, &found)?,
+        false => table(config, subject, console, &found)?,
+    })?;
+    Ok(u8::from(unmatched > 0 && !config.options.flag(key::ZDEFS)))
 }
 
 /// Whether a description names a probe's function, or the probe has none: functions of a glob that cannot be traced are
@@ -59,21 +66,22 @@ fn is_named(description: &Description, probe: &Probe) -> bool {
 }
 
 /// Whether a probe can be traced, as far as that is known; if not, the reason is reported.
-fn may_be(run: &Run, catalog: &Catalog, probe: &Probe) -> bool {
+fn may_be(console: &Console, catalog: &Catalog, probe: &Probe) -> bool {
     let refusal = catalog.refusal(probe);
     if let Some(why) = &refusal {
-        run.report.notice(&format!("{} cannot be traced: {why}", probe_name(probe)));
+        console.report.notice(&format!("{} cannot be traced: {why}", probe_name(probe)));
     }
     refusal.is_none()
 }
 
-fn table(run: &Run, found: &[Listed]) -> Result<String, Failed> {
+fn table(config: &Config, subject: &Subject, console: &Console, found: &[Listed]) -> Result<String, Failed> {
     let mut text = heading();
-    match run.invocation.verbose {
+    match config.invocation.verbose {
         false => found.iter().for_each(|listed| row(&mut text, &listed.probe)),
         true => {
-            let places = places(run, found)?;
-            for ((listed, place), described) in found.iter().zip(places).zip(described(run, found)?) {
+            let places = places(config, subject, console, found)?;
+            let described = described(config, subject, console, found)?;
+            for ((listed, place), described) in found.iter().zip(places).zip(described) {
                 row(&mut text, &listed.probe);
                 text += &place;
                 text += &stability::describe(&described);
@@ -84,7 +92,12 @@ fn table(run: &Run, found: &[Listed]) -> Result<String, Failed> {
 }
 
 /// Formats one JSON object a line; with -v also the place of each instruction and the types of its arguments.
-fn objects(run: &Run, found: &[Listed]) -> Result<String, Failed> {
+fn objects(
+    config: &Config,
+    subject: &Subject,
+    console: &Console,
+    found: &[Listed],
+) -> Result<String, Failed> {
     let name = |probe: &Probe| {
         let Probe { id, name: Fields { provider, module, function, name }, .. } = probe;
         let fields =
@@ -92,13 +105,13 @@ fn objects(run: &Run, found: &[Listed]) -> Result<String, Failed> {
         // The object of a literal.
         fields.as_object().cloned().unwrap_or_default()
     };
-    if !run.invocation.verbose {
+    if !config.invocation.verbose {
         return Ok(found.iter().map(|listed| format!("{}\n", Value::Object(name(&listed.probe)))).collect());
     }
-    let kernel = run.kernel()?;
+    let kernel = subject.kernel(console)?;
     let mut answers = Answers::new(&kernel);
     let mut text = String::new();
-    for (Listed { probe, .. }, described) in found.iter().zip(described(run, found)?) {
+    for (Listed { probe, .. }, described) in found.iter().zip(described(config, subject, console, found)?) {
         let mut object = name(probe);
         let types: Vec<String> = described.types.iter().map(ToString::to_string).collect();
         object.insert("args".to_owned(), json!(types));
@@ -147,18 +160,30 @@ impl Listed {
 }
 
 /// Returns the stability of each probe.
-fn described(run: &Run, listed: &[Listed]) -> Result<Vec<ProbeStability>, Failed> {
+fn described(
+    config: &Config,
+    subject: &Subject,
+    console: &Console,
+    listed: &[Listed],
+) -> Result<Vec<ProbeStability>, Failed> {
     let probes: Vec<Description> = listed.iter().map(|listed| listed.description.clone()).collect();
-    let described = run.with_given(0, |given| pipeline::describe(&run.sources, &probes, given, &run.options));
+    let described = with_given(config, subject, 0, |given| {
+        pipeline::describe(&config.sources, &probes, given, &config.options)
+    });
     described.map_err(|diagnostics| {
-        diagnostics.iter().for_each(|d| run.report.diagnostic(&run.sources, d, None));
+        diagnostics.iter().for_each(|d| console.report.diagnostic(&config.sources, d, None));
         Failed
     })
 }
 
 /// Describes, for each probe at an instruction, its place and the variables in scope there.
-fn places(run: &Run, listed: &[Listed]) -> Result<Vec<String>, Failed> {
-    let kernel = run.kernel()?;
+fn places(
+    config: &Config,
+    subject: &Subject,
+    console: &Console,
+    listed: &[Listed],
+) -> Result<Vec<String>, Failed> {
+    let kernel = subject.kernel(console)?;
     let mut answers = Answers::new(&kernel);
     let mut about = |probe: &Probe| probe.place.offset().and_then(|_| answers.about(probe));
     let places: Vec<Option<About>> = listed.iter().map(|listed| about(&listed.probe)).collect();
@@ -176,7 +201,7 @@ fn places(run: &Run, listed: &[Listed]) -> Result<Vec<String>, Failed> {
         Some(Site { copy: empty.map(|frame| frame.name.clone()), ..Site::clone(site) })
     };
     let asked: Vec<Site> = listed.iter().zip(&places).filter_map(instruction).collect();
-    let mut variables = run.with_given(0, |given| {
+    let mut variables = with_given(config, subject, 0, |given| {
         let scopes = given.places.scopes(&asked);
         scopes.iter().map(|scope| variables(given.kernel, scope)).collect::<Vec<String>>().into_iter()
     });
@@ -245,7 +270,7 @@ fn called(frame: &Frame, outer: bool) -> String {
 }
 
 /// Reports a description without probes. The others are listed all the same.
-fn no_match(run: &Run, description: &Description, reason: Option<Diagnostic>) {
+fn no_match(console: &Console, description: &Description, reason: Option<Diagnostic>) {
     let title = format!("failed to match {}: No probe matches description", description);
     let mut diagnostic = Diagnostic::error(tags::PDESC_ZERO, title);
     if let Some(reason) = reason {
@@ -253,7 +278,7 @@ fn no_match(run: &Run, description: &Description, reason: Option<Diagnostic>) {
         diagnostic.notes.extend(reason.notes);
         diagnostic.help = reason.help;
     }
-    run.report.diagnostic(&run.sources, &diagnostic, None);
+    console.diagnostic(&diagnostic);
 }
 
 fn heading() -> String {

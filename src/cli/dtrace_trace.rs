@@ -1,11 +1,14 @@
 //! cli/dtrace_trace.rs: tracing: enables a program, and traces until it ends.
 
-use super::backend::{self, Backend, subject};
+use super::backend::{self, Backend};
+use super::compile::compile;
+use super::config::Config;
+use super::console::{Console, Failed};
 use super::output::reason;
 use super::refused;
 use super::report::FAILURE;
-use super::run::{Failed, Run};
 use super::stability;
+use super::subject::Subject;
 use crate::backend::{Fired, Plan, PlanError, Problem, Refused, Tracing, is_refused, probe_name};
 use crate::consumer::consume::Consumer;
 use crate::consumer::export::destination::Destination;
@@ -20,17 +23,17 @@ use crate::dif::record::Layouts;
 use crate::dif::{self, Program, StatementKind};
 use crate::options::Options;
 use crate::options::key;
-use crate::os::process::Process;
+use crate::os::process::{self, Process, Start};
 use crate::os::signals::Requests;
 use crate::pipeline::Compiled;
 use crate::probe::{Place, Probe};
-use crate::sites::no_match;
+use crate::sites::{Kernel, no_match};
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 
-pub fn trace(run: &mut Run) -> Result<u8, Failed> {
-    trace_into(run, None)
+pub fn trace(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+    trace_into(config, subject, console, None)
 }
 
 /// What takes the trace in the place of its output.
@@ -44,53 +47,42 @@ pub struct Taker<'t> {
 
 type AtEnd<'t> = dyn Fn(&[Probe], &[Fired]) + 't;
 
-pub fn trace_into(run: &mut Run, taker: Option<Taker<'_>>) -> Result<u8, Failed> {
-    if let Err(failed) = run.require_running() {
-        // The program as the compiler sees it is shown all the same.
-        if run.invocation.desugared || run.options.flag(key::VERBOSE) {
-            run.compile(0)?;
-        }
-        return Err(failed);
-    }
-    // Missing privileges are reported at once, before anything is read or started.
-    let backend = match Backend::choose(run) {
-        Ok(backend) => backend,
-        Err(error) if run.invocation.desugared => {
-            run.compile(0)?;
-            let to_do = error.help().map_or_else(String::new, |help| format!("{help}; "));
-            let help = format!("{to_do}with -e, -d prints the program and does no more");
-            return run.fail(&error.to_string(), Some(&help));
-        }
-        Err(error) => return run.fail(&error.to_string(), error.help().as_deref()),
-    };
-    let mut processes = run.processes()?;
+pub fn trace_into(
+    config: &mut Config,
+    subject: &mut Subject,
+    console: &mut Console,
+    taker: Option<Taker<'_>>,
+) -> Result<u8, Failed> {
+    let backend = backend(config, subject, console)?;
+    let mut processes = processes(config, console)?;
     let target = processes.first().map_or(0, |process| process.pid);
-    let mut compiled = run.compile(target)?;
-    if form::draws_threads(&run.invocation.forms) {
+    let mut compiled = compile(config, subject, console, target)?;
+    if form::draws_threads(&config.invocation.forms) {
         dif::thread::identify(&mut compiled.program);
     }
-    if let Some((setting, reason)) = run.options.unsupported() {
-        return run
+    if let Some((setting, reason)) = config.options.unsupported() {
+        return console
             .fail(&format!("failed to set -x {setting}: Option is not supported on Linux"), Some(reason));
     }
-    allow_destructive(run, &compiled.program)?;
-    let (plan, left_out) = plan(run, &compiled)?;
+    allow_destructive(config, console, &compiled.program)?;
+    let (plan, left_out) = plan(config, subject, console, &compiled)?;
     if plan.enabled.ecbs.is_empty() {
-        return run.fail("no probes matched", None);
+        return console.fail("no probes matched", None);
     }
-    let mut settings = settings(&run.options, target);
+    let mut settings = settings(&config.options, target);
     let ncpus = backend.cpus();
     if let Some(cpu) = settings.cpu.filter(|cpu| *cpu >= ncpus) {
-        return run.fail(&format!("failed to set -x cpu: there is no CPU {cpu}"), None);
+        return console.fail(&format!("failed to set -x cpu: there is no CPU {cpu}"), None);
     }
-    let (session, refused) = backend::enable(run, backend, &compiled, &plan, &mut settings)?;
+    let (session, refused) =
+        backend::enable(config, subject, console, backend, &compiled, &plan, &mut settings)?;
     match taker {
-        None => refused::report(run, &compiled, &plan, &refused)?,
-        Some(_) => refused::report_some(run, &plan, &refused)?,
+        None => refused::report(config, console, &compiled, &plan, &refused)?,
+        Some(_) => refused::report_some(console, config.invocation.verbose, &plan, &refused)?,
     }
-    report_left_out(run, &left_out);
-    if let Some(by) = session.by().filter(|_| run.invocation.verbose) {
-        run.report.notice(&format!("functions: {by}"));
+    report_left_out(console, config.invocation.verbose, &left_out);
+    if let Some(by) = session.by().filter(|_| config.invocation.verbose) {
+        console.report.notice(&format!("functions: {by}"));
     }
     let armed = plan.enabled.probes.iter().enumerate();
     let mut armed = armed.filter(|(index, _)| !is_refused(*index as u32, &refused)).map(|(_, probe)| probe);
@@ -99,24 +91,89 @@ pub fn trace_into(run: &mut Run, taker: Option<Taker<'_>>) -> Result<u8, Failed>
         (taker.begin)(&mut armed);
         (export, end) = (Some(taker.export), taker.end);
     }
-    let into = (&settings, export, end);
-    let begun = || report_matched(run, &compiled, &plan, &refused);
-    consume(run, session, &compiled.program, (&plan, &refused), into, &mut processes, &begun)
+    let armed = Armed { compiled: &compiled, plan: &plan, refused: &refused, settings: &settings };
+    consume(config, console, &*subject.kernel(console)?, &armed, session, (export, end), &mut processes)
+}
+
+/// Returns what runs the program. Where nothing can, the program as the compiler sees it is shown all the same.
+fn backend(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<Backend, Failed> {
+    if let Err(failed) = subject.require_running(console) {
+        if config.invocation.desugared || config.options.flag(key::VERBOSE) {
+            compile(config, subject, console, 0)?;
+        }
+        return Err(failed);
+    }
+    // Missing privileges are reported at once, before anything is read or started.
+    match Backend::choose(config, subject, console) {
+        Ok(backend) => Ok(backend),
+        Err(error) if config.invocation.desugared => {
+            compile(config, subject, console, 0)?;
+            let to_do = error.help().map_or_else(String::new, |help| format!("{help}; "));
+            let help = format!("{to_do}with -e, -d prints the program and does no more");
+            console.fail(&error.to_string(), Some(&help))
+        }
+        Err(error) => console.fail(&error.to_string(), error.help().as_deref()),
+    }
+}
+
+/// A program that is enabled.
+struct Armed<'a> {
+    compiled: &'a Compiled,
+    plan: &'a Plan,
+    refused: &'a [Refused],
+    settings: &'a dif::Options,
+}
+
+/// Returns the processes of -c and -p; the first is $target.
+fn processes(config: &Config, console: &Console) -> Result<Vec<Process>, Failed> {
+    let mut processes = Vec::new();
+    let mut add = |process: Result<Process, process::Error>| match process {
+        Ok(process) => {
+            processes.push(process);
+            Ok(())
+        }
+        Err(error) => console.fail(&error.to_string(), None),
+    };
+    for command in &config.invocation.commands {
+        add(Process::start(command, &start(&config.options)))?;
+    }
+    for pid in &config.invocation.pids {
+        match pid.parse() {
+            Ok(pid) => add(Process::grab(pid))?,
+            Err(_) => return console.fail(&format!("invalid pid: {pid}"), None),
+        }
+    }
+    Ok(processes)
+}
+
+/// How the command of -c is started: the options setenv and unsetenv.
+fn start(options: &Options) -> Start {
+    let pair = |text: &String| {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        (name.to_owned(), value.to_owned())
+    };
+    let set = options.list(key::SETENV).iter().map(pair).collect();
+    Start { set, unset: options.list(key::UNSETENV).to_vec() }
 }
 
 /// Returns the probes of each description, and the places left out.
-pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Failed> {
-    let catalog = run.catalog()?;
-    let matched = || Plan::new(&compiled.program, &*catalog, run.options.flag(key::ZDEFS));
-    let plan = run.progress.during("looking for the probes", matched);
+pub fn plan(
+    config: &Config,
+    subject: &Subject,
+    console: &Console,
+    compiled: &Compiled,
+) -> Result<(Plan, Vec<String>), Failed> {
+    let catalog = subject.catalog(console)?;
+    let matched = || Plan::new(&compiled.program, &*catalog, config.options.flag(key::ZDEFS));
+    let plan = console.progress.during("looking for the probes", matched);
     let plan = plan.map_err(|error| {
-        run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
+        config.report(console, &plan_diagnostic(error, compiled));
         Failed
     })?;
     if plan.enabled.probes.iter().any(|probe| probe.place.is_text())
         && let Err(diagnostic) = catalog.kernel().require_addresses()
     {
-        run.report.diagnostic(&run.sources, &diagnostic, None);
+        console.diagnostic(&diagnostic);
         return Err(Failed);
     }
     Ok((plan, catalog.left_out()))
@@ -134,14 +191,14 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
     }
 }
 
-fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
-    if run.options.flag(key::DESTRUCTIVE) {
-        run.report.notice("allowing destructive actions");
+fn allow_destructive(config: &Config, console: &Console, program: &Program) -> Result<(), Failed> {
+    if config.options.flag(key::DESTRUCTIVE) {
+        console.report.notice("allowing destructive actions");
         return Ok(());
     }
     match destructive(program) {
-        Some(name) => run.fail_as(
-            &format!("failed to enable '{}': Destructive actions not allowed", subject(run)),
+        Some(name) => console.fail(
+            &format!("failed to enable '{}': Destructive actions not allowed", config.enabling_name()),
             Some(&format!("{name} changes the system: permit it with -w")),
         ),
         None => Ok(()),
@@ -182,21 +239,23 @@ fn settings(options: &Options, target: u32) -> dif::Options {
 }
 
 /// Reports instructions and functions that cannot be traced and were not requested one by one.
-pub fn report_left_out(run: &Run, left_out: &[String]) {
-    if run.invocation.verbose {
-        left_out.iter().for_each(|text| run.report.notice(text));
+pub fn report_left_out(console: &Console, verbose: bool, left_out: &[String]) {
+    if verbose {
+        left_out.iter().for_each(|text| console.report.notice(text));
     } else if let Some(only) = left_out.first().filter(|_| left_out.len() == 1) {
-        run.report.notice(only);
+        console.report.notice(only);
     } else if !left_out.is_empty() {
-        run.report
+        console
+            .report
             .notice(&format!("left out {} places that cannot be traced; -v lists them", left_out.len()));
     }
 }
 
 /// Reports `description 'BEGIN ' matched 1 probe`, once the trace has begun: what waits for the message loses no hit. With
 /// -v also the dependencies.
-fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
-    for (program, file) in run.files.iter().enumerate() {
+fn report_matched(config: &Config, console: &Console, armed: &Armed<'_>) -> Result<(), Failed> {
+    let Armed { compiled, plan, refused, .. } = *armed;
+    for (program, file) in config.files.iter().enumerate() {
         // The clauses that an `if` was made into have the descriptions of the one that was written.
         let written = plan.matched(refused).filter_map(|(clause, index, probe)| {
             let span = *compiled.descriptions.get(clause)?.get(index)?;
@@ -204,29 +263,25 @@ fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refuse
         });
         let matched = written.collect::<HashSet<_>>().len();
         let plural = if matched == 1 { "" } else { "s" };
-        let (what, name) = run.program_name(program);
-        run.report.notice(&format!("{what} '{name}' matched {matched} probe{plural}"));
-        run.put(&stability::report(run, compiled, program, false))?;
+        let (what, name) = config.program_name(program);
+        console.report.notice(&format!("{what} '{name}' matched {matched} probe{plural}"));
+        console.put(&stability::report(config, compiled, program, false))?;
     }
     Ok(())
 }
 
 /// Says which probes have fired, to the taker or with -v.
-fn at_end(
-    run: &Run,
-    session: &dyn Tracing,
-    probes: &[Probe],
-    (refused, end): (&[Refused], Option<&AtEnd<'_>>),
-) {
+fn at_end(console: &Console, session: &dyn Tracing, armed: &Armed<'_>, end: Option<&AtEnd<'_>>) {
+    let probes = &armed.plan.enabled.probes;
     match (session.fired(probes.len()), end) {
         (Ok(fired), Some(end)) => end(probes, &fired),
-        (Ok(fired), None) => report_unfired(run, probes, &fired, refused),
-        (Err(error), _) => run.report.warning(&error.to_string()),
+        (Ok(fired), None) => report_unfired(console, probes, &fired, armed.refused),
+        (Err(error), _) => console.report.warning(&error.to_string()),
     }
 }
 
 /// Reports the armed probes that have never fired, except BEGIN, END and ERROR.
-fn report_unfired(run: &Run, probes: &[Probe], fired: &[Fired], refused: &[Refused]) {
+fn report_unfired(console: &Console, probes: &[Probe], fired: &[Fired], refused: &[Refused]) {
     const SHOWN: usize = 20;
     let mut armed: Vec<(&Probe, bool)> = Vec::new();
     for (index, (probe, fired)) in probes.iter().zip(fired).enumerate() {
@@ -246,35 +301,36 @@ fn report_unfired(run: &Run, probes: &[Probe], fired: &[Fired], refused: &[Refus
     if unfired.len() > SHOWN {
         text += &format!("\n    … and {} more", unfired.len() - SHOWN);
     }
-    run.report.notice(&text);
+    console.report.notice(&text);
 }
 
 /// Opens what the trace is written to, and listens to the signals about it.
 /// `export` takes the place of all that the command line asks for.
 fn outputs(
-    run: &Run,
+    config: &Config,
+    console: &Console,
     program: &Program,
     enabled: &Enabled,
     export: Option<Box<dyn Export>>,
 ) -> Result<(Sink, Exports, Requests), Failed> {
-    let limits = limits(&run.options);
-    let mut sink = match &run.invocation.output {
+    let limits = limits(&config.options);
+    let mut sink = match &console.output {
         Some(path) => Sink::file(path, limits)
-            .or_else(|error| run.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))?,
+            .or_else(|error| console.fail(&format!("failed to open {path}: {}", reason(&error)), None))?,
         None => Sink::stdout(),
     };
-    let exports = form::open(&run.invocation.forms, program, enabled, &run.options);
-    let mut exports = exports.or_else(|error| run.fail_as(&error.to_string(), None))?;
+    let exports = form::open(&config.invocation.forms, program, enabled, &config.options);
+    let mut exports = exports.or_else(|error| console.fail(&error.to_string(), None))?;
     exports.limit(limits);
     if let Some(export) = export {
         exports.text = false;
         exports.add(export, Destination::Closed);
     }
-    let requests = Requests::install(run.invocation.output.is_some() || exports.has_files());
-    let signal = run.signals.as_fd().try_clone_to_owned();
+    let requests = Requests::install(console.output.is_some() || exports.has_files());
+    let signal = console.signals.as_fd().try_clone_to_owned();
     let (requests, signal) = requests
         .and_then(|requests| Ok((requests, signal?)))
-        .or_else(|error| run.fail_as(&format!("failed to watch for signals: {}", reason(&error)), None))?;
+        .or_else(|error| console.fail(&format!("failed to watch for signals: {}", reason(&error)), None))?;
     sink.patience = Patience::until(signal);
     Ok((sink, exports, requests))
 }
@@ -289,53 +345,53 @@ fn limits(options: &Options) -> Limits {
 }
 
 fn consume(
-    run: &Run,
+    config: &Config,
+    console: &Console,
+    kernel: &Kernel,
+    armed: &Armed<'_>,
     mut session: Box<dyn Tracing>,
-    program: &Program,
-    (plan, refused): (&Plan, &[Refused]),
-    (settings, export, end): (&dif::Options, Option<Box<dyn Export>>, Option<&AtEnd<'_>>),
+    (export, end): (Option<Box<dyn Export>>, Option<&AtEnd<'_>>),
     processes: &mut [Process],
-    begun: &dyn Fn() -> Result<(), Failed>,
 ) -> Result<u8, Failed> {
-    let layouts = match Layouts::new(program, settings) {
+    let (program, enabled) = (&armed.compiled.program, &armed.plan.enabled);
+    let layouts = match Layouts::new(program, armed.settings) {
         Ok(layouts) => layouts,
-        Err(error) => return run.fail(&format!("DIF program content is invalid: {error}"), None),
+        Err(error) => return console.fail(&format!("DIF program content is invalid: {error}"), None),
     };
-    let (sink, exports, requests) = outputs(run, program, &plan.enabled, export)?;
-    for text in form::unsuited(&run.invocation.forms, program) {
-        run.report.warning(&text);
+    let (sink, exports, requests) = outputs(config, console, program, enabled, export)?;
+    for text in form::unsuited(&config.invocation.forms, program) {
+        console.report.warning(&text);
     }
-    let kernel = run.kernel()?;
-    let options = run.options.clone();
+    let options = config.options.clone();
     let wanted = Wanted {
         programs: !options.flag(key::NORESOLVE),
         processes: options.is_set(key::PGMAX).then(|| options.number(key::PGMAX) as usize),
         ..Wanted::of(program)
     };
-    let symbols = System::new(&kernel, wanted);
-    let mut consumer = Consumer::new(program, &plan.enabled, &layouts, &symbols, options, sink, exports);
-    let mut say = |message: &str| run.report.warning(message);
-    let mut notice = |message: &str| run.report.notice(message);
-    let what = format!("disarming {} probes", plan.enabled.probes.len());
-    let mut stopping = |stop: &mut dyn FnMut()| run.progress.during(&what, stop);
+    let symbols = System::new(kernel, wanted);
+    let mut consumer = Consumer::new(program, enabled, &layouts, &symbols, options, sink, exports);
+    let mut say = |message: &str| console.report.warning(message);
+    let mut notice = |message: &str| console.report.notice(message);
+    let what = format!("disarming {} probes", enabled.probes.len());
+    let mut stopping = |stop: &mut dyn FnMut()| console.progress.during(&what, stop);
     let mut watch = Watch {
-        signal: run.signals.as_fd(),
+        signal: console.signals.as_fd(),
         requests: &requests,
         processes,
         say: &mut say,
         notice: &mut notice,
         stopping: &mut stopping,
     };
-    run.signals.take_over();
+    console.signals.take_over();
     consumer.begin();
-    session.go().or_else(|error| run.fail_as(&format!("could not enable tracing: {error}"), None))?;
-    begun()?;
+    session.go().or_else(|error| console.fail(&format!("could not enable tracing: {error}"), None))?;
+    report_matched(config, console, armed)?;
     match run::run(&mut *session, &mut consumer, &mut watch) {
         Ok(status) => {
             let failed = consumer.has_failed();
-            if run.invocation.verbose || end.is_some() {
+            if config.invocation.verbose || end.is_some() {
                 drop(consumer);
-                at_end(run, &*session, &plan.enabled.probes, (refused, end));
+                at_end(console, &*session, armed, end);
             }
             // What was to be written and could not be is an error, whatever the program says.
             Ok(if failed { FAILURE } else { status })
@@ -345,6 +401,6 @@ fn consume(
             let _ = session.stop();
             Ok(0)
         }
-        Err(error) => run.fail(&error.to_string(), None),
+        Err(error) => console.fail(&error.to_string(), None),
     }
 }

@@ -1,23 +1,24 @@
 //! cli/libraries.rs: the D libraries that a run reads: those of -L, of the system's directory, and the built-in ones.
 
+use super::config::Config;
+use super::console::{Console, Failed};
 use super::output::reason;
-use super::run::{Failed, Run};
 use crate::dlib;
 use crate::options::key;
 use crate::pipeline::LibraryFile;
 use crate::source::{Origin, Source};
 
-impl Run {
+impl Config {
     /// Reads the libraries. Those of -L come first, as they may provide what others depend on.
-    pub fn read_libraries(&mut self) -> Result<(), Failed> {
+    pub fn read_libraries(&mut self, console: &Console) -> Result<(), Failed> {
         if self.options.flag(key::NOLIBS) {
             return Ok(());
         }
         for directory in self.options.list(key::LIBDIR).to_vec() {
-            self.read_directory(&directory)?;
+            self.read_directory(console, &directory)?;
         }
         match self.options.text(key::SYSLIBDIR).map(str::to_owned) {
-            Some(directory) => self.read_directory(&directory),
+            Some(directory) => self.read_directory(console, &directory),
             None => {
                 self.add_own_libraries();
                 Ok(())
@@ -36,12 +37,12 @@ impl Run {
     }
 
     /// Reads all files that end in `.d`. A folder that cannot be read has none, and a line says so.
-    fn read_directory(&mut self, directory: &str) -> Result<(), Failed> {
+    fn read_directory(&mut self, console: &Console, directory: &str) -> Result<(), Failed> {
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) => {
                 let why = reason(&error);
-                self.report.warning(&format!("no D libraries were read from {directory}: {why}"));
+                console.report.warning(&format!("no D libraries were read from {directory}: {why}"));
                 return Ok(());
             }
         };
@@ -54,11 +55,11 @@ impl Run {
             let bytes = match std::fs::read(&path) {
                 Ok(bytes) => bytes,
                 Err(error) => {
-                    return self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None);
+                    return console.fail(&format!("failed to open {path}: {}", reason(&error)), None);
                 }
             };
             let text = crate::parser::decode(bytes).or_else(|diagnostic| {
-                self.fail_as(&format!("failed to compile library {path}: {}", diagnostic.title), None)
+                console.fail(&format!("failed to compile library {path}: {}", diagnostic.title), None)
             })?;
             files.push((name, text));
         }

@@ -2,7 +2,10 @@
 
 mod annotate;
 mod backend;
+mod compile;
 pub mod complete;
+mod config;
+mod console;
 pub mod coverage;
 pub mod cpp;
 mod doctor;
@@ -22,6 +25,6 @@ mod path;
 mod progress;
 mod refused;
 pub mod report;
-mod run;
 pub mod stability;
+mod subject;
 mod written;

@@ -1,9 +1,11 @@
 //! cli/path.rs: --path: the ways that single calls of a function go, and where some of them part from the others.
 
+use super::compile::with_given;
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::dtrace_args::Invocation;
 use super::dtrace_trace::{self, Taker};
-use super::pager::Pager;
-use super::report::in_color;
-use super::run::{Failed, Run};
+use super::subject::Subject;
 use super::written;
 use crate::analysis::counts::program::CROSSING;
 use crate::analysis::paths::gathered::{Counts, Gathered};
@@ -14,99 +16,114 @@ use crate::analysis::source::Sources;
 use crate::options::key;
 use crate::os;
 use crate::probe::{Description, Fields, Probe};
-use crate::sites::ProbeCatalog as _;
 use crate::sites::flow::Undecodable;
 use crate::sites::listing::disas::Disassembler;
 use crate::sites::listing::followed::{Followed, NotFollowed};
-use std::io::IsTerminal as _;
+use crate::sites::{Catalog, Kernel, ProbeCatalog as _};
 
 /// How many calls are recorded if the command line does not say.
 pub const CALLS: u64 = 1000;
 
 /// Records calls until the trace ends, and writes their ways.
-pub fn path(run: &mut Run) -> Result<u8, Failed> {
-    written::require_backend(run)?;
-    let mut groups = groups(run)?;
-    bounded(run, &groups)?;
-    groups.iter().flat_map(|group| &group.members).for_each(|one| report_unseen(run, one));
-    look(run, &mut groups)?;
+pub fn path(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+    written::require_backend(config, subject, console)?;
+    let mut groups = groups(config, subject, console)?;
+    let catalog = subject.catalog(console)?;
+    let differ = config.invocation.differ.is_some();
+    bounded(&catalog, console, &groups, differ)?;
+    groups.iter().flat_map(|group| &group.members).for_each(|one| report_unseen(console, one));
+    look(config, subject, console, &mut groups)?;
     // A call has many records.
-    let given = run.invocation.settings.iter().any(|(name, _)| name == "bufsize");
+    let given = config.invocation.settings.iter().any(|(name, _)| name == "bufsize");
     let buffers = if given { "" } else { "#pragma D option bufsize=32m\n\n" };
-    let text = buffers.to_owned() + &program::write(&groups, &question(run));
-    if let Some(status) = written::take(run, "--path", text)? {
+    let text = buffers.to_owned() + &program::write(&groups, &question(&config.invocation));
+    if let Some(status) = written::take(config, subject, console, "--path", text)? {
         return Ok(status);
     }
-    let most = question(run).calls;
+    let most = question(&config.invocation).calls;
     let gathered = Gathered::new(groups.iter().map(|group| group.into).collect(), most);
-    let instructions = std::mem::take(&mut run.invocation.verbose);
+    let instructions = std::mem::take(&mut config.invocation.verbose);
     let begin = |armed: &mut dyn Iterator<Item = &Probe>| gathered.begin(armed);
     let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None };
-    let status = dtrace_trace::trace_into(run, Some(taker))?;
+    let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let mut calls = gathered.take();
     let ways = ways::ways(&mut calls, &groups);
-    report(run, &calls.counts, most);
-    write(run, &groups, &ways, &calls.counts, instructions)?;
+    report(&config.invocation, console, &calls.counts, most);
+    let comparison = config.invocation.differ.as_ref().map(|_| differ::compare(&ways, &groups));
+    if config.invocation.objects {
+        console.put(&objects(&ways, &groups, comparison.as_ref()))?;
+        return Ok(status);
+    }
+    let running = config.options.text(key::SYSROOT).is_none();
+    let release = running.then(os::release);
+    let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
+    let without_lines = missing(&*subject.kernel(console)?, console, &groups, &mut sources);
+    let instructions = instructions || without_lines;
+    let mut form = Form { color: console.in_color(), instructions, sources: &mut sources };
+    let mut text = text::title(&groups, &ways, &calls.counts);
+    match &comparison {
+        Some(comparison) => {
+            text += &form.comparison(comparison, config.invocation.differ.as_deref().unwrap_or_default());
+        }
+        None => ways.iter().enumerate().for_each(|(number, way)| text += &form.way(number, way, &groups)),
+    }
+    console.show(&text)?;
     Ok(status)
 }
 
 /// The functions that the command line names.
-fn groups(run: &Run) -> Result<Vec<Group>, Failed> {
-    let kernel = run.kernel()?;
-    let live = run.live_text();
+fn groups(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<Group>, Failed> {
+    let kernel = subject.kernel(console)?;
+    let live = subject.live_text();
     let mut disassembler = Disassembler::new(&kernel, live.as_deref());
     let mut groups = Vec::new();
-    let into = run.invocation.into.iter().map(|function| (function, true));
-    for (function, into) in run.invocation.followed.iter().map(|function| (function, false)).chain(into) {
+    let into = config.invocation.into.iter().map(|function| (function, true));
+    for (function, into) in config.invocation.followed.iter().map(|function| (function, false)).chain(into) {
         let followed = match disassembler.followed(function) {
             Ok(followed) => followed,
-            Err(NotFollowed::Diagnostic(error)) => {
-                run.report.diagnostic(&run.sources, &error, None);
-                return Err(Failed);
-            }
+            Err(NotFollowed::Diagnostic(error)) => return console.reported(Err(error)),
             Err(NotFollowed::Unread(name, why)) => {
                 let help = match why {
                     Undecodable::NoCode => "dtrace doctor says which files of modules are missing",
                     _ => "dtrace --annotate counts each instruction of it",
                 };
-                return run.fail_as(&format!("the ways through {name} are not known: {why}"), Some(help));
+                return console.fail(&format!("the ways through {name} are not known: {why}"), Some(help));
             }
         };
         if let Some(one) = followed.iter().find(|one| one.branches > 0 && one.unseen == one.branches) {
             let help = "dtrace --disas shows why no instruction of it can be traced";
-            return run.fail_as(&format!("nothing of {} can be followed", one.name()), Some(help));
+            return console.fail(&format!("nothing of {} can be followed", one.name()), Some(help));
         }
         Group::all(followed, into, &mut groups);
     }
     for (copy, function) in Group::settle(&mut groups) {
-        run.report.notice(&format!("{copy} is inlined in {function}, and followed there"));
+        console.report.notice(&format!("{copy} is inlined in {function}, and followed there"));
     }
-    disassembler.take_remarks().iter().for_each(|remark| run.report.notice(remark));
-    run.tell_of_kernel();
+    disassembler.take_remarks().iter().for_each(|remark| console.report.notice(remark));
+    subject.report_files(console, config.invocation.verbose);
     let probes: usize = groups.iter().flat_map(|group| &group.members).map(|one| one.witnesses.len()).sum();
-    let most = run.device().map_or(usize::MAX, |device| device.info.max_probes as usize);
+    let most = subject.most_probes();
     if probes > most {
         let names: Vec<&str> = groups.iter().map(Group::name).collect();
         let text = format!("{} would need {probes} probes, the kernel module arms {most}", names.join(", "));
-        return run.fail_as(&text, Some("name one module, or follow fewer functions"));
+        return console.fail(&text, Some("name one module, or follow fewer functions"));
     }
     Ok(groups)
 }
 
-fn report_unseen(run: &Run, one: &Followed) {
+fn report_unseen(console: &Console, one: &Followed) {
     if one.unseen > 0 {
         let name = one.name();
         let text = format!(
             "{name}: {} of {} branches have no room for a probe: where these are not decided by others, a way has a ?",
             one.unseen, one.branches
         );
-        run.report.notice(&text);
+        console.report.notice(&text);
     }
 }
 
 /// Checks that calls have a beginning and an end that can be probed.
-fn bounded(run: &Run, groups: &[Group]) -> Result<(), Failed> {
-    let catalog = run.catalog()?;
+fn bounded(catalog: &Catalog, console: &Console, groups: &[Group], differ: bool) -> Result<(), Failed> {
     let is_probe = |boundary: &str, name: &str| {
         let mut fields = boundary.splitn(3, ':').map(str::to_owned);
         let mut next = || fields.next().unwrap_or_default();
@@ -118,39 +135,38 @@ fn bounded(run: &Run, groups: &[Group]) -> Result<(), Failed> {
         if CROSSING.contains(&name) {
             let text =
                 format!("{name} begins in one context and ends in another: its calls cannot be followed");
-            return run.fail_as(&text, Some("dtrace --annotate counts what it executes"));
+            return console.fail(&text, Some("dtrace --annotate counts what it executes"));
         }
         let ends = || ["entry", "return"].iter().all(|end| is_probe(&group.boundary, end));
         if !group.is_copies() && !ends() {
             let help = "dtrace --annotate counts what it executes";
-            return run.fail_as(&format!("the entry and the return of {name} cannot be probed"), Some(help));
+            return console.fail(&format!("the entry and the return of {name} cannot be probed"), Some(help));
         }
-        if group.is_copies() && !group.into && run.invocation.differ.is_some() {
+        if group.is_copies() && !group.into && differ {
             let text = format!("--differ: {name} is inlined: a copy returns no value");
-            return run.fail_as(&text, Some("name the function around it, as dtrace --disas shows it"));
+            return console.fail(&text, Some("name the function around it, as dtrace --disas shows it"));
         }
     }
     Ok(())
 }
 
 /// Finds the variables that are recorded.
-fn look(run: &Run, groups: &mut [Group]) -> Result<(), Failed> {
-    let kernel = run.kernel()?;
-    run.with_given(0, |given| {
+fn look(config: &Config, subject: &Subject, console: &Console, groups: &mut [Group]) -> Result<(), Failed> {
+    let kernel = subject.kernel(console)?;
+    with_given(config, subject, 0, |given| {
         groups.iter_mut().for_each(|group| group.look(given.kernel, &|sites| kernel.scopes(sites)));
     });
-    if let Some(group) = groups.first().filter(|group| !group.into && run.invocation.differ.is_some())
+    if let Some(group) = groups.first().filter(|group| !group.into && config.invocation.differ.is_some())
         && group.returns.is_none()
     {
         let text = format!("--differ: {} returns no value", group.name());
-        return run.fail_as(&text, Some("--when is about the arguments"));
+        return console.fail(&text, Some("--when is about the arguments"));
     }
-    run.tell_of_kernel();
+    subject.report_files(console, config.invocation.verbose);
     Ok(())
 }
 
-fn question(run: &Run) -> Question<'_> {
-    let invocation = &run.invocation;
+fn question(invocation: &Invocation) -> Question<'_> {
     Question {
         whose: written::whose(invocation),
         when: invocation.when.as_deref(),
@@ -160,7 +176,7 @@ fn question(run: &Run) -> Question<'_> {
     }
 }
 
-fn report(run: &Run, counts: &Counts, most: u64) {
+fn report(invocation: &Invocation, console: &Console, counts: &Counts, most: u64) {
     let Counts { whole, broken, long, unfinished, lost, .. } = *counts;
     let calls = |number| text::number(number, "call");
     if broken > 0 {
@@ -171,73 +187,52 @@ fn report(run: &Run, counts: &Counts, most: u64) {
                 text::number(lost, "record was").replace("record wass", "records were")
             ),
         };
-        run.report.warning(&format!(
+        console.report.warning(&format!(
             "{} could not be recorded whole, and {} left out{why}",
             calls(broken),
             if broken == 1 { "is" } else { "are" }
         ));
     }
     if long > 0 {
-        run.report.warning(&format!("{} with more than {} records: left out", calls(long), program::MOST));
+        console.report.warning(&format!(
+            "{} with more than {} records: left out",
+            calls(long),
+            program::MOST
+        ));
     }
     if unfinished > 0 {
-        run.report.notice(&format!("{} had not ended", calls(unfinished)));
+        console.report.notice(&format!("{} had not ended", calls(unfinished)));
     }
-    if whole >= most && run.invocation.calls.is_none() {
-        run.report.notice(&format!("ended after {}; --calls takes another number", calls(most)));
+    if whole >= most && invocation.calls.is_none() {
+        console.report.notice(&format!("ended after {}; --calls takes another number", calls(most)));
     }
 }
 
-fn write(
-    run: &Run,
-    groups: &[Group],
-    ways: &[ways::Way],
-    counts: &Counts,
-    instructions: bool,
-) -> Result<(), Failed> {
-    let comparison = run.invocation.differ.as_ref().map(|_| differ::compare(ways, groups));
-    if run.invocation.objects {
-        let mut objects: Vec<serde_json::Value> =
-            ways.iter().map(|way| object::of_way(way, groups)).collect();
-        objects.extend(comparison.iter().flat_map(|comparison| object::of_comparison(comparison, groups)));
-        return run.put(&objects.iter().map(|object| format!("{object}\n")).collect::<String>());
-    }
-    let running = run.options.text(key::SYSROOT).is_none();
-    let release = running.then(os::release);
-    let mut sources = Sources::new(run.options.list(key::SOURCEPATH), release.as_deref());
-    let without_lines = missing(run, groups, &mut sources)?;
-    let to_terminal = run.invocation.output.is_none() && std::io::stdout().is_terminal();
-    let mut form = Form {
-        color: run.invocation.output.is_none() && in_color(&std::io::stdout()),
-        instructions: instructions || without_lines,
-        sources: &mut sources,
-    };
-    let mut text = text::title(groups, ways, counts);
-    match &comparison {
-        Some(comparison) => {
-            text += &form.comparison(comparison, run.invocation.differ.as_deref().unwrap_or_default());
-        }
-        None => ways.iter().enumerate().for_each(|(number, way)| text += &form.way(number, way, groups)),
-    }
-    if to_terminal && Pager::show(&text) { Ok(()) } else { run.put(&text) }
+/// An object a line.
+fn objects(ways: &[ways::Way], groups: &[Group], comparison: Option<&differ::Comparison>) -> String {
+    let mut objects: Vec<serde_json::Value> = ways.iter().map(|way| object::of_way(way, groups)).collect();
+    objects.extend(comparison.iter().flat_map(|comparison| object::of_comparison(comparison, groups)));
+    objects.iter().map(|object| format!("{object}\n")).collect()
 }
 
 /// Says what lines need and is not there. Returns whether there are none.
-fn missing(run: &Run, groups: &[Group], sources: &mut Sources) -> Result<bool, Failed> {
+fn missing(kernel: &Kernel, console: &Console, groups: &[Group], sources: &mut Sources) -> bool {
     let members = || groups.iter().flat_map(|group| &group.members);
     let mut listed = members().flat_map(|one| &one.listings).flat_map(|listing| &listing.instructions);
     if listed.all(|insn| insn.place.is_none()) {
         let name = members().next().map_or("", Followed::name);
-        let package = run.kernel()?.debug_package();
-        run.report.notice(&format!("no debug information of {name}: these are its instructions; {package}"));
-        return Ok(true);
+        let package = kernel.debug_package();
+        console
+            .report
+            .notice(&format!("no debug information of {name}: these are its instructions; {package}"));
+        return true;
     }
     let first = members().find_map(|one| one.listings.first()?.source.as_ref());
     if let Some(place) = first.filter(|place| sources.line(&place.file, place.line).is_none()) {
         let file = &place.file;
-        run.report.notice(&format!(
+        console.report.notice(&format!(
             "{file} is not there: lines have no text; -x sourcepath=FOLDER names its folder"
         ));
     }
-    Ok(false)
+    false
 }

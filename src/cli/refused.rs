@@ -1,11 +1,12 @@
 //! cli/refused.rs: what is said of places that the kernel refuses to trace.
 
-use super::run::{Failed, Run};
+use super::config::Config;
+use super::console::{Console, Failed};
 use crate::backend::{Matched, Plan, Refused};
 use crate::diag::{Diagnostic, tags};
 use crate::options::key;
 use crate::pipeline::Compiled;
-use crate::source::Span;
+use crate::source::{Sources, Span};
 use std::collections::{HashMap, HashSet};
 
 /// The number of refused places that are reported one by one.
@@ -43,64 +44,72 @@ impl Lost<'_> {
 
 /// Reports refused places, a line each, and folds many. A description of which nothing is left is an error; with -Z it is
 /// left out.
-pub fn report(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
-    let lost = lost(run, compiled, plan, refused);
+pub fn report(
+    config: &Config,
+    console: &Console,
+    compiled: &Compiled,
+    plan: &Plan,
+    refused: &[Refused],
+) -> Result<(), Failed> {
+    let verbose = config.invocation.verbose;
+    let lost = lost(&config.sources, compiled, plan, refused);
     let Some(first) = lost.first() else {
-        warn(run, refused.iter());
+        warn(console, verbose, refused.iter());
         return Ok(());
     };
-    if run.options.flag(key::ZDEFS) {
+    if config.options.flag(key::ZDEFS) {
         let of_lost: HashSet<usize> =
             lost.iter().flat_map(|lost| &lost.places).map(|place| place.probe).collect();
-        warn(run, refused.iter().filter(|refused| !of_lost.contains(&refused.probe)));
+        warn(console, verbose, refused.iter().filter(|refused| !of_lost.contains(&refused.probe)));
         for lost in &lost {
             let places = match lost.places.len() {
                 1 => "it cannot be traced".to_owned(),
                 places => format!("none of its {places} places can be traced"),
             };
-            run.report.warning(&format!("{} is left out: {places}: {}", lost.text, lost.why()));
+            console.report.warning(&format!("{} is left out: {places}: {}", lost.text, lost.why()));
         }
         let ecbs = plan.enabled.ecbs.iter();
         return match ecbs.map(|ecb| ecb.probe as usize).all(|probe| of_lost.contains(&probe)) {
-            true => run.fail_as("nothing is left to be traced", None),
+            true => console.fail("nothing is left to be traced", None),
             false => Ok(()),
         };
     }
     // One cause, one message.
     if refused.iter().any(|refused| refused.why != first.why()) {
         let only = first.places.first().filter(|_| first.places.len() == 1).map(|place| place.probe);
-        warn(run, refused.iter().filter(|refused| Some(refused.probe) != only));
+        warn(console, verbose, refused.iter().filter(|refused| Some(refused.probe) != only));
     }
-    run.report.diagnostic(&run.sources, &first.diagnostic(), None);
+    console.report.diagnostic(&config.sources, &first.diagnostic(), None);
     Err(Failed)
 }
 
 /// Like [`report`] for a program that was not written by the user, who did not ask for single places.
-pub fn report_some(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+pub fn report_some(console: &Console, verbose: bool, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
     let places = plan.enabled.probes.iter().filter(|probe| probe.place.is_text()).count();
     let Some(first) = refused.first().filter(|_| refused.len() >= places) else {
-        warn(run, refused.iter());
+        warn(console, verbose, refused.iter());
         return Ok(());
     };
     if refused.iter().all(|refused| refused.why == first.why) {
-        return run.fail_as(&format!("none of the {places} places can be traced: {}", first.why), first.help);
+        return console
+            .fail(&format!("none of the {places} places can be traced: {}", first.why), first.help);
     }
-    warn(run, refused.iter());
-    run.fail_as(&format!("none of the {places} places can be traced"), first.help)
+    warn(console, verbose, refused.iter());
+    console.fail(&format!("none of the {places} places can be traced"), first.help)
 }
 
-fn warn<'a>(run: &Run, refused: impl Iterator<Item = &'a Refused>) {
+fn warn<'a>(console: &Console, verbose: bool, refused: impl Iterator<Item = &'a Refused>) {
     let texts: Vec<String> = refused.map(Refused::text).collect();
-    let shown = if run.invocation.verbose { texts.len() } else { FOLD };
-    texts.iter().take(shown).for_each(|text| run.report.warning(text));
+    let shown = if verbose { texts.len() } else { FOLD };
+    texts.iter().take(shown).for_each(|text| console.report.warning(text));
     if texts.len() > shown {
-        run.report.warning(&format!("… and {} more; -v lists all", texts.len() - shown));
+        console.report.warning(&format!("… and {} more; -v lists all", texts.len() - shown));
     }
 }
 
 /// Returns the descriptions of the program of which nothing is left: for `kinst::f:return`, those of all places that it
 /// was expanded to.
-fn lost<'a>(run: &Run, compiled: &Compiled, plan: &Plan, refused: &'a [Refused]) -> Vec<Lost<'a>> {
+fn lost<'a>(sources: &Sources, compiled: &Compiled, plan: &Plan, refused: &'a [Refused]) -> Vec<Lost<'a>> {
     let mut lost = plan.lost(refused).peekable();
     let mut written: Vec<(usize, Option<Span>, Vec<&Matched>)> = Vec::new();
     let mut place: HashMap<(usize, Option<Span>), usize> = HashMap::new();
@@ -123,14 +132,14 @@ fn lost<'a>(run: &Run, compiled: &Compiled, plan: &Plan, refused: &'a [Refused])
             let ecbs =
                 lost.iter().flat_map(|lost| plan.enabled.ecbs.get(lost.ecbs.clone()).unwrap_or_default());
             let places = ecbs.filter_map(|ecb| places.get(&(ecb.probe as usize)).copied()).collect();
-            Lost { text: text(run, span), span, places }
+            Lost { text: text(sources, span), span, places }
         })
         .filter(|lost| !lost.places.is_empty())
         .collect()
 }
 
 /// The text of a description.
-fn text(run: &Run, span: Option<Span>) -> String {
-    let text = span.and_then(|at| run.sources.get(at.file).text.get(at.start as usize..at.end as usize));
+fn text(sources: &Sources, span: Option<Span>) -> String {
+    let text = span.and_then(|at| sources.get(at.file).text.get(at.start as usize..at.end as usize));
     text.unwrap_or_default().trim().to_owned()
 }

@@ -1,20 +1,22 @@
 //! cli/stability.rs: the reports of -v: the dependencies of a program, and the stability of a probe.
 
-use super::run::Run;
+use super::config::Config;
 use crate::attributes::{Attributes, CLASSES, STABILITIES, STABLE};
 use crate::pipeline::Compiled;
 use crate::typeck::{ProbeStability, Stability};
 
 /// Reports the dependencies of a program of the command line; empty without -v. `each`: also by description.
-pub fn report(run: &Run, compiled: &Compiled, program: usize, each: bool) -> String {
-    let Some(file) = run.files.get(program).filter(|_| run.invocation.verbose) else { return String::new() };
+pub fn report(config: &Config, compiled: &Compiled, program: usize, each: bool) -> String {
+    let Some(file) = config.files.get(program).filter(|_| config.invocation.verbose) else {
+        return String::new();
+    };
     let clauses = compiled.descriptions.iter().zip(&compiled.stability);
     let of_file = clauses.filter(|(spans, _)| spans.first().is_some_and(|span| span.file == *file));
     let clauses: Vec<&Stability> = of_file.map(|(_, stability)| stability).collect();
     let probes = || clauses.iter().flat_map(|clause| &clause.probes);
     let descriptions = probes().map(|probe| probe.description);
     let statements = clauses.iter().map(|clause| clause.statements);
-    let (what, name) = run.program_name(program);
+    let (what, name) = config.program_name(program);
     let mut text = format!("\nStability attributes for {what} {name}:\n");
     text += &block("Minimum Probe Description Attributes", least(descriptions));
     text += &block("Minimum Statement Attributes", least(statements));

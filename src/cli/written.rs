@@ -1,10 +1,13 @@
 //! cli/written.rs: programs that an option writes in the place of the user: --annotate, --coverage and --path.
 
 use super::backend::Backend;
+use super::compile::{compile, with_given};
+use super::config::Config;
+use super::console::{Console, Failed};
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
 use super::output::{AtEnd, reason};
 use super::report::Inserted;
-use super::run::{Failed, Run};
+use super::subject::Subject;
 use crate::analysis::whose::Whose;
 use crate::pipeline;
 use crate::source::{FileId, Origin, Source, Span};
@@ -19,28 +22,32 @@ pub fn whose(invocation: &Invocation) -> Whose {
 }
 
 /// Reports at once what hinders the trace, if there is to be one.
-pub fn require_backend(run: &Run) -> Result<(), Failed> {
-    if run.invocation.dump || run.invocation.mode == Mode::Compile {
+pub fn require_backend(config: &Config, subject: &Subject, console: &Console) -> Result<(), Failed> {
+    if config.invocation.dump || config.invocation.mode == Mode::Compile {
         return Ok(());
     }
-    run.require_running()?;
-    match Backend::choose(run) {
+    subject.require_running(console)?;
+    match Backend::choose(config, subject, console) {
         Ok(_) => Ok(()),
-        Err(error) => run.fail_as(&error.to_string(), error.help().as_deref()),
+        Err(error) => console.fail(&error.to_string(), error.help().as_deref()),
     }
 }
 
 /// The values of options that are D, each a text of its own. One that is no expression is reported as it was written.
-fn predicates(run: &mut Run) -> Result<Vec<(FileId, String)>, Failed> {
-    let Invocation { when, differ, .. } = &run.invocation;
+fn predicates(
+    config: &mut Config,
+    subject: &Subject,
+    console: &Console,
+) -> Result<Vec<(FileId, String)>, Failed> {
+    let Invocation { when, differ, .. } = &config.invocation;
     let all = [("--when", when.clone()), ("--differ", differ.clone())];
     let mut predicates = Vec::new();
     for (option, text) in all.into_iter().filter_map(|(option, text)| Some((option, text?))) {
         let source = Source { name: option.to_owned(), text: text.clone(), origin: Origin::Predicate };
-        let file = run.sources.add(source);
-        let read = run.with_given(0, |given| pipeline::expression(&run.sources, file, given));
+        let file = config.sources.add(source);
+        let read = with_given(config, subject, 0, |given| pipeline::expression(&config.sources, file, given));
         if let Err(diagnostic) = read {
-            run.report.diagnostic(&run.sources, &diagnostic, Some(file));
+            console.report.diagnostic(&config.sources, &diagnostic, Some(file));
             return Err(Failed);
         }
         predicates.push((file, text));
@@ -49,39 +56,45 @@ fn predicates(run: &mut Run) -> Result<Vec<(FileId, String)>, Failed> {
 }
 
 /// Makes the text the program of the run. Returns the status if it was only to be printed or compiled.
-pub fn take(run: &mut Run, option: &str, text: String) -> Result<Option<u8>, Failed> {
-    let predicates = predicates(run)?;
-    if run.invocation.dump {
-        return Ok(Some(run.report.print(&text)));
+pub fn take(
+    config: &mut Config,
+    subject: &mut Subject,
+    console: &mut Console,
+    option: &str,
+    text: String,
+) -> Result<Option<u8>, Failed> {
+    let predicates = predicates(config, subject, console)?;
+    if config.invocation.dump {
+        return Ok(Some(console.report.print(&text)));
     }
     // Its name is that of the option, in the messages about the program.
     let name = option.to_owned();
-    run.invocation.programs = vec![ProgramArg { origin: Origin::Script, text: name.clone() }];
-    let program = run.sources.add(Source { text: text.clone(), name, origin: Origin::Script });
-    run.files = vec![program];
+    config.invocation.programs = vec![ProgramArg { origin: Origin::Script, text: name.clone() }];
+    let program = config.sources.add(Source { text: text.clone(), name, origin: Origin::Script });
+    config.files = vec![program];
     for (file, predicate) in predicates {
         let places =
             text.match_indices(&*predicate).map(|(at, _)| Span::new(program, at, at + predicate.len()));
-        run.inserted.extend(places.map(|place| Inserted { place, file }));
+        config.inserted.extend(places.map(|place| Inserted { place, file }));
     }
-    if run.invocation.mode == Mode::Compile {
-        return run.compile(0).map(|_| Some(0));
+    if config.invocation.mode == Mode::Compile {
+        return compile(config, subject, console, 0).map(|_| Some(0));
     }
     Ok(None)
 }
 
 /// Opens a file that is written when the trace has ended.
-pub fn open(run: &Run, path: Option<&String>) -> Result<Option<AtEnd>, Failed> {
+pub fn open(console: &Console, path: Option<&String>) -> Result<Option<AtEnd>, Failed> {
     let open = |path: &String| {
         AtEnd::open(path)
-            .or_else(|error| run.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))
+            .or_else(|error| console.fail(&format!("failed to open {path}: {}", reason(&error)), None))
     };
     path.map(open).transpose()
 }
 
 /// Writes a file that was opened before the trace.
-pub fn put(run: &Run, file: &mut AtEnd, text: &str) -> Result<(), Failed> {
+pub fn put(console: &Console, file: &mut AtEnd, text: &str) -> Result<(), Failed> {
     let name = file.name().to_owned();
     file.write(text)
-        .or_else(|error| run.fail_as(&format!("failed to write {name}: {}", reason(&error)), None))
+        .or_else(|error| console.fail(&format!("failed to write {name}: {}", reason(&error)), None))
 }

@@ -1,0 +1,108 @@
+//! cli/compile.rs: programs given to the compiler, with what a run has for it; -d, -S and the dumps.
+
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::dtrace_args::Mode;
+use super::output::eprint;
+use super::report::placed;
+use super::subject::Subject;
+use crate::diag::Diagnostic;
+use crate::dif;
+use crate::knowledge::{Installed, Knowledge};
+use crate::machine::Machine;
+use crate::options::key;
+use crate::pipeline::{self, Compiled};
+use crate::sites::{DwarfIndex, InlineProbe, SiteIndex};
+
+/// Compiles all programs as one; -d, -S and the dumps are printed on the way. The options are then also those of the
+/// program.
+pub fn compile(
+    config: &mut Config,
+    subject: &mut Subject,
+    console: &mut Console,
+    target: u32,
+) -> Result<Compiled, Failed> {
+    let mut options = config.options.clone();
+    let compilation = console.progress.during("compiling", || {
+        with_given(config, subject, target, |given| {
+            pipeline::compile(&config.sources, &config.files, given, &mut options)
+        })
+    });
+    let verbose = config.invocation.verbose;
+    subject.report_files(console, verbose);
+    if config.invocation.desugared {
+        console.print(&compilation.desugared)?;
+    }
+    eprint(&compilation.dumps);
+    let compiled = compilation.result.map_err(|diagnostics| {
+        let all = diagnostics.into_iter().map(|diagnostic| placed(diagnostic, &config.inserted));
+        all.for_each(|diagnostic| config.report(console, &diagnostic));
+        Failed
+    })?;
+    let remarks = compiled.remarks.iter().filter(|_| verbose);
+    for told in compiled.warnings.iter().chain(remarks) {
+        config.report(console, told);
+    }
+    config.options = options;
+    console.report.quiet = config.options.flag(key::QUIET);
+    subject.follow(config);
+    for (name, why) in config.options.without_effect() {
+        console.report.notice(&format!("option {name} has no effect here: {why}"));
+    }
+    for text in config.options.raised() {
+        console.report.notice(&format!("option {text}"));
+    }
+    if config.options.flag(key::VERBOSE) {
+        print_listing(config, subject, &compiled);
+    }
+    Ok(compiled)
+}
+
+/// The option verbose: what the program was compiled to.
+fn print_listing(config: &Config, subject: &Subject, compiled: &Compiled) {
+    eprint(&dif::disasm::program(&compiled.program));
+    if config.options.text(key::BACKEND) == Some("bpf") {
+        let strsize = u32::try_from(config.options.number(key::STRSIZE)).unwrap_or(u32::MAX);
+        let options = dif::Options { strsize, ..dif::Options::default() };
+        let machine = subject.open_kernel().map_or(Machine::HERE, |kernel| kernel.machine());
+        let machine = crate::bpf::machine::of(machine);
+        eprint(&crate::bpf::listing::program(&compiled.program, &options, machine));
+    }
+}
+
+/// Calls `compile` with the inputs that this run has for the compiler.
+pub fn with_given<T>(
+    config: &Config,
+    subject: &Subject,
+    target: u32,
+    compile: impl FnOnce(pipeline::Given<'_>) -> T,
+) -> T {
+    let macros = config.macros(target);
+    let index = |wanted| index(config, subject, wanted);
+    let kernel = Knowledge::new(Installed::new(subject.is_running(), Box::new(|| subject.open_catalog())));
+    let stability = config.invocation.verbose && config.invocation.mode != Mode::List;
+    let given = pipeline::Given {
+        macros: &macros,
+        kernel: &kernel,
+        places: &kernel,
+        index: &index,
+        libraries: &config.libraries,
+        stability,
+    };
+    compile(given)
+}
+
+fn index(
+    config: &Config,
+    subject: &Subject,
+    wanted: Vec<InlineProbe>,
+) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {
+    let index = DwarfIndex::new(subject.open_kernel()?, wanted);
+    let most = usize::try_from(config.options.number(key::MAXPROBES)).unwrap_or(usize::MAX);
+    let most_armed =
+        subject.opened_device().map_or(usize::MAX, |device| match config.options.flag(key::ONCE) {
+            true => device.info.max_once as usize,
+            false => device.info.max_probes as usize,
+        });
+    Ok(Box::new(index.with_max_probes(most, most_armed)))
+}

@@ -1,0 +1,84 @@
+//! cli/console.rs: the user's side of a run: messages, progress, signals, and the place of the output.
+
+use super::output::reason;
+use super::pager::Pager;
+use super::progress::Progress;
+use super::report::{Report, in_color};
+use crate::diag::Diagnostic;
+use crate::os::signals::Signals;
+use crate::sites::Cache;
+use crate::source::Sources;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+
+/// A failure whose reason has been reported.
+#[derive(Debug)]
+pub struct Failed;
+
+/// All that a run writes to, and is interrupted by.
+pub struct Console {
+    pub report: Report,
+    pub progress: Arc<Progress>,
+    pub signals: Signals,
+    /// The file of -o, in the place of standard output.
+    pub output: Option<String>,
+}
+
+impl Console {
+    pub fn new(report: Report, output: Option<String>) -> Result<Console, Failed> {
+        let progress = Arc::new(Progress::default());
+        let shown = Arc::clone(&progress);
+        let before_end = move || {
+            shown.clear();
+            Cache::close();
+        };
+        let signals = Signals::install(before_end).map_err(|error| {
+            report.error(&format!("failed to watch for signals: {}", reason(&error)), None);
+            Failed
+        })?;
+        Ok(Console { report, progress, signals, output })
+    }
+
+    pub fn print(&self, text: &str) -> Result<(), Failed> {
+        if self.report.print(text) == 0 { Ok(()) } else { Err(Failed) }
+    }
+
+    /// Writes to standard output, or appends to the file of -o.
+    pub fn put(&self, text: &str) -> Result<(), Failed> {
+        let Some(path) = self.output.as_ref().filter(|_| !text.is_empty()) else {
+            return self.print(text);
+        };
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .or_else(|error| self.fail(&format!("failed to open {path}: {}", reason(&error)), None))
+    }
+
+    /// Like [`Console::put`], but through the pager on a terminal.
+    pub fn show(&self, text: &str) -> Result<(), Failed> {
+        let to_terminal = self.output.is_none() && std::io::stdout().is_terminal();
+        if to_terminal && Pager::show(text) { Ok(()) } else { self.put(text) }
+    }
+
+    /// Whether the output is coloured.
+    pub fn in_color(&self) -> bool {
+        self.output.is_none() && in_color(&std::io::stdout())
+    }
+
+    pub fn fail<T>(&self, text: &str, help: Option<&str>) -> Result<T, Failed> {
+        self.report.error(text, help);
+        Err(Failed)
+    }
+
+    /// Reports what is not about a place in D text.
+    pub fn diagnostic(&self, diagnostic: &Diagnostic) {
+        self.report.diagnostic(&Sources::default(), diagnostic, None);
+    }
+
+    /// Reports an error that is not about a place in D text.
+    pub fn reported<T>(&self, result: Result<T, Box<Diagnostic>>) -> Result<T, Failed> {
+        result.map_err(|diagnostic| {
+            self.diagnostic(&diagnostic);
+            Failed
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! cli/subject.rs: the subject of a run: the kernel, its probes, and the module that traces it.
+
+use super::config::Config;
+use super::console::{Console, Failed};
+use super::progress::{Indexing, Progress};
+use crate::backend::bpf;
+use crate::backend::module::{self, Device, Live};
+use crate::diag::Diagnostic;
+use crate::host;
+use crate::options::key;
+use crate::os;
+use crate::sites::{Cache, Catalog, Kernel, LiveText, Reach, Text};
+use std::cell::OnceCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// All that is traced, or read for that. Each part is opened on first use.
+pub struct Subject {
+    asked: Asked,
+    progress: Arc<Progress>,
+    kernel: OnceCell<Arc<Kernel>>,
+    catalog: OnceCell<Arc<Catalog>>,
+    device: OnceCell<Arc<Device>>,
+    /// Set if the trace is one without the module; why there is none, unless the option asks for that.
+    pub without_module: OnceCell<Option<module::Error>>,
+}
+
+/// The part of the request that is about the subject.
+struct Asked {
+    command: String,
+    traces: bool,
+    sysroot: Option<PathBuf>,
+    vmlinux: Option<PathBuf>,
+    nocache: bool,
+    zdefs: bool,
+    backend: String,
+}
+
+impl Asked {
+    fn new(config: &Config) -> Asked {
+        let options = &config.options;
+        Asked {
+            command: config.command.clone(),
+            traces: config.traces(),
+            sysroot: options.text(key::SYSROOT).map(PathBuf::from),
+            vmlinux: options.text(key::VMLINUX).map(PathBuf::from),
+            nocache: options.flag(key::NOCACHE),
+            zdefs: options.flag(key::ZDEFS),
+            backend: options.text(key::BACKEND).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+impl Subject {
+    pub fn new(config: &Config, console: &Console) -> Subject {
+        Subject {
+            asked: Asked::new(config),
+            progress: Arc::clone(&console.progress),
+            kernel: OnceCell::new(),
+            catalog: OnceCell::new(),
+            device: OnceCell::new(),
+            without_module: OnceCell::new(),
+        }
+    }
+
+    /// Takes over the options that a program has set.
+    pub fn follow(&mut self, config: &Config) {
+        self.asked = Asked::new(config);
+    }
+
+    /// Opens the files of the running kernel, or of --sysroot.
+    pub fn open_kernel(&self) -> Result<Arc<Kernel>, Box<Diagnostic>> {
+        if let Some(kernel) = self.kernel.get() {
+            return Ok(Arc::clone(kernel));
+        }
+        let sysroot = self.asked.sysroot.as_deref();
+        let kernel = match sysroot {
+            Some(path) if self.asked.traces => Kernel::running_below(path)?,
+            Some(path) => Kernel::sysroot(path, None)?,
+            None => Kernel::running()?,
+        };
+        let (cache, brought) = match self.asked.nocache {
+            true => (None, Vec::new()),
+            false => (Cache::of_user(), Cache::of_packages(sysroot)),
+        };
+        let command = self.asked.command.clone();
+        let progress = Arc::clone(&self.progress);
+        let kernel = kernel
+            .with_vmlinux(self.asked.vmlinux.as_deref())?
+            .with_debuginfod(Box::new(move |text| progress.lend(&format!("{command}: {text}\n"))))
+            .with_cache(cache, Some(Box::new(Indexing::new(Arc::clone(&self.progress)))))
+            .with_brought(brought)
+            .with_advice(!self.asked.zdefs);
+        let kernel = Arc::new(kernel);
+        Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
+    }
+
+    /// Like [`Subject::open_kernel`], but reports the error.
+    pub fn kernel(&self, console: &Console) -> Result<Arc<Kernel>, Failed> {
+        console.reported(self.open_kernel())
+    }
+
+    /// Reports errors in the kernel's files; `verbose` also what was left out of them.
+    pub fn report_files(&self, console: &Console, verbose: bool) {
+        let Some(kernel) = self.kernel.get() else { return };
+        for warning in kernel.take_warnings() {
+            console.diagnostic(&warning);
+        }
+        if verbose {
+            kernel.take_remarks().iter().for_each(|remark| console.report.notice(remark));
+        }
+    }
+
+    /// Whether the kernel of this run is the running one.
+    pub fn is_running(&self) -> bool {
+        self.asked.sysroot.is_none()
+            || self.asked.traces && self.open_kernel().is_ok_and(|kernel| kernel.is_running())
+    }
+
+    /// Refuses to trace with files that are not those of the running kernel.
+    pub fn require_running(&self, console: &Console) -> Result<(), Failed> {
+        let Some(sysroot) = self.asked.sysroot.as_deref() else { return Ok(()) };
+        console.reported(self.open_kernel().and_then(|kernel| kernel.require_running(sysroot)))
+    }
+
+    /// Opens the catalog of probes. The module's view of memory counts if the kernel is the running one.
+    pub fn open_catalog(&self) -> Result<Arc<Catalog>, Box<Diagnostic>> {
+        if let Some(catalog) = self.catalog.get() {
+            return Ok(Arc::clone(catalog));
+        }
+        let kernel = self.open_kernel()?;
+        let live = self.live_text();
+        let catalog = || Arc::new(Catalog::new(kernel, live).with_reach(self.reach()));
+        Ok(Arc::clone(self.catalog.get_or_init(catalog)))
+    }
+
+    /// Like [`Subject::open_catalog`], but reports the error.
+    pub fn catalog(&self, console: &Console) -> Result<Arc<Catalog>, Failed> {
+        console.reported(self.open_catalog())
+    }
+
+    /// Returns the module's view of memory, if the module is loaded and the kernel is the running one.
+    pub fn live_text(&self) -> Option<Box<dyn LiveText>> {
+        if !self.is_running() {
+            return None;
+        }
+        if self.is_bpf() {
+            return Some(Box::new(self.memory_text().ok()?));
+        }
+        Some(Box::new(Live(self.device().ok()?)))
+    }
+
+    /// Whether programs are run by BPF; where that was not decided yet, whether they would be.
+    fn is_bpf(&self) -> bool {
+        let asked = &self.asked.backend;
+        let decided = asked == "bpf" || self.without_module.get().is_some();
+        let absent = || self.device().is_err() && host::module::file(&os::release()).is_none();
+        decided || asked == "auto" && absent() && bpf::check().is_ok()
+    }
+
+    /// The functions that can be traced, where that is known before it is armed: without the module.
+    fn reach(&self) -> Option<Box<dyn Reach>> {
+        if !self.is_running() || !self.is_bpf() {
+            return None;
+        }
+        Some(Box::new(bpf::reach::Functions::new(self.memory_text().ok()?)?))
+    }
+
+    /// The kernel's text as programs of BPF read it.
+    pub fn memory_text(&self) -> Result<Text, bpf::EnableError> {
+        let unknown = |error: Box<Diagnostic>| bpf::ProgramError::NoKernel(error.title.clone());
+        let kernel = self.open_kernel().map_err(unknown)?;
+        Ok(Text::new(kernel, Box::new(bpf::Reader::new()?)))
+    }
+
+    /// The module, if it was opened.
+    pub fn opened_device(&self) -> Option<&Device> {
+        self.device.get().map(|device| &**device)
+    }
+
+    /// Opens the module if it is loaded. One descriptor serves the queries and the session of a run.
+    pub fn device(&self) -> Result<Arc<Device>, module::Error> {
+        match self.device.get() {
+            Some(device) => Ok(Arc::clone(device)),
+            None => Ok(self.keep_device(Device::open()?)),
+        }
+    }
+
+    /// Like [`Subject::device`], but loads the module if it is not there yet, which the second value says.
+    pub fn device_to_trace(&self) -> Result<(Arc<Device>, bool), module::Error> {
+        if let Some(device) = self.device.get() {
+            return Ok((Arc::clone(device), false));
+        }
+        let (device, loaded) = Device::open_or_load()?;
+        Ok((self.keep_device(device), loaded))
+    }
+
+    /// The number of probes that the module arms at most.
+    pub fn most_probes(&self) -> usize {
+        self.device().map_or(usize::MAX, |device| device.info.max_probes as usize)
+    }
+
+    fn keep_device(&self, device: Device) -> Arc<Device> {
+        let device = Arc::new(device);
+        // It is closed by the end of the process, which does not wait until thousands of probes are taken away.
+        std::mem::forget(Arc::clone(&device));
+        Arc::clone(self.device.get_or_init(|| device))
+    }
+}
