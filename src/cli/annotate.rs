@@ -6,6 +6,7 @@ use super::dtrace_args::Invocation;
 use super::dtrace_trace::{self, Taker};
 use super::subject::Subject;
 use super::written;
+use crate::analysis::counts::counted::{Counted, Executions, How};
 use crate::analysis::counts::gathered::Gathered;
 use crate::analysis::counts::latency::Cost;
 use crate::analysis::counts::program::{Group, Question};
@@ -16,7 +17,6 @@ use crate::analysis::source::Sources;
 use crate::options::{From, key};
 use crate::os;
 use crate::probe::{Description, Fields, Probe};
-use crate::sites::listing::counted::{Counted, Executions, How};
 use crate::sites::listing::disas::Disassembler;
 use crate::sites::{Catalog, ProbeCatalog as _};
 
@@ -117,7 +117,7 @@ fn counted(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<
         _ => How::Count,
     };
     for description in &config.invocation.annotated {
-        all.extend(console.reported(disassembler.counted(description, how))?);
+        all.extend(console.reported(Counted::all(&mut disassembler, description, how))?);
     }
     disassembler.take_remarks().iter().for_each(|remark| console.report.notice(remark));
     subject.report_files(console, config.invocation.verbose);

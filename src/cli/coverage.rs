@@ -7,6 +7,7 @@ use super::dtrace_trace::{self, Taker};
 use super::output::{AtEnd, reason};
 use super::subject::Subject;
 use super::written;
+use crate::analysis::coverage::covered::Scope;
 use crate::analysis::coverage::tally::Tally;
 use crate::analysis::coverage::{against, html, lcov, object, program, text};
 use crate::analysis::source::Sources;
@@ -16,7 +17,6 @@ use crate::consumer::message::Message;
 use crate::options::key;
 use crate::os;
 use crate::probe::{Fields, Probe};
-use crate::sites::listing::covered::Scope;
 use crate::sites::listing::disas::Disassembler;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -104,7 +104,7 @@ fn scope(config: &Config, subject: &Subject, console: &Console) -> Result<Scope,
     };
     let patterns = &config.invocation.covered;
     let what = "reading the functions";
-    let found = console.progress.during(what, || disassembler.scope(patterns, most));
+    let found = console.progress.during(what, || Scope::read(&mut disassembler, patterns, most));
     let scope = console.reported(found)?;
     subject.report_files(console, config.invocation.verbose);
     for (function, why) in &scope.unread {

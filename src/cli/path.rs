@@ -8,6 +8,7 @@ use super::dtrace_trace::{self, Taker};
 use super::subject::Subject;
 use super::written;
 use crate::analysis::counts::program::CROSSING;
+use crate::analysis::paths::followed::{Followed, NotFollowed};
 use crate::analysis::paths::gathered::{Counts, Gathered};
 use crate::analysis::paths::program::{Group, Question};
 use crate::analysis::paths::text::Form;
@@ -18,7 +19,6 @@ use crate::os;
 use crate::probe::{Description, Fields, Probe};
 use crate::sites::flow::Undecodable;
 use crate::sites::listing::disas::Disassembler;
-use crate::sites::listing::followed::{Followed, NotFollowed};
 use crate::sites::{Catalog, Kernel, ProbeCatalog as _};
 
 /// How many calls are recorded if the command line does not say.
@@ -79,7 +79,7 @@ fn groups(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<G
     let mut groups = Vec::new();
     let into = config.invocation.into.iter().map(|function| (function, true));
     for (function, into) in config.invocation.followed.iter().map(|function| (function, false)).chain(into) {
-        let followed = match disassembler.followed(function) {
+        let followed = match Followed::all(&mut disassembler, function) {
             Ok(followed) => followed,
             Err(NotFollowed::Diagnostic(error)) => return console.reported(Err(error)),
             Err(NotFollowed::Unread(name, why)) => {

@@ -1,8 +1,8 @@
 //! analysis/counts/latency.rs: --latency: the time of calls, lap by lap, without what the probes took of it.
 
 use super::gathered::{Gathered, Taken};
+use crate::analysis::counts::counted::{Counted, Executions, Spent};
 use crate::sites::flow::laps::Takes;
-use crate::sites::listing::counted::{Counted, Executions, Spent};
 
 /// What a probe costs, in nanoseconds: the time from one to the next with nothing but an instruction between them.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! analysis/counts/: how often each line, instruction and branch of a function is executed, and how long it takes.
 
+pub mod counted;
 pub mod gathered;
 pub mod html;
 pub mod latency;

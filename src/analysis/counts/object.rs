@@ -1,8 +1,8 @@
 //! analysis/counts/object.rs: what was counted, as JSON: one object for each instruction, and for each line of copies together.
 
 use super::sum::Copies;
+use crate::analysis::counts::counted::{Counted, Executions, Spent};
 use crate::analysis::listing;
-use crate::sites::listing::counted::{Counted, Executions, Spent};
 use serde_json::{Value, json};
 
 /// The objects of a function or copy. An address is a string in hexadecimal; a count that does not follow is null.

@@ -1,8 +1,8 @@
 //! analysis/counts/program.rs: the D program that counts.
 
+use crate::analysis::counts::counted::Counted;
 use crate::analysis::whose::Whose;
 use crate::probe::Site;
-use crate::sites::listing::counted::Counted;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

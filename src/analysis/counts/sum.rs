@@ -1,8 +1,8 @@
 //! analysis/counts/sum.rs: the copies of an inlined function together, by source line.
 
 use super::view::{self, Branch, Line, Lines};
+use crate::analysis::counts::counted::{Counted, Executions};
 use crate::sites::listing::Place;
-use crate::sites::listing::counted::{Counted, Executions};
 
 /// A function or a copy with its executions.
 pub type One<'a> = (&'a Counted, &'a Executions);

@@ -3,11 +3,11 @@
 use super::latency::{self, Cost};
 use super::sum::{Copies, Shown};
 use super::view::{self, Branch, Line, Lines};
+use crate::analysis::counts::counted::{Counted, Executed, Executions, Spent};
 use crate::analysis::listing::{chain, entered_at, short, titled};
 use crate::analysis::source::Sources;
 use crate::diag::color;
 use crate::sites::listing::Place;
-use crate::sites::listing::counted::{Counted, Executed, Executions, Spent};
 use crate::sites::listing::disas::{Listed, Listing};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;

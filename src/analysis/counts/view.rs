@@ -1,8 +1,8 @@
 //! analysis/counts/view.rs: the source lines of a function, with what was counted.
 
+use crate::analysis::counts::counted::{Counted, Executed, Executions, Spent, Way};
 use crate::dwarf::Frame;
 use crate::sites::listing::Place;
-use crate::sites::listing::counted::{Counted, Executed, Executions, Spent, Way};
 use crate::sites::listing::disas::{Listed, Listing};
 use std::collections::BTreeMap;
 

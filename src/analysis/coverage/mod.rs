@@ -1,6 +1,7 @@
 //! analysis/coverage/: which blocks, lines and branches are executed at all.
 
 pub mod against;
+pub mod covered;
 pub mod html;
 pub mod lcov;
 pub mod object;

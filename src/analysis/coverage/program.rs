@@ -1,6 +1,6 @@
 //! analysis/coverage/program.rs: the D program that watches.
 
-use crate::sites::listing::covered::Scope;
+use crate::analysis::coverage::covered::Scope;
 use std::fmt::Write as _;
 
 /// Writes the program; `time`: when it ends, as the name of a probe has it: `10s`.

@@ -1,6 +1,6 @@
 //! analysis/coverage/tally.rs: what was executed, by source file, line, branch and function.
 
-use crate::sites::listing::covered::{Covered, Function, Line, Scope};
+use crate::analysis::coverage::covered::{Covered, Function, Line, Scope};
 use std::collections::BTreeMap;
 
 /// Whether something was executed; `None`: it is not known.

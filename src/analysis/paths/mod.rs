@@ -1,6 +1,7 @@
 //! analysis/paths/: the ways that calls go through a function.
 
 pub mod differ;
+pub mod followed;
 pub mod gathered;
 pub mod lines;
 pub mod object;

@@ -1,10 +1,10 @@
 //! analysis/paths/program.rs: the D program that records the ways of calls.
 
 use super::values::{self, Value};
+use crate::analysis::paths::followed::Followed;
 use crate::analysis::whose::Whose;
 use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::probe::Site;
-use crate::sites::listing::followed::Followed;
 use crate::types::KernelTypes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! analysis/paths/values.rs: what is recorded of variables: as D, and how it is shown.
 
+use crate::analysis::paths::followed::Operand;
 use crate::dwarf::variables::scope::{Scope, Variable};
 use crate::dwarf::variables::term::{Binary, Location, Register, Term};
-use crate::sites::listing::followed::Operand;
 use crate::types::{KernelTypes, Type};
 use crate::vocabulary::constants;
 

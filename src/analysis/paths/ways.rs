@@ -3,10 +3,10 @@
 use super::gathered::{Calls, Mark, Seen, Shape};
 use super::program::Group;
 use super::values::Form;
+use crate::analysis::paths::followed::{Exit, Followed, Piece};
 use crate::probe::{Fields, Site, Target};
 use crate::sites::flow::routes::Passed;
 use crate::sites::listing::disas::Listed;
-use crate::sites::listing::followed::{Exit, Followed, Piece};
 use std::collections::HashMap;
 
 /// A way that calls went.

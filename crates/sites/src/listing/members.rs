@@ -1,38 +1,67 @@
 //! sites/listing/members.rs: the functions or copies of a description, each with its listings, and the graph and the room around it.
 
-use kinst_base::image::ModuleId;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::disas::{Disassembler, Lister, Listing, Meant};
-use crate::catalog::refusals;
-use crate::code::decode;
-use crate::flow::counts::Room;
-use crate::flow::laps::Kind;
-use crate::flow::{Flow, Undecodable};
-use crate::symtab::Symbol;
+use super::disas::{Disassembler, Listed, Lister, Listing, Meant};
 use kinst_base::diag::Diagnostic;
 use kinst_dwarf::InlineCopy;
+use kinst_base::probe::Site;
+use crate::catalog::refusals;
+use crate::code::decode::{self, Control};
+use crate::flow::counts::Room;
+use crate::flow::laps::Kind;
+use crate::flow::points::Point;
+use crate::flow::{Flow, Undecodable};
+use crate::symtab::Symbol;
+use crate::target::Kernel;
+use kinst_base::image::ModuleId;
+
+pub use crate::code::deciding::Operand;
 
 /// The graph around a copy, and which of its instructions have room for a probe.
-pub(super) struct Around {
+pub struct Around {
     pub flow: Result<Rc<Flow>, Undecodable>,
     room: HashMap<u64, Room>,
     /// The addresses that follow each instruction as it is in memory; of another section of a module they are others than those of the
     /// graph.
     next: HashMap<u64, Vec<u64>>,
-    pub kinds: HashMap<u64, Kind>,
+    kinds: HashMap<u64, Kind>,
     /// The parts of the function: where each starts in memory, and at the addresses of the graph.
-    pub starts: HashMap<u64, u64>,
+    starts: HashMap<u64, u64>,
     /// The parts that the compiler put elsewhere.
-    pub elsewhere: Vec<Symbol>,
+    pub(super) elsewhere: Vec<Symbol>,
+}
+
+/// What comes after an instruction.
+pub struct After {
+    /// The addresses of the instructions that can be next.
+    pub ways: Vec<u64>,
+    /// Whether control parts here.
+    pub parts: bool,
+}
+
+impl After {
+    /// Of an instruction at an address of the graph; `None`: it is not one.
+    pub fn new(insn: &Listed, address: u64) -> Option<After> {
+        let step = decode::step(insn.machine, &insn.bytes, address)?;
+        Some(After { ways: decode::ways(&step), parts: matches!(step.control, Control::Branch(_)) })
+    }
+}
+
+/// What the last of some instructions, a branch, decides on.
+pub fn deciding(insns: &[&Listed]) -> Vec<Operand> {
+    let Some(first) = insns.first() else { return Vec::new() };
+    let code: Vec<u8> = insns.iter().flat_map(|insn| insn.bytes.clone()).collect();
+    decode::of(first.machine).deciding(&code, first.address)
 }
 
 /// A function, or a copy of one.
-pub(super) struct Member<'m> {
-    pub module: ModuleId,
+pub struct Member<'m> {
+    kernel: &'m Kernel,
+    module: ModuleId,
     /// Of a copy, the function that it is in.
     pub around: &'m Around,
     pub listings: Vec<Listing>,
@@ -50,17 +79,28 @@ impl<'m> Member<'m> {
             false => Cow::Borrowed(&copy.ranges),
         })
     }
+
+    /// The start of each listing's function at the addresses of the graph.
+    pub fn starts(&self) -> Vec<Option<u64>> {
+        self.listings.iter().map(|listing| self.around.starts.get(&listing.address).copied()).collect()
+    }
+
+    /// The site of a point in the graph, if there can be one.
+    pub fn site(&self, point: Point) -> Option<Site> {
+        Some(self.kernel.point(self.module, point).ok()?.site)
+    }
 }
 
 impl Disassembler<'_> {
     /// Makes something of each function or copy of a description, as of [`Disassembler::disassemble`].
-    pub(super) fn each<T, E: From<Box<Diagnostic>>>(
+    pub fn each<T, E: From<Box<Diagnostic>>>(
         &mut self,
         description: &str,
-        make: impl Fn(&Lister<'_>, Member<'_>) -> Result<T, E>,
+        make: impl Fn(Member<'_>) -> Result<T, E>,
     ) -> Result<Vec<T>, E> {
         let (modules, meant) = self.meant(description)?;
         let lister = &mut self.lister;
+        let kernel = lister.kernel;
         let mut all = Vec::new();
         match meant {
             Meant::Functions(functions) => {
@@ -71,10 +111,14 @@ impl Disassembler<'_> {
                         listings.push(lister.function(module, part)?);
                     }
                     let entries = vec![symbol.address];
-                    all.push(make(
-                        lister,
-                        Member { module, around: &around, listings, copy: None, entries },
-                    )?);
+                    all.push(make(Member {
+                        kernel,
+                        module,
+                        around: &around,
+                        listings,
+                        copy: None,
+                        entries,
+                    })?);
                 }
             }
             Meant::Copies { function, copies } => {
@@ -93,12 +137,10 @@ impl Disassembler<'_> {
                         }
                     };
                     let (copy, entries) = (Some(copy), copy.entries.clone());
-                    all.push(make(lister, Member { module, around: &around, listings, copy, entries })?);
+                    all.push(make(Member { kernel, module, around: &around, listings, copy, entries })?);
                 }
                 if all.is_empty() {
-                    return Err(
-                        Box::new(refusals::no_function(lister.kernel, &modules, &function, "")).into()
-                    );
+                    return Err(Box::new(refusals::no_function(kernel, &modules, &function, "")).into());
                 }
             }
         }
@@ -180,6 +222,11 @@ impl Around {
     /// Whether an instruction of the function can be counted.
     pub fn room(&self, address: u64) -> Room {
         self.room.get(&address).copied().unwrap_or(Room::None)
+    }
+
+    /// What matters of an instruction where the time is taken.
+    pub fn kind(&self, address: u64) -> Kind {
+        self.kinds.get(&address).copied().unwrap_or_default()
     }
 
     /// Whether a branch goes to an address as it is in memory.

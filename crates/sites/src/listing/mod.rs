@@ -1,12 +1,10 @@
-//! sites/listing/: the contents of --disas, of the description of a probe, and of a frame of a stack.
+//! sites/listing/: the contents of --disas, of the description of a probe, and of a frame of a stack; functions with the graph of their code.
 
 pub mod about;
-pub mod counted;
-pub mod covered;
+pub mod chosen;
 pub mod disas;
-pub mod followed;
 pub mod frames;
-mod members;
+pub mod members;
 mod opened;
 pub mod programs;
 pub(super) mod variables;

@@ -1,22 +1,16 @@
-//! sites/listing/counted.rs: functions and inlined copies whose executions are counted: where, and what follows for each instruction.
+//! analysis/counts/counted.rs: functions and inlined copies whose executions are counted: where, and what follows for each instruction.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::disas::{Disassembler, Listed, Lister, Listing};
-use super::members::Member;
-use crate::code::decode;
-use crate::flow::counts::{Counts, Room};
-use crate::flow::laps::{self, Takes};
-use crate::flow::points::Point;
-use crate::flow::{Flow, Undecodable};
-use kinst_base::diag::Diagnostic;
-use kinst_base::probe::Site;
-
-/// Whether control parts after an instruction.
-fn parts(step: &decode::Step) -> bool {
-    matches!(step.control, decode::Control::Branch(_))
-}
+use crate::diag::Diagnostic;
+use crate::probe::Site;
+use crate::sites::flow::counts::{Counts, Room};
+use crate::sites::flow::laps::{self, Takes};
+use crate::sites::flow::points::Point;
+use crate::sites::flow::{Flow, Undecodable};
+use crate::sites::listing::disas::{Disassembler, Listed, Listing};
+use crate::sites::listing::members::{After, Member};
 
 /// One function, or one inlined copy of it.
 pub struct Counted {
@@ -96,7 +90,7 @@ pub enum What {
 pub struct Executions {
     /// Parallel to the listings and their instructions.
     pub parts: Vec<Vec<Executed>>,
-    /// As of [`Solved::imbalance`](crate::flow::counts::Solved::imbalance).
+    /// As of [`Solved::imbalance`](crate::sites::flow::counts::Solved::imbalance).
     pub imbalance: u64,
     /// How often it was entered, as far as it follows.
     pub calls: Option<u64>,
@@ -151,28 +145,25 @@ pub struct Way {
     pub count: Option<u64>,
 }
 
-impl Disassembler<'_> {
+impl Counted {
     /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to be counted in them.
-    pub fn counted(&mut self, description: &str, how: How) -> Result<Vec<Counted>, Box<Diagnostic>> {
-        self.each(description, |lister, member| Ok(lister.count(member, how)))
+    pub fn all(
+        disassembler: &mut Disassembler<'_>,
+        description: &str,
+        how: How,
+    ) -> Result<Vec<Counted>, Box<Diagnostic>> {
+        disassembler.each(description, |member| Ok(Counted::new(member, how)))
     }
-}
 
-impl Lister<'_> {
-    fn count(&self, member: Member<'_>, how: How) -> Counted {
-        let ranges = member.ranges();
-        let Member { module, around, listings, copy, entries } = member;
-        let starts: Vec<Option<u64>> =
-            listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
+    fn new(member: Member<'_>, how: How) -> Counted {
+        let (ranges, starts) = (member.ranges(), member.starts());
+        let Member { around, ref listings, copy, ref entries, .. } = member;
         let room = |address: u64| match around.room(address) {
             Room::Free if copy.is_some_and(|copy| !around.is_within(copy, address)) => Room::None,
             room => room,
         };
         let sites = |points: &[Point]| -> Option<Vec<Site>> {
-            points
-                .iter()
-                .map(|point| self.kernel.point(module, *point).ok().map(|found| found.site))
-                .collect()
+            points.iter().map(|point| member.site(*point)).collect()
         };
         let mut counters = Vec::new();
         let mut laps = Vec::new();
@@ -181,9 +172,9 @@ impl Lister<'_> {
                 let leads = |from, to| around.leads(flow, from, to);
                 let counts = flow.counts(ranges.as_deref(), room, leads);
                 if how == How::Time {
-                    let kind = |address: u64| around.kinds.get(&address).copied().unwrap_or_default();
+                    let kind = |address: u64| around.kind(address);
                     let site = |address| Some(sites(&[Point::At(address)])?.remove(0));
-                    let place = |address| insn_at(&listings, &starts, address);
+                    let place = |address| insn_at(listings, &starts, address);
                     (counters, laps) = timed(&counts, flow.laps(&counts, room, kind), site, place);
                 } else {
                     let counted = counts.counted().filter_map(|(way, points)| Some((way, sites(points)?)));
@@ -200,13 +191,13 @@ impl Lister<'_> {
         };
         if how == How::Exact || graph.is_none() {
             let at = |address| (room(address) != Room::None).then(|| sites(&[Point::At(address)])).flatten();
-            counters.extend(each(&listings, &starts, at));
+            counters.extend(each(listings, &starts, at));
         }
         let blocks = match &graph {
             Some(graph) => graph.counts.blocks(),
             None => listings.iter().map(|listing| listing.instructions.len()).sum(),
         };
-        Counted { listings, blocks, counters, laps, unread, graph, starts }
+        Counted { listings: member.listings, blocks, counters, laps, unread, graph, starts }
     }
 }
 
@@ -327,9 +318,9 @@ impl Counted {
             let mut is_next = true;
             for (insn, executed) in listing.instructions.iter().zip(executed) {
                 let address = start + u64::from(insn.offset);
-                let step = decode::step(insn.machine, &insn.bytes, address);
+                let step = After::new(insn, address);
                 let after = address + insn.bytes.len() as u64;
-                let goes_on = step.is_none_or(|step| decode::ways(&step).contains(&after));
+                let goes_on = step.as_ref().is_none_or(|step| step.ways.contains(&after));
                 // The kernel fills up what it replaces by a jump.
                 let is_filler = !std::mem::replace(&mut is_next, goes_on) && flow.block_at(address).is_none();
                 let Some(block) = flow.block_over(address).filter(|_| !is_filler) else { continue };
@@ -338,7 +329,7 @@ impl Counted {
                 executed.counted = counts.is_counted(block);
                 executed.begins = last.replace(block) != Some(block) && first == address;
                 let edges = counts.edges(&solved, block);
-                let left = counts.left(&solved, block).filter(|_| step.is_some_and(|step| parts(&step)));
+                let left = counts.left(&solved, block).filter(|_| step.is_some_and(|step| step.parts));
                 if address != end || edges.len() + usize::from(left.is_some()) < 2 {
                     continue;
                 }

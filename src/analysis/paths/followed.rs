@@ -1,24 +1,23 @@
-//! sites/listing/followed.rs: functions and inlined copies whose calls are followed: where, and what way follows from what fires.
+//! analysis/paths/followed.rs: functions and inlined copies whose calls are followed: where, and what way follows from what fires.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::disas::{Copy, Disassembler, Listed, Lister, Listing};
-use super::members::Member;
-use crate::code::decode;
-use crate::flow::counts::What;
-use crate::flow::points::Point;
-use crate::flow::routes::{Left, Passed, Routes};
-use crate::flow::{Flow, Undecodable};
-use kinst_base::diag::Diagnostic;
-use kinst_base::probe::Site;
+use crate::diag::Diagnostic;
+use crate::probe::Site;
+use crate::sites::flow::counts::What;
+use crate::sites::flow::points::Point;
+use crate::sites::flow::routes::{Left, Passed, Routes};
+use crate::sites::flow::{Flow, Undecodable};
+use crate::sites::listing::disas::{Copy, Disassembler, Listed, Listing};
+use crate::sites::listing::members::{self, Member};
 
-pub use crate::code::deciding::Operand;
-pub use crate::flow::routes::Step;
+pub use crate::sites::flow::routes::Step;
+pub use crate::sites::listing::members::Operand;
 
 /// One function, or one inlined copy of it.
 pub struct Followed {
-    /// As of [`Counted`](super::counted::Counted).
+    /// As of [`Counted`](crate::analysis::counts::counted::Counted).
     pub listings: Vec<Listing>,
     /// What fires.
     pub witnesses: Vec<Witness>,
@@ -78,23 +77,24 @@ impl From<Box<Diagnostic>> for NotFollowed {
     }
 }
 
-impl Disassembler<'_> {
+impl Followed {
     /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to fire in them.
-    pub fn followed(&mut self, description: &str) -> Result<Vec<Followed>, NotFollowed> {
-        self.each(description, |lister, member| lister.follow(member))
+    pub fn all(disassembler: &mut Disassembler<'_>, description: &str) -> Result<Vec<Followed>, NotFollowed> {
+        disassembler.each(description, Followed::new)
     }
-}
 
-impl Lister<'_> {
-    fn follow(&self, member: Member<'_>) -> Result<Followed, NotFollowed> {
-        let ranges = member.ranges();
-        let Member { module, around, listings, entries, .. } = member;
-        let name = || listings.first().map(|listing| listing.function.clone()).unwrap_or_default();
+    fn new(member: Member<'_>) -> Result<Followed, NotFollowed> {
+        let (ranges, starts) = (member.ranges(), member.starts());
+        let around = member.around;
+        let name = || member.listings.first().map(|listing| listing.function.clone()).unwrap_or_default();
         let flow = around.flow.as_ref().map_err(|why| NotFollowed::Unread(name(), *why))?;
         let room = |address: u64| around.room(address);
-        let routes = flow.routes(ranges.as_deref(), &entries, room, |from, to| around.leads(flow, from, to));
-        let starts: Vec<Option<u64>> =
-            listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
+        let leads = |from, to| around.leads(flow, from, to);
+        let routes = flow.routes(ranges.as_deref(), &member.entries, room, leads);
+        // Without a site the way through here is not known, as without room.
+        let site = |(way, what, point)| Some((way, what, point, member.site(point)?));
+        let sites: Vec<_> = routes.witnesses().filter_map(site).collect();
+        let Member { listings, entries, .. } = member;
         let mut followed = Followed {
             witnesses: Vec::new(),
             blocks: routes.blocks(),
@@ -112,23 +112,17 @@ impl Lister<'_> {
             by_site: HashMap::new(),
             routes,
         };
-        let mut found = Vec::new();
-        for (way, what, point) in followed.routes.witnesses() {
-            // Without it the way through here is not known, as without room.
-            let Ok(at) = self.kernel.point(module, point) else { continue };
+        let mut seen: Vec<u64> = Vec::new();
+        for (way, what, point, site) in sites {
             let operands = match what {
                 What::Edge { from, .. } => followed.operands(from),
                 _ => Vec::new(),
             };
-            found.push((way, Witness { site: at.site, operands }, point));
-        }
-        let mut seen: Vec<u64> = Vec::new();
-        for (way, witness, point) in found {
             if let Point::Edge { from, .. } = point {
                 seen.push(from);
             }
-            followed.by_site.insert(witness.site.clone(), way);
-            followed.witnesses.push(witness);
+            followed.by_site.insert(site.clone(), way);
+            followed.witnesses.push(Witness { site, operands });
         }
         let forks: Vec<u64> = followed.routes.forks().map(|block| flow.bounds(block).1).collect();
         followed.branches = forks.len();
@@ -258,10 +252,8 @@ impl Followed {
     }
 
     fn operands(&self, block: u32) -> Vec<Operand> {
-        let insns = self.insns_of(block);
-        let Some(first) = insns.first().and_then(|insn| self.insn(*insn)) else { return Vec::new() };
-        let code: Vec<u8> =
-            insns.iter().filter_map(|insn| self.insn(*insn)).flat_map(|insn| insn.bytes.clone()).collect();
-        decode::of(first.machine).deciding(&code, first.address)
+        let insns: Vec<&Listed> =
+            self.insns_of(block).into_iter().filter_map(|insn| self.insn(insn)).collect();
+        members::deciding(&insns)
     }
 }
