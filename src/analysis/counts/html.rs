@@ -6,7 +6,7 @@ use super::text::{about, numbers};
 use super::view::{self, Line, Lines};
 use crate::analysis::counts::counted::{Counted, Executed, Executions, Spent};
 use crate::analysis::listing::{short, titled};
-use crate::analysis::page;
+use crate::analysis::page::Page;
 use crate::analysis::source::Sources;
 use crate::reason::Untraceable;
 use crate::sites::listing::Place;
@@ -14,7 +14,16 @@ use crate::sites::listing::disas::{Listed, Listing};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const PAGE: &str = include_str!("page.html");
+const PAGE: Page = Page {
+    title: "Executions",
+    buttons: concat!(
+        "  <button id=\"lines\" aria-pressed=\"true\">Lines</button>\n",
+        "  <button id=\"instructions\" aria-pressed=\"false\">Instructions</button>",
+    ),
+    keys: "/ search, n next that is found, j and k down and up, b next branch, h where it is executed most, or where the time goes, u unfold or fold all, v lines or instructions",
+    style: include_str!("page.css"),
+    script: include_str!("page.js"),
+};
 
 /// Writes the page of some functions and copies; copies of a function are shown together first. `cost`: that of the probes, if there is
 /// the time.
@@ -34,7 +43,7 @@ pub fn page(all: &[(&Counted, Executions)], cost: Option<Option<Cost>>, sources:
             }
         }
     }
-    page::fill(PAGE, &json!({ "functions": functions, "missing": sources.missing() }))
+    PAGE.fill(&json!({ "functions": functions, "missing": sources.missing() }))
 }
 
 fn function(

@@ -1,11 +1,17 @@
 //! analysis/coverage/html.rs: --html: what was executed as one page, which needs nothing else.
 
 use super::tally::{File, Tally, Way};
-use crate::analysis::page;
+use crate::analysis::page::Page;
 use crate::analysis::source::Sources;
 use serde_json::{Value, json};
 
-const PAGE: &str = include_str!("page.html");
+const PAGE: Page = Page {
+    title: "Coverage",
+    buttons: "  <button id=\"all\">All files</button>",
+    keys: "/ search, N next that is found, j and k down and up, Enter open, m next that was not executed, b next branch with a way that was not taken, n next that only this run has executed, a all files",
+    style: include_str!("page.css"),
+    script: include_str!("page.js"),
+};
 
 /// Writes the page; lines that only this run has executed are marked, if there is another one.
 pub fn page(tally: &Tally, against: Option<&Tally>, sources: &mut Sources) -> String {
@@ -14,7 +20,7 @@ pub fn page(tally: &Tally, against: Option<&Tally>, sources: &mut Sources) -> St
         .iter()
         .map(|(name, file)| of_file(name, file, against.map(|other| other.files.get(name)), sources))
         .collect();
-    page::fill(PAGE, &json!({ "files": files, "compared": against.is_some(), "missing": sources.missing() }))
+    PAGE.fill(&json!({ "files": files, "compared": against.is_some(), "missing": sources.missing() }))
 }
 
 fn of_file(name: &str, file: &File, other: Option<Option<&File>>, sources: &mut Sources) -> Value {

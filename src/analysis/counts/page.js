@@ -1,51 +1,5 @@
-<!doctype html>
-<html lang="en">
-<!-- src/analysis/counts/page.html: the page of --annotate --html: it shows the data that is put into it, and needs nothing else. -->
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>Executions</title>
-<style>
-{{look}}
-.row { display: grid; grid-template-columns: 9em 6em minmax(20em, 1fr) minmax(12em, auto); font: 12.5px/1.5 ui-monospace, monospace; white-space: pre; tab-size: 4; min-width: 52em; }
-.row > :nth-child(-n + 2) { text-align: right; }
-.row > .number { color: var(--soft); }
-.row > .heat { border-right: 3px solid hsl(var(--heat) / var(--hot, 0)); background: hsl(var(--heat) / calc(var(--hot, 0) * .35)); }
-.row.frame { cursor: pointer; }
-.row.frame > .text { color: var(--inlined); font-style: italic; }
-.row.title { font-weight: 600; border-top: 1px solid var(--line); padding-top: 4px; }
-.timed .row { grid-template-columns: 13em 9em 6em minmax(20em, 1fr) minmax(12em, auto); min-width: 62em; }
-.timed .row > :nth-child(3) { text-align: right; }
-</style>
-</head>
-<body>
-<header>
-  <h1 id="title"></h1>
-  <select id="function" aria-label="Function"></select>
-  <button id="lines" aria-pressed="true">Lines</button>
-  <button id="instructions" aria-pressed="false">Instructions</button>
-  <input id="search" type="search" placeholder="Search ( / )" aria-label="Search" spellcheck="false">
-</header>
-<p id="about"></p>
-<p id="missing" hidden></p>
-<main id="rows"></main>
-<p id="keys">/ search, n next that is found, j and k down and up, b next branch, h where it is executed most, or where the time goes, u unfold or fold all, v lines or instructions</p>
-<script type="application/json" id="data">{{data}}</script>
-<script>
-"use strict";
-const data = JSON.parse(document.getElementById("data").textContent);
-const element = id => document.getElementById(id);
-element("missing").textContent = data.missing;
-element("missing").hidden = !data.missing;
+// src/analysis/counts/page.js: the lines and instructions of functions, with how often each was executed.
 const state = { number: 0, lines: true, unfolded: new Set(), all: false, at: 0 };
-
-function cell(row, text, kind) {
-  const part = document.createElement("span");
-  part.textContent = text;
-  if (kind) part.className = kind;
-  row.append(part);
-}
 
 const shown = count => count === null ? "?" : count.toLocaleString("en");
 
@@ -126,60 +80,23 @@ function draw() {
   go(state.at, false);
 }
 
-const rows = () => [...element("rows").children];
-
-function find() {
-  const wanted = element("search").value.toLowerCase();
-  for (const row of rows()) row.classList.toggle("found", wanted !== "" && row.textContent.toLowerCase().includes(wanted));
-}
-
-function go(to, scrolls = true) {
-  const all = rows();
-  if (all.length === 0) return;
-  state.at = Math.max(0, Math.min(all.length - 1, to));
-  all.forEach((row, number) => row.classList.toggle("at", number === state.at));
-  if (scrolls) all[state.at].scrollIntoView({ block: "nearest" });
-}
-
-function next(test) {
-  const all = rows();
-  for (let step = 1; step <= all.length; step++) {
-    const number = (state.at + step) % all.length;
-    if (test(all[number])) return go(number);
-  }
-}
-
 function hottest() {
-  const all = rows(), heat = all.map(row => Number(row.dataset.hot));
+  const heat = [...rows()].map(row => Number(row.dataset.hot));
   go(heat.indexOf(Math.max(...heat)));
 }
 
 function show(by_lines) { state.lines = by_lines; state.at = 0; draw(); }
 
+const CONTROLS = ["SELECT"], NEXT = "nearest";
 const KEYS = {
   j: () => go(state.at + 1), k: () => go(state.at - 1), h: hottest, v: () => show(!state.lines),
-  b: () => next(row => Number(row.dataset.branch) > 0), n: () => next(row => row.classList.contains("found")),
+  b: () => next(row => Number(row.dataset.branch) > 0), n: () => next(has("found")),
   u: () => { state.all = !state.all; state.unfolded.clear(); draw(); },
   "/": () => element("search").focus(),
 };
-document.addEventListener("keydown", event => {
-  if (event.target.id === "search") {
-    if (event.key === "Enter") { event.target.blur(); KEYS.n(); }
-    if (event.key === "Escape") { event.target.value = ""; find(); event.target.blur(); }
-    return;
-  }
-  const does = KEYS[event.key];
-  if (!does || event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
-  event.preventDefault();
-  does();
-});
-element("search").addEventListener("input", find);
 element("lines").addEventListener("click", () => show(true));
 element("instructions").addEventListener("click", () => show(false));
 for (const [number, one] of data.functions.entries()) element("function").append(new Option(one.title.split(",")[0] + `, ${one.about.split(";")[0]}`, number));
 element("function").hidden = data.functions.length < 2;
 element("function").addEventListener("change", event => { state.number = Number(event.target.value); state.at = 0; draw(); });
 draw();
-</script>
-</body>
-</html>
