@@ -14,7 +14,7 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use kinst::backend::Plan;
 use kinst::backend::bpf::{self, Session};
-use kinst::debuginfo::{Bytes, Image};
+use kinst::debuginfo::{Bytes, ElfFile};
 use kinst::diag::{Diagnostic, tags};
 use kinst::dif::enabled::Enabled;
 use kinst::dif::{self, Program};
@@ -210,7 +210,7 @@ impl Files for Vmlinux<'_> {
         None
     }
 
-    fn debug(&self, _: &str) -> Option<&Image> {
+    fn debug(&self, _: &str) -> Option<&ElfFile> {
         None
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gimli::{AttributeValue, EndianSlice, LittleEndian};
-use kinst::debuginfo::Image;
+use kinst::debuginfo::ElfFile;
 use kinst::sites::listing::frames::Frames;
 use kinst::sites::{Boundary, DwarfIndex, Kernel, SiteIndex};
 
@@ -112,7 +112,7 @@ impl Bench {
     fn frames(&self) {
         const ADDRESSES: usize = 1000;
         let kernel = Kernel::sysroot(&self.root, None).expect("a kernel");
-        let image = Image::open(&self.vmlinux).expect("a vmlinux");
+        let image = ElfFile::open(&self.vmlinux).expect("a vmlinux");
         let mut addresses = Vec::new();
         let each = image.for_each_code_symbol(|symbol| addresses.push(symbol.address + symbol.size / 2));
         each.expect("symbols");
@@ -150,7 +150,7 @@ impl Bench {
 
     /// Returns the names of some inlined functions, spread over all of them.
     fn some_functions(&self) -> Vec<String> {
-        let image = Image::open(&self.vmlinux).expect("a vmlinux");
+        let image = ElfFile::open(&self.vmlinux).expect("a vmlinux");
         let found = kinst::dwarf::find_all(&image, &|_| true).expect("debug information");
         let inlined: Vec<String> = found
             .functions
@@ -167,7 +167,7 @@ impl Bench {
 
 /// Visits every entry of every unit, on one core; a copy counts if its function has the name.
 fn plain_walk(vmlinux: &Path, function: &str) -> usize {
-    let image = Image::open(vmlinux).expect("a vmlinux");
+    let image = ElfFile::open(vmlinux).expect("a vmlinux");
     let sections = gimli::DwarfSections::load(|id| image.debug_section(id.name())).expect("sections");
     let dwarf = sections.borrow(|section| EndianSlice::new(section, LittleEndian));
     let mut copies = 0;

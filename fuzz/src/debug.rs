@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use kinst::debuginfo::{Bytes, Image};
+use kinst::debuginfo::{Bytes, ElfFile};
 use kinst::dwarf::{self, Caller, Callers, DebugInfo, Registers};
 
 /// Functions inlined in functions, a loop, a cold part, and one function twice in another.
@@ -48,12 +48,12 @@ const SECTIONS: [&str; 7] = [
 
 /// Changes a file: the first byte chooses the file and the second the part to change; then come pairs of a place
 /// and a value. Two more bytes at the end may cut the file.
-fn changed(data: &[u8]) -> Option<Image> {
+fn changed(data: &[u8]) -> Option<ElfFile> {
     changed_of(&FILES, &SECTIONS, data)
 }
 
 /// Does the same with other files and sections.
-pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> Option<Image> {
+pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> Option<ElfFile> {
     let [file, part, edits @ ..] = data else { return None };
     let mut bytes = files[usize::from(*file) % files.len()].clone();
     let (start, len) = part_of(&bytes, sections, *part)?;
@@ -66,7 +66,7 @@ pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> O
         let len = usize::from(u16::from_le_bytes([*low, *high])) % bytes.len();
         bytes.truncate(len);
     }
-    Image::parse(Path::new("small"), Bytes::Owned(bytes)).ok()
+    ElfFile::parse(Path::new("small"), Bytes::Owned(bytes)).ok()
 }
 
 /// Returns the range of a section in the file; the whole file is as likely as any one of them.
@@ -164,7 +164,7 @@ pub fn callers(data: &[u8]) {
 }
 
 /// Returns the addresses of the text, limited in case the section sizes are damaged.
-fn text(image: &Image) -> Vec<u64> {
+fn text(image: &ElfFile) -> Vec<u64> {
     let sections = image.sections().iter().filter(|section| section.executable).take(4);
     sections.flat_map(|section| section.range().take(512)).collect()
 }

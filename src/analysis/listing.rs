@@ -1,9 +1,9 @@
 //! analysis/listing.rs: listings in words and as JSON.
 
-use crate::dwarf::Frame;
-use crate::reason::Untraceable;
-use crate::sites::listing::Place;
-use crate::sites::listing::disas::{Copy, Listed, Listing};
+use kinst_base::reason::Untraceable;
+use kinst_dwarf::Frame;
+use kinst_sites::listing::Place;
+use kinst_sites::listing::disas::{Copy, Listed, Listing};
 use serde_json::{Value, json};
 
 /// The title of a listing: `vmlinux:vfs_read, fs/read_write.c:450, 312 bytes at ffffffff81000000`.

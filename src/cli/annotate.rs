@@ -15,10 +15,9 @@ use crate::analysis::counts::text::{Form, Latency};
 use crate::analysis::counts::{html, latency, object, program, sum, text};
 use crate::analysis::source::Sources;
 use crate::options::{From, key};
-use crate::os;
-use crate::probe::{Description, Fields, Probe};
-use crate::sites::listing::disas::Disassembler;
-use crate::sites::{Catalog, ProbeCatalog as _};
+use kinst_base::probe::{Description, Fields, Probe};
+use kinst_sites::listing::disas::Disassembler;
+use kinst_sites::{Catalog, ProbeCatalog as _};
 
 /// A function or copy with its executions.
 type Answer<'a> = (&'a Counted, Executions);
@@ -48,7 +47,7 @@ pub fn annotate(config: &mut Config, subject: &mut Subject, console: &mut Consol
     let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let (answers, cost) = answers(&config.invocation, console, &groups, &gathered);
-    let release = subject.is_running().then(os::release);
+    let release = subject.is_running().then(kinst_os::release);
     let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
     if config.invocation.objects {
         console.put(&objects(&sum::shown(&answers)))?;

@@ -5,9 +5,9 @@ use super::console::{Console, Failed};
 use super::subject::Subject;
 use crate::backend::module::{self, Device};
 use crate::backend::{Error, Plan, Refused, Tracing, bpf};
-use crate::dif::{self, Options, Program};
 use crate::options::key;
 use crate::pipeline::Compiled;
+use kinst_dif::{Options, Program};
 use std::sync::Arc;
 
 /// The option backend, as it was decided.
@@ -98,7 +98,7 @@ pub fn enable(
     mut backend: Backend,
     compiled: &Compiled,
     plan: &Plan,
-    settings: &mut dif::Options,
+    settings: &mut kinst_dif::Options,
 ) -> Result<(Box<dyn Tracing>, Vec<Refused>), Failed> {
     let given = settings.clone();
     loop {
@@ -130,7 +130,7 @@ pub fn enable(
 }
 
 /// Halves the largest buffer; returns false if even that is small.
-fn halve(settings: &mut dif::Options) -> bool {
+fn halve(settings: &mut kinst_dif::Options) -> bool {
     const LEAST: u64 = 8192;
     let speculations = settings.specsize.saturating_mul(settings.nspec.into());
     let most = settings.bufsize.max(settings.aggsize).max(settings.dynvarsize).max(speculations);
@@ -150,7 +150,7 @@ fn halve(settings: &mut dif::Options) -> bool {
     lower
 }
 
-fn report_lowered(console: &Console, given: &dif::Options, settings: &dif::Options) {
+fn report_lowered(console: &Console, given: &kinst_dif::Options, settings: &kinst_dif::Options) {
     let rows = [
         ("buffer size", given.bufsize, settings.bufsize),
         ("aggregation size", given.aggsize, settings.aggsize),

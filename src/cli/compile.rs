@@ -6,13 +6,12 @@ use super::dtrace_args::Mode;
 use super::output::eprint;
 use super::report::placed;
 use super::subject::Subject;
-use crate::diag::Diagnostic;
-use crate::dif;
 use crate::knowledge::{Installed, Knowledge};
-use crate::machine::Machine;
 use crate::options::key;
 use crate::pipeline::{self, Compiled};
-use crate::sites::{DwarfIndex, InlineProbe, SiteIndex};
+use kinst_base::diag::Diagnostic;
+use kinst_base::machine::Machine;
+use kinst_sites::{DwarfIndex, InlineProbe, SiteIndex};
 
 /// Compiles all programs as one; -d, -S and the dumps are printed on the way. The options are then also those of the
 /// program.
@@ -60,13 +59,13 @@ pub fn compile(
 
 /// The option verbose: what the program was compiled to.
 fn print_listing(config: &Config, subject: &Subject, compiled: &Compiled) {
-    eprint(&dif::disasm::program(&compiled.program));
+    eprint(&kinst_dif::disasm::program(&compiled.program));
     if config.options.text(key::BACKEND) == Some("bpf") {
         let strsize = u32::try_from(config.options.number(key::STRSIZE)).unwrap_or(u32::MAX);
-        let options = dif::Options { strsize, ..dif::Options::default() };
+        let options = kinst_dif::Options { strsize, ..kinst_dif::Options::default() };
         let machine = subject.open_kernel().map_or(Machine::HERE, |kernel| kernel.machine());
-        let machine = crate::bpf::machine::of(machine);
-        eprint(&crate::bpf::listing::program(&compiled.program, &options, machine));
+        let machine = kinst_bpf::machine::of(machine);
+        eprint(&kinst_bpf::listing::program(&compiled.program, &options, machine));
     }
 }
 

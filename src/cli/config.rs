@@ -5,12 +5,11 @@ use super::cpp;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
 use super::output::reason;
 use super::report::Inserted;
-use crate::diag::Diagnostic;
 use crate::options::{From, Options, key};
-use crate::os;
 use crate::parser::Macros;
 use crate::pipeline::LibraryFile;
-use crate::source::{FileId, Origin, Source, Sources};
+use kinst_base::diag::Diagnostic;
+use kinst_base::source::{FileId, Origin, Source, Sources};
 use std::io::Read as _;
 
 /// All that a run was asked for.
@@ -94,7 +93,7 @@ impl Config {
         let mut scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
         let script = scripts.next_back().map_or_else(|| self.command.clone(), |s| s.text.clone());
         let mut variables = macro_variables(target);
-        if target != 0 && os::pid_namespace().is_some() {
+        if target != 0 && kinst_os::pid_namespace().is_some() {
             variables.retain(|(name, _)| name != "target");
         }
         let Invocation { commands, pids, operands, .. } = &self.invocation;
@@ -158,7 +157,7 @@ fn decode(console: &Console, bytes: Vec<u8>, path: &str) -> Result<String, Faile
 }
 
 fn macro_variables(target: u32) -> Vec<(String, i64)> {
-    let os::Identity { uid, euid, gid, egid } = os::identity();
+    let kinst_os::Identity { uid, euid, gid, egid } = kinst_os::identity();
     // Not by getsid() and the like: rustix panics at 0, which the kernel returns for a session begun outside the
     // process's PID namespace.
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();

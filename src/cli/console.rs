@@ -4,10 +4,10 @@ use super::output::reason;
 use super::pager::Pager;
 use super::progress::Progress;
 use super::report::{Report, in_color};
-use crate::diag::Diagnostic;
-use crate::os::signals::Signals;
-use crate::sites::Cache;
-use crate::source::Sources;
+use kinst_base::diag::Diagnostic;
+use kinst_base::source::Sources;
+use kinst_os::signals::Signals;
+use kinst_sites::Cache;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 

@@ -15,9 +15,8 @@ use crate::backend::Fired;
 use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::Message;
 use crate::options::key;
-use crate::os;
-use crate::probe::{Fields, Probe};
-use crate::sites::listing::disas::Disassembler;
+use kinst_base::probe::{Fields, Probe};
+use kinst_sites::listing::disas::Disassembler;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -54,7 +53,7 @@ pub fn coverage(config: &mut Config, subject: &mut Subject, console: &mut Consol
         tally.add(&scope, function, &function.covered(&known));
     }
     merged.iter().for_each(|one| tally.merge(one));
-    let release = subject.is_running().then(os::release);
+    let release = subject.is_running().then(kinst_os::release);
     let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
     write_files(console, &tally, against.as_ref(), (lcov, page), &mut sources)?;
     write(config, console, &tally, against.as_ref(), verbose)?;

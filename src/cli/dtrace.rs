@@ -13,14 +13,13 @@ use super::{
 use crate::backend::bpf::sweep;
 use crate::options;
 use crate::options::key;
-use crate::os;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command; the first argument is its name.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    os::output::keep_closed();
+    kinst_os::output::keep_closed();
     let arguments: Result<Vec<String>, OsString> = arguments.map(OsString::into_string).collect();
     match arguments {
         Ok(arguments) => command(&arguments),

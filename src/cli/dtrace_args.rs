@@ -3,10 +3,10 @@
 pub use super::dtrace_options::Mode;
 use super::dtrace_options::{AFTER_HELP, Does, Row, table};
 use crate::consumer::export::form::{self, Form, Output};
-use crate::source::Origin;
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use kinst_base::source::Origin;
 
 /// What --coverage writes besides the summary, and what is compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

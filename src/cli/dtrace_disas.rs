@@ -4,10 +4,10 @@ use super::config::Config;
 use super::console::{Console, Failed};
 use super::subject::Subject;
 use crate::analysis::listing::{chain, hex, object, short, titled};
-use crate::diag::color;
-use crate::dwarf::Frame;
-use crate::sites::listing::disas::{self, Disassembler, Disassembly, Listed, Listing};
 use anstyle::{AnsiColor, Style};
+use kinst_base::diag::color;
+use kinst_dwarf::Frame;
+use kinst_sites::listing::disas::{self, Disassembler, Disassembly, Listed, Listing};
 use std::fmt::Write as _;
 use std::sync::Arc;
 

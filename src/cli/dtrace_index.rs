@@ -4,7 +4,7 @@ use super::config::Config;
 use super::console::{Console, Failed};
 use super::subject::Subject;
 use crate::options::key;
-use crate::sites::{Built, Cache, Kernel};
+use kinst_sites::{Built, Cache, Kernel};
 use std::path::Path;
 
 /// Imports what there is to import, or makes all indices, and then exports.

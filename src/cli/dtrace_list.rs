@@ -7,16 +7,15 @@ use super::dtrace_trace::report_left_out;
 use super::stability;
 use super::subject::Subject;
 use crate::backend::probe_name;
-use crate::diag::{Diagnostic, tags};
-use crate::dwarf::Frame;
-use crate::glob;
 use crate::options::key;
 use crate::pipeline;
-use crate::probe::{Description, Fields, Probe, Site};
-use crate::sites::listing::about::{About, Answers};
-use crate::sites::{Catalog, InScope, ProbeCatalog as _};
 use crate::typeck::ProbeStability;
-use crate::types;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::glob;
+use kinst_base::probe::{Description, Fields, Probe, Site};
+use kinst_dwarf::Frame;
+use kinst_sites::listing::about::{About, Answers};
+use kinst_sites::{Catalog, InScope, ProbeCatalog as _};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -213,7 +212,7 @@ fn places(
 }
 
 /// Lists, by function from the innermost out, the types, names and locations of variables.
-fn variables(kernel: &dyn types::KernelTypes, scope: &InScope) -> String {
+fn variables(kernel: &dyn kinst_types::KernelTypes, scope: &InScope) -> String {
     let mut text = "\n\tVariables\n".to_owned();
     let scope = match &**scope {
         Ok(scope) => scope,

@@ -1,6 +1,6 @@
 //! cli/dtrace_options.rs: the options of dtrace, in the groups of --help.
 
-use crate::source::Origin;
+use kinst_base::source::Origin;
 
 /// What the command does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,17 +17,17 @@ use crate::consumer::run::{self, Watch};
 use crate::consumer::sink::Sink;
 use crate::consumer::stream::{Limits, Patience};
 use crate::consumer::symbols::{System, Wanted};
-use crate::diag::Diagnostic;
-use crate::dif::enabled::Enabled;
-use crate::dif::record::Layouts;
-use crate::dif::{self, Program, StatementKind};
 use crate::options::Options;
 use crate::options::key;
-use crate::os::process::{self, Process, Start};
-use crate::os::signals::Requests;
 use crate::pipeline::Compiled;
-use crate::probe::{Place, Probe};
-use crate::sites::{Kernel, no_match};
+use kinst_base::diag::Diagnostic;
+use kinst_base::probe::{Place, Probe};
+use kinst_dif::enabled::Enabled;
+use kinst_dif::record::Layouts;
+use kinst_dif::{Program, StatementKind};
+use kinst_os::process::{self, Process, Start};
+use kinst_os::signals::Requests;
+use kinst_sites::{Kernel, no_match};
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
@@ -58,7 +58,7 @@ pub fn trace_into(
     let target = processes.first().map_or(0, |process| process.pid);
     let mut compiled = compile(config, subject, console, target)?;
     if form::draws_threads(&config.invocation.forms) {
-        dif::thread::identify(&mut compiled.program);
+        kinst_dif::thread::identify(&mut compiled.program);
     }
     if let Some((setting, reason)) = config.options.unsupported() {
         return console
@@ -121,7 +121,7 @@ struct Armed<'a> {
     compiled: &'a Compiled,
     plan: &'a Plan,
     refused: &'a [Refused],
-    settings: &'a dif::Options,
+    settings: &'a kinst_dif::Options,
 }
 
 /// Returns the processes of -c and -p; the first is $target.
@@ -219,9 +219,9 @@ fn destructive(program: &Program) -> Option<String> {
     })
 }
 
-fn settings(options: &Options, target: u32) -> dif::Options {
+fn settings(options: &Options, target: u32) -> kinst_dif::Options {
     let small = |name| u32::try_from(options.number(name)).unwrap_or(u32::MAX);
-    dif::Options {
+    kinst_dif::Options {
         bufsize: options.number(key::BUFSIZE),
         aggsize: options.number(key::AGGSIZE),
         dynvarsize: options.number(key::DYNVARSIZE),

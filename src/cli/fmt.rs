@@ -6,7 +6,7 @@ use super::console::{Console, Failed};
 use super::output::reason;
 use super::subject::Subject;
 use crate::pipeline;
-use crate::source::{FileId, Origin, Source};
+use kinst_base::source::{FileId, Origin, Source};
 
 /// Rewrites each file whose layout differs; `-` is read from standard input and written to standard output.
 pub fn format(config: &mut Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {

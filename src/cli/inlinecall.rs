@@ -10,12 +10,11 @@ use serde_json::{Value, json};
 
 use super::output;
 use super::report::in_color;
-use crate::diag::render::{self, Style};
-use crate::diag::{Diagnostic, tags};
-use crate::glob;
-use crate::os;
-use crate::sites::copies::calls::{self, Boundary, Call, Calls, Inexact, Place};
-use crate::source::Sources;
+use kinst_base::diag::render::{self, Style};
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::glob;
+use kinst_base::source::Sources;
+use kinst_sites::copies::calls::{self, Boundary, Call, Calls, Inexact, Place};
 
 /// Print where the inlined copies of a function begin and end.
 ///
@@ -63,8 +62,8 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    os::output::keep_closed();
-    match run(&arguments, &mut io::LineWriter::new(os::output::Stdout)) {
+    kinst_os::output::keep_closed();
+    match run(&arguments, &mut io::LineWriter::new(kinst_os::output::Stdout)) {
         Ok(status) => ExitCode::from(status),
         // The reader of the pipe has closed it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,

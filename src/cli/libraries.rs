@@ -6,7 +6,7 @@ use super::output::reason;
 use crate::dlib;
 use crate::options::key;
 use crate::pipeline::LibraryFile;
-use crate::source::{Origin, Source};
+use kinst_base::source::{Origin, Source};
 
 impl Config {
     /// Reads the libraries. Those of -L come first, as they may provide what others depend on.

@@ -1,6 +1,6 @@
 //! cli/output.rs: standard output and standard error, and the texts of the system's errors.
 
-use crate::os::output::Stdout;
+use kinst_os::output::Stdout;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 

@@ -15,11 +15,10 @@ use crate::analysis::paths::text::Form;
 use crate::analysis::paths::{differ, object, program, text, ways};
 use crate::analysis::source::Sources;
 use crate::options::key;
-use crate::os;
-use crate::probe::{Description, Fields, Probe};
-use crate::sites::flow::Undecodable;
-use crate::sites::listing::disas::Disassembler;
-use crate::sites::{Catalog, Kernel, ProbeCatalog as _};
+use kinst_base::probe::{Description, Fields, Probe};
+use kinst_sites::flow::Undecodable;
+use kinst_sites::listing::disas::Disassembler;
+use kinst_sites::{Catalog, Kernel, ProbeCatalog as _};
 
 /// How many calls are recorded if the command line does not say.
 pub const CALLS: u64 = 1000;
@@ -55,7 +54,7 @@ pub fn path(config: &mut Config, subject: &mut Subject, console: &mut Console) -
         return Ok(status);
     }
     let running = config.options.text(key::SYSROOT).is_none();
-    let release = running.then(os::release);
+    let release = running.then(kinst_os::release);
     let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
     let without_lines = missing(&*subject.kernel(console)?, console, &groups, &mut sources);
     let instructions = instructions || without_lines;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::eprint;
-use crate::sites::Watch;
+use kinst_sites::Watch;
 
 /// One line on standard error, if that is a terminal: it appears when something has taken long.
 pub struct Progress {

@@ -3,10 +3,10 @@
 use super::config::Config;
 use super::console::{Console, Failed};
 use crate::backend::{Matched, Plan, Refused};
-use crate::diag::{Diagnostic, tags};
 use crate::options::key;
 use crate::pipeline::Compiled;
-use crate::source::{Sources, Span};
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::source::{Sources, Span};
 use std::collections::{HashMap, HashSet};
 
 /// The number of refused places that are reported one by one.

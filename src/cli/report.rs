@@ -1,9 +1,8 @@
 //! cli/report.rs: messages on standard error, and exit statuses.
 
 use super::output;
-use crate::diag::{Diagnostic, Severity, color};
-use crate::os;
-use crate::source::{FileId, Sources, Span};
+use kinst_base::diag::{Diagnostic, Severity, color};
+use kinst_base::source::{FileId, Sources, Span};
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd as _;
 
@@ -30,7 +29,7 @@ pub struct Report {
 impl Report {
     pub fn new(program: &str) -> Report {
         let stderr = std::io::stderr();
-        let (color, width) = (in_color(&stderr), os::columns(stderr.as_fd()));
+        let (color, width) = (in_color(&stderr), kinst_os::columns(stderr.as_fd()));
         Report { program: program.to_owned(), color, width, json: false, errtags: false, quiet: false }
     }
 
@@ -66,7 +65,7 @@ impl Report {
     }
 
     pub fn diagnostic(&self, sources: &Sources, diagnostic: &Diagnostic, subject: Option<FileId>) {
-        use crate::diag::render::{Style, json, text};
+        use kinst_base::diag::render::{Style, json, text};
         let Report { color, errtags, width, .. } = *self;
         let style = Style { program: &self.program, color, errtags, subject, width };
         match self.json {

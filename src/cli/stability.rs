@@ -1,9 +1,9 @@
 //! cli/stability.rs: the reports of -v: the dependencies of a program, and the stability of a probe.
 
 use super::config::Config;
-use crate::attributes::{Attributes, CLASSES, STABILITIES, STABLE};
 use crate::pipeline::Compiled;
 use crate::typeck::{ProbeStability, Stability};
+use kinst_base::attributes::{Attributes, CLASSES, STABILITIES, STABLE};
 
 /// Reports the dependencies of a program of the command line; empty without -v. `each`: also by description.
 pub fn report(config: &Config, compiled: &Compiled, program: usize, each: bool) -> String {

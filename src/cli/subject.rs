@@ -5,11 +5,9 @@ use super::console::{Console, Failed};
 use super::progress::{Indexing, Progress};
 use crate::backend::bpf;
 use crate::backend::module::{self, Device, Live};
-use crate::diag::Diagnostic;
-use crate::host;
 use crate::options::key;
-use crate::os;
-use crate::sites::{Cache, Catalog, Kernel, LiveText, Reach, Text};
+use kinst_base::diag::Diagnostic;
+use kinst_sites::{Cache, Catalog, Kernel, LiveText, Reach, Text};
 use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -154,7 +152,7 @@ impl Subject {
     fn is_bpf(&self) -> bool {
         let asked = &self.asked.backend;
         let decided = asked == "bpf" || self.without_module.get().is_some();
-        let absent = || self.device().is_err() && host::module::file(&os::release()).is_none();
+        let absent = || self.device().is_err() && kinst_host::module::file(&kinst_os::release()).is_none();
         decided || asked == "auto" && absent() && bpf::check().is_ok()
     }
 

@@ -10,7 +10,7 @@ use super::report::Inserted;
 use super::subject::Subject;
 use crate::analysis::whose::Whose;
 use crate::pipeline;
-use crate::source::{FileId, Origin, Source, Span};
+use kinst_base::source::{FileId, Origin, Source, Span};
 
 /// The threads that the command line means.
 pub fn whose(invocation: &Invocation) -> Whose {

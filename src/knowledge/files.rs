@@ -8,7 +8,7 @@ use super::symbols::Kallsyms;
 use kinst_base::diag::Diagnostic;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Description, Fields, Site};
-use kinst_debuginfo::{Bytes, Image, read_shown};
+use kinst_debuginfo::{Bytes, ElfFile, read_shown};
 use kinst_dwarf::variables::scope::{NoScope, Scope};
 use kinst_sites::{Driven, ProbeCatalog as _};
 
@@ -77,7 +77,7 @@ pub trait Files {
     }
 
     /// The file with the debug information of a module, or of the kernel proper.
-    fn debug(&self, module: &str) -> Option<&Image>;
+    fn debug(&self, module: &str) -> Option<&ElfFile>;
 
     /// The address of a symbol in the file with the debug information of its module.
     fn linked(&self, symbol: &Located) -> Option<u64>;
@@ -122,7 +122,7 @@ impl<'a> Installed<'a> {
         Some((kernel, place))
     }
 
-    fn image(&self, module: &str) -> Option<&Image> {
+    fn image(&self, module: &str) -> Option<&ElfFile> {
         let (kernel, place) = self.place(module)?;
         kernel.debug(place).or_else(|| kernel.binary(place))
     }
@@ -217,7 +217,7 @@ impl Files for Installed<'_> {
         self.image(module).and_then(|image| image.symbol(name)).map_or(0, |found| found.size)
     }
 
-    fn debug(&self, module: &str) -> Option<&Image> {
+    fn debug(&self, module: &str) -> Option<&ElfFile> {
         let (kernel, place) = self.place(module)?;
         kernel.debug(place)
     }

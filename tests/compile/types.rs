@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use kinst::debuginfo::Image;
+use kinst::debuginfo::ElfFile;
 use kinst::types::TagKind;
 use kinst::types::{KernelTypes, Layout, Member, Type, TypeSource};
 use proptest::prelude::*;
@@ -243,7 +243,7 @@ proptest! {
 #[test]
 fn stock_kernels_have_a_task_struct() {
     for (_, root) in needs::kernels() {
-        let image = Image::open(&needs::vmlinux(&root).unwrap()).unwrap();
+        let image = ElfFile::open(&needs::vmlinux(&root).unwrap()).unwrap();
         let btf = image.debug_section(".BTF").unwrap().into_owned();
         let types = Fixture { btf: Some(btf), ..Fixture::default() }.types();
         let Some(Type::Record(task)) = types.tagged(TagKind::Struct, "task_struct") else { panic!("none") };

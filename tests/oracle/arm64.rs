@@ -98,7 +98,7 @@ fn the_whole_text_is_as_objdump_has_it() {
     let (mut counts, mut wrong) = (Counts::default(), Vec::new());
     let mut end = 0;
     for (name, symbol) in symbols.iter() {
-        let insns = kernel.instructions(ModuleId::PROPER, symbol).expect("instructions");
+        let insns = kernel.image(ModuleId::PROPER).instructions(symbol).expect("instructions");
         assert_eq!(insns.len() as u64, symbol.size / 4, "{name}");
         counts.functions += 1;
         // Aliases, and functions in functions, have been looked at.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kinst::debuginfo::Image;
+use kinst::debuginfo::ElfFile;
 use kinst::dwarf::{self, DebugInfo};
 
 use crate::needs;
@@ -74,7 +74,7 @@ impl Fixture {
 
 /// Returns, for each function, the addresses that its copies cover and those where they begin.
 fn copies(path: &Path, functions: &[&str]) -> Vec<(BTreeSet<u64>, BTreeSet<u64>)> {
-    let image = Image::open(path).expect("a program");
+    let image = ElfFile::open(path).expect("a program");
     let wanted: Vec<String> = functions.iter().map(|name| (*name).to_owned()).collect();
     let findings = dwarf::find(&image, &wanted, true).expect("debug information");
     assert_eq!(findings.damaged, Vec::<String>::new());
@@ -108,7 +108,7 @@ fn addr2line(path: &Path, addresses: &[u64]) -> Vec<Vec<(String, String)>> {
 }
 
 /// Returns the addresses in the functions of the two files.
-fn text(image: &Image) -> Vec<u64> {
+fn text(image: &ElfFile) -> Vec<u64> {
     let mut addresses = BTreeSet::new();
     image
         .for_each_code_symbol(|symbol| {
@@ -123,7 +123,7 @@ fn text(image: &Image) -> Vec<u64> {
 
 /// Checks that copies, frames and lines agree with addr2line, at each byte.
 fn agrees(path: &Path) {
-    let image = Image::open(path).expect("a program");
+    let image = ElfFile::open(path).expect("a program");
     let info = DebugInfo::open(&image).expect("debug information");
     let addresses = text(&image);
     let theirs = addr2line(path, &addresses);
@@ -158,7 +158,7 @@ fn agrees(path: &Path) {
 
 /// Checks that two files of the same code give the same answers for each of its bytes.
 fn same(a: &Path, b: &Path) {
-    let images = [a, b].map(|path| Image::open(path).expect("a program"));
+    let images = [a, b].map(|path| ElfFile::open(path).expect("a program"));
     let infos = [&images[0], &images[1]].map(|image| DebugInfo::open(image).expect("debug information"));
     for address in text(&images[0]) {
         let [a, b] = [&infos[0], &infos[1]].map(|info| {
@@ -227,7 +227,7 @@ fn partial_units_and_an_alternate_file() {
         fixture.run("cp", &["other", "second"]);
         fixture.run("dwz", &["-m", "common.debug", "-r", "first", "second"]);
         let first = fixture.path("first");
-        let image = Image::open(&first).expect("a program");
+        let image = ElfFile::open(&first).expect("a program");
         let alternate = image.alternate().expect("a name of another file").expect("that file");
         assert!(alternate.path().ends_with("common.debug"));
         assert_eq!(copies(&first, &functions), known, "{version}");
@@ -241,7 +241,7 @@ fn partial_units_and_an_alternate_file() {
         let id = alternate.build_id().expect("an id").to_string();
         std::fs::copy(&before, fixture.path("common.debug")).expect("another file");
         let error = |path: &Path| {
-            let image = Image::open(path).expect("a program");
+            let image = ElfFile::open(path).expect("a program");
             let error = image.alternate().expect("a name").err().expect("a refusal").diagnostic();
             format!("{}\n{}", error.title, error.notes.join("\n"))
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kinst::debuginfo::Image;
+use kinst::debuginfo::ElfFile;
 use kinst::dwarf::variables::scope::{Missing, Variable};
 use kinst::dwarf::variables::term::{Binary, Location, Term};
 use kinst::dwarf::{self, Variables};
@@ -255,7 +255,7 @@ fn row(variable: &Variable) -> String {
 #[ignore = "slow: every copy of a kernel; cargo test --release --test locals -- --ignored --nocapture"]
 fn parameters_of_all_copies() {
     let Some(root) = sysroot() else { return };
-    let image = Image::open(&needs::vmlinux(&root).expect("it is there")).expect("a vmlinux");
+    let image = ElfFile::open(&needs::vmlinux(&root).expect("it is there")).expect("a vmlinux");
     // Every N-th name only, for a run of seconds.
     let every = std::env::var("KINST_EVERY").ok().and_then(|every| every.parse().ok()).unwrap_or(1);
     let names: Vec<String> = dwarf::inline_names(&image).expect("names").into_iter().step_by(every).collect();

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use kinst::debuginfo::{CodeSymbol, Image, bootable};
+use kinst::debuginfo::{CodeSymbol, ElfFile, bootable};
 use kinst::dwarf::{self, DebugInfo, InlineCopy};
 use kinst::image::ModuleId;
 use kinst::machine::Machine;
@@ -55,7 +55,7 @@ fn subject() -> Option<&'static Subject> {
     static SUBJECT: OnceLock<Subject> = OnceLock::new();
     let path = vmlinux()?;
     Some(SUBJECT.get_or_init(|| {
-        let image = Image::open(&path).expect("a vmlinux");
+        let image = ElfFile::open(&path).expect("a vmlinux");
         let wanted = FUNCTIONS.map(str::to_owned);
         let findings = dwarf::find(&image, &wanted, false).expect("debug information");
         assert_eq!(findings.damaged, Vec::<String>::new());
@@ -72,7 +72,7 @@ fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
     if count == 0 {
         return BTreeMap::new();
     }
-    let image = Image::open(vmlinux).expect("a vmlinux");
+    let image = ElfFile::open(vmlinux).expect("a vmlinux");
     let found = dwarf::find_all(&image, &|_| true).expect("debug information").functions;
     let inlined: Vec<_> = found.into_iter().filter(|(_, function)| !function.copies.is_empty()).collect();
     let step = (inlined.len() / count).max(1);
@@ -202,7 +202,7 @@ struct Reasons<'i> {
 }
 
 impl Reasons<'_> {
-    fn of(image: &Image) -> Reasons<'_> {
+    fn of(image: &ElfFile) -> Reasons<'_> {
         let mut functions = Vec::new();
         let function =
             |symbol: CodeSymbol<'_>| functions.push((symbol.address, symbol.address + symbol.size));
@@ -334,7 +334,7 @@ fn the_copies_are_those_of_perf() {
     );
     let mut unexplained = Vec::new();
     let sample = sample(&subject.path);
-    let image = Image::open(&subject.path).expect("a vmlinux");
+    let image = ElfFile::open(&subject.path).expect("a vmlinux");
     let reasons = Reasons::of(&image);
     let all: Vec<(&String, &Vec<InlineCopy>)> = subject.copies.iter().chain(&sample).collect();
     let answers: Vec<_> =
@@ -389,8 +389,8 @@ fn the_kernel_that_is_booted_tells_its_build_id() {
         let name = vmlinux.file_name().expect("a name").to_str().expect("text");
         let booted = root.join("boot").join(name.replace("vmlinux", "vmlinuz"));
         let kernel = bootable::kernel(&booted);
-        let id = kernel.as_ref().and_then(Image::build_id);
-        assert_eq!(id, Image::open(&vmlinux).expect("a vmlinux").build_id(), "{}", booted.display());
+        let id = kernel.as_ref().and_then(ElfFile::build_id);
+        assert_eq!(id, ElfFile::open(&vmlinux).expect("a vmlinux").build_id(), "{}", booted.display());
         assert!(id.is_some());
         println!("{}: {}", booted.display(), id.expect("an id"));
     }
@@ -535,7 +535,7 @@ fn same_place(theirs: &str, ours: &str) -> bool {
 #[test]
 fn frames_and_lines_are_those_of_addr2line() {
     let Some(subject) = subject() else { return };
-    let image = Image::open(&subject.path).expect("a vmlinux");
+    let image = ElfFile::open(&subject.path).expect("a vmlinux");
     let info = DebugInfo::open(&image).expect("debug information");
     let mut generator = Random(1);
     let mut random = move |below: u64| generator.next() % below;

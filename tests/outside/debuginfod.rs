@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kinst::debuginfo::{BuildId, Image};
+use kinst::debuginfo::{BuildId, ElfFile};
 
 use crate::needs;
 
@@ -69,7 +69,7 @@ fn a_program_without_debug_information() {
     }
     let dir = tempfile::tempdir().expect("a directory");
     let whole = build(dir.path(), "sha1");
-    let id = Image::open(&whole).expect("a program").build_id().expect("an id").to_string();
+    let id = ElfFile::open(&whole).expect("a program").build_id().expect("an id").to_string();
     let stripped = dir.path().join("stripped");
     let copied = Command::new("strip").arg("-o").args([&stripped, &whole]).status().expect("strip");
     assert!(copied.success());
@@ -133,7 +133,7 @@ fn a_kernel_under_a_sysroot() {
         std::fs::create_dir_all(root.join(needed)).expect("a directory");
     }
     let whole = build(dir.path(), "sha1");
-    let id = Image::open(&whole).expect("a program").build_id().expect("an id").to_string();
+    let id = ElfFile::open(&whole).expect("a program").build_id().expect("an id").to_string();
     bootable(&whole, &root.join("boot/vmlinuz-6.6.6"));
     let root = root.to_str().expect("UTF-8");
     let arguments = ["-x", "nolibs", "--sysroot", root, "-den", "kinst:vmlinux:inner:entry"];

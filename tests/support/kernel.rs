@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use kinst::debuginfo::{Bytes, Image};
+use kinst::debuginfo::{Bytes, ElfFile};
 use kinst::diag::Diagnostic;
 use kinst::dwarf::Variables;
 use kinst::dwarf::variables::scope::{NoScope, Scope};
@@ -23,8 +23,8 @@ pub fn object(format: &str) -> Vec<u8> {
 }
 
 /// Parses an image; `None` if the file is entirely invalid.
-pub fn image(object: Vec<u8>) -> Option<Image> {
-    Image::parse(Path::new("types.o"), Bytes::Owned(object)).ok()
+pub fn image(object: Vec<u8>) -> Option<ElfFile> {
+    ElfFile::parse(Path::new("types.o"), Bytes::Owned(object)).ok()
 }
 
 /// Returns the object file of copies.c.
@@ -51,7 +51,7 @@ pub fn btf() -> Vec<u8> {
 pub struct Fixture {
     pub btf: Option<Vec<u8>>,
     pub modules: Vec<(String, Vec<u8>)>,
-    pub debug: Option<Image>,
+    pub debug: Option<ElfFile>,
 }
 
 impl Fixture {
@@ -169,7 +169,7 @@ impl Files for Fixture {
         instructions.iter().map(scope).collect()
     }
 
-    fn debug(&self, module: &str) -> Option<&Image> {
+    fn debug(&self, module: &str) -> Option<&ElfFile> {
         self.debug.as_ref().filter(|_| module == "vmlinux")
     }
 

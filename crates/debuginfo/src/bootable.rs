@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::image::Image;
+use super::elf_file::ElfFile;
 use super::unpack::{self, Bytes};
 
 /// Offsets in the kernel's boot protocol.
@@ -18,10 +18,10 @@ const SECTOR: usize = 512;
 const USUAL_SECTORS: usize = 4;
 
 /// The kernel, without symbols; `None` if the file is not one of these, or is packed in a format that is not supported.
-pub fn kernel(path: &Path) -> Option<Image> {
+pub fn kernel(path: &Path) -> Option<ElfFile> {
     let file = unpack::read(path).ok()?;
     let kernel = unpack::first_stream(payload(&file)?)?;
-    Image::parse(path, Bytes::Owned(kernel)).ok()
+    ElfFile::parse(path, Bytes::Owned(kernel)).ok()
 }
 
 fn payload(file: &[u8]) -> Option<&[u8]> {

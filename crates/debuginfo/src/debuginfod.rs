@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use super::buildid::BuildId;
+use super::elf_file::ElfFile;
 use super::error::Error;
-use super::image::Image;
 use kinst_os::process;
 
 /// Reports what the program is waiting for.
@@ -14,7 +14,7 @@ pub type Say<'s> = &'s (dyn Fn(&str) + Sync);
 
 /// The result of a query.
 pub enum Asked {
-    Found(Box<Image>),
+    Found(Box<ElfFile>),
     /// No server has it.
     Unknown,
     Failed(Error),
@@ -53,7 +53,7 @@ pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
             false => failed(last.to_owned()),
         };
     }
-    match Image::open(&path) {
+    match ElfFile::open(&path) {
         Ok(image) if image.build_id() != Some(id) => Asked::Failed(Error::BuildId {
             file: image.build_id().cloned(),
             path,

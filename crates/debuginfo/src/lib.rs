@@ -3,8 +3,8 @@
 pub mod bootable;
 mod buildid;
 pub mod debuginfod;
+mod elf_file;
 mod error;
-mod image;
 mod lz4;
 mod relative;
 mod reloc;
@@ -15,8 +15,8 @@ mod tree;
 mod unpack;
 
 pub use buildid::BuildId;
+pub use elf_file::{CodeSymbol, ElfFile, FoundSymbol, Loaded, Reference, Section};
 pub use error::{D_DEBUGINFO, Error};
-pub use image::{CodeSymbol, FoundSymbol, Image, Loaded, Reference, Section};
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,

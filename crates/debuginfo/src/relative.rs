@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use object::elf;
 
-use super::image::Image;
+use super::elf_file::ElfFile;
 
-impl Image {
+impl ElfFile {
     /// The addresses that R_AARCH64_RELATIVE puts into a range: place and value. The linker leaves these places empty.
     pub fn relative_addresses(&self, within: Range<u64>) -> Vec<(u64, u64)> {
         let Some(section) = self.section(".rela.dyn") else { return Vec::new() };

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::buildid::BuildId;
 use super::debuginfod::{self, Asked, Say};
+use super::elf_file::ElfFile;
 use super::error::Error;
-use super::image::Image;
 use super::root::{ModuleFile, Root};
 
 /// The result of a search for one file.
 pub struct Searched {
-    pub found: Option<Image>,
+    pub found: Option<ElfFile>,
     /// The places that were looked at, in order.
     pub places: Vec<PathBuf>,
     /// Files that exist but were refused, and why.
@@ -19,7 +19,7 @@ pub struct Searched {
 
 /// The vmlinux with debug information.
 pub fn vmlinux_debug(root: &Root, wanted: Option<&BuildId>) -> Searched {
-    first_match(vmlinux_places(root, wanted), wanted, "the running kernel", Image::has_dwarf)
+    first_match(vmlinux_places(root, wanted), wanted, "the running kernel", ElfFile::has_dwarf)
 }
 
 impl Searched {
@@ -54,7 +54,7 @@ pub fn vmlinux_places(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
 /// The file with debug information of a module: a separate one, or the module itself.
 pub fn module_debug(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Searched {
     let places = module_places(root, module, wanted);
-    first_match(places, wanted, &format!("the loaded module {}", module.name), Image::has_dwarf)
+    first_match(places, wanted, &format!("the loaded module {}", module.name), ElfFile::has_dwarf)
 }
 
 /// The places where a module's debug information is looked for, in order.
@@ -68,11 +68,11 @@ pub fn module_places(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>)
 /// The module as it is loaded, with its instructions.
 pub fn module_binary(module: &ModuleFile, wanted: Option<&BuildId>) -> Searched {
     let places = module.binary.iter().chain(&module.debug).cloned().collect();
-    first_match(places, wanted, &format!("the module {}", module.name), Image::has_code)
+    first_match(places, wanted, &format!("the module {}", module.name), ElfFile::has_code)
 }
 
 /// The separate file of any binary: by build id, by debug link (its CRC checked), or at the mirrored path.
-pub fn debug_file_of(binary: &Image) -> Searched {
+pub fn debug_file_of(binary: &ElfFile) -> Searched {
     let root = Root::running();
     let mut places = by_build_id(&root, binary.build_id());
     let path = std::fs::canonicalize(binary.path()).unwrap_or_else(|_| binary.path().to_owned());
@@ -96,10 +96,10 @@ pub fn debug_file_of(binary: &Image) -> Searched {
     })
 }
 
-impl Image {
+impl ElfFile {
     /// The file into which dwz moved what several files have in common (`.gnu_debugaltlink`), or why it cannot be used.
     /// `None` if there is no such file.
-    pub fn alternate(&self) -> Option<Result<&Image, &Error>> {
+    pub fn alternate(&self) -> Option<Result<&ElfFile, &Error>> {
         let found = self.alternate.get_or_init(|| {
             let (name, id) = self.alternate_link()?;
             Some(alternate_of(self, name, &id).map(Box::new))
@@ -109,14 +109,14 @@ impl Image {
 }
 
 /// The file that a debug file names by a path relative to its own, or the one of this id beside it.
-fn alternate_of(image: &Image, name: String, wanted: &BuildId) -> Result<Image, Error> {
+fn alternate_of(image: &ElfFile, name: String, wanted: &BuildId) -> Result<ElfFile, Error> {
     let path = std::fs::canonicalize(image.path()).unwrap_or_else(|_| image.path().to_owned());
     let mut places = vec![path.parent().unwrap_or(Path::new("/")).join(&name)];
     // In the tree that the file is in, which may not be the running system's.
     if let Some(id) = wanted.path() {
         places.extend(path.ancestors().skip(1).map(|dir| dir.join(format!(".build-id/{id}.debug"))));
     }
-    let searched = first_match(places, Some(wanted), &image.path().display().to_string(), Image::has_dwarf);
+    let searched = first_match(places, Some(wanted), &image.path().display().to_string(), ElfFile::has_dwarf);
     let missing = || Error::Alternate { path: image.path().to_owned(), name, wanted: wanted.clone() };
     searched.found.ok_or_else(|| searched.refused.into_iter().next().unwrap_or_else(missing))
 }
@@ -130,11 +130,11 @@ fn first_match(
     places: Vec<PathBuf>,
     wanted: Option<&BuildId>,
     of: &str,
-    serves: impl Fn(&Image) -> bool,
+    serves: impl Fn(&ElfFile) -> bool,
 ) -> Searched {
     let mut searched = Searched { found: None, places, refused: Vec::new() };
     for path in &searched.places {
-        let image = match Image::open(path) {
+        let image = match ElfFile::open(path) {
             Ok(image) => image,
             Err(Error::Io { cause, .. }) if cause.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use gimli::{CfaRule, EvaluationResult, Location, RegisterRule, UnwindExpression, Value};
 
 use super::cfi::{CallFrames, Rules};
-use kinst_debuginfo::{Error, Image};
+use kinst_debuginfo::{ElfFile, Error};
 
 /// The registers of x86-64 by their numbers in debug information, rip last, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Registers {
 }
 
 impl Callers {
-    pub fn read(image: &Image) -> Result<Callers, Error> {
+    pub fn read(image: &ElfFile) -> Result<Callers, Error> {
         Ok(Callers::of(CallFrames::of_program(image)?.into_owned()))
     }
 

@@ -9,7 +9,7 @@ use gimli::{
 };
 
 use super::sections::Slice;
-use kinst_debuginfo::{Error, Image};
+use kinst_debuginfo::{ElfFile, Error};
 
 /// The call frame information of a file: one of its two sections.
 pub(super) struct CallFrames<'i> {
@@ -37,7 +37,7 @@ pub(super) struct Rules {
 
 impl<'i> CallFrames<'i> {
     /// That of a kernel: .debug_frame, or .eh_frame if there is none.
-    pub fn of_kernel(image: &'i Image) -> Result<CallFrames<'i>, Error> {
+    pub fn of_kernel(image: &'i ElfFile) -> Result<CallFrames<'i>, Error> {
         let debug = image.debug_section(SectionId::DebugFrame.name())?;
         Ok(match debug.is_empty() {
             true => CallFrames::new(image.debug_section(SectionId::EhFrame.name())?, false, image),
@@ -46,7 +46,7 @@ impl<'i> CallFrames<'i> {
     }
 
     /// That of a program: .eh_frame, or .debug_frame if there is none.
-    pub fn of_program(image: &'i Image) -> Result<CallFrames<'i>, Error> {
+    pub fn of_program(image: &'i ElfFile) -> Result<CallFrames<'i>, Error> {
         let loaded = image.debug_section(SectionId::EhFrame.name())?;
         Ok(match loaded.is_empty() {
             true => CallFrames::new(image.debug_section(SectionId::DebugFrame.name())?, true, image),
@@ -54,7 +54,7 @@ impl<'i> CallFrames<'i> {
         })
     }
 
-    fn new(bytes: Cow<'i, [u8]>, debug: bool, image: &Image) -> CallFrames<'i> {
+    fn new(bytes: Cow<'i, [u8]>, debug: bool, image: &ElfFile) -> CallFrames<'i> {
         let address = |name: &str| image.section(name).map_or(0, |section| section.address);
         let bases = BaseAddresses::default()
             .set_eh_frame(address(SectionId::EhFrame.name()))

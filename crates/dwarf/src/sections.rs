@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 
-use kinst_debuginfo::{Error, Image};
+use kinst_debuginfo::{ElfFile, Error};
 
 pub(super) type Slice<'a> = EndianSlice<'a, LittleEndian>;
 pub(super) type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
@@ -17,7 +17,7 @@ pub(super) struct Sections<'i> {
 
 impl<'i> Sections<'i> {
     /// `more`: sections besides those that every query needs.
-    pub(super) fn load(image: &'i Image, more: &[SectionId]) -> Result<Sections<'i>, Error> {
+    pub(super) fn load(image: &'i ElfFile, more: &[SectionId]) -> Result<Sections<'i>, Error> {
         let alternate = match image.alternate() {
             Some(Ok(alternate)) => Some(load(alternate, &[])?),
             // The rest is useful without it; what is missing was reported when the file was searched for.
@@ -31,7 +31,10 @@ impl<'i> Sections<'i> {
     }
 }
 
-pub(super) fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<Cow<'i, [u8]>>, Error> {
+pub(super) fn load<'i>(
+    image: &'i ElfFile,
+    more: &[SectionId],
+) -> Result<DwarfSections<Cow<'i, [u8]>>, Error> {
     // Locations, macros and indices are not needed to find copies, and unpacking or relocating them costs time.
     const USED: [SectionId; 9] = [
         SectionId::DebugAbbrev,
@@ -54,7 +57,7 @@ pub(super) fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSect
 }
 
 pub(super) fn headers<'a>(
-    image: &Image,
+    image: &ElfFile,
     dwarf: &Dwarf<'a>,
 ) -> Result<Vec<gimli::UnitHeader<Slice<'a>>>, Error> {
     headers_of(dwarf).map_err(|cause| Error::dwarf(image.path(), cause))

@@ -10,7 +10,7 @@ use gimli::{DwarfPackageSections, DwarfSections, EndianSlice, LittleEndian};
 
 use super::sections::{Dwarf, Slice, headers_of};
 use super::unit::{Skeleton, Unit};
-use kinst_debuginfo::{Error, Image};
+use kinst_debuginfo::{ElfFile, Error};
 
 /// A file with split debug information that is not there, or is of another build.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub enum NotRead {
 
 /// The files that belong to the skeleton units of one image.
 pub struct SplitFiles<'i> {
-    image: &'i Image,
+    image: &'i ElfFile,
     package: OnceLock<Option<Package>>,
 }
 
@@ -47,7 +47,7 @@ impl From<gimli::Error> for NotRead {
 }
 
 impl<'i> SplitFiles<'i> {
-    pub fn of(image: &'i Image) -> SplitFiles<'i> {
+    pub fn of(image: &'i ElfFile) -> SplitFiles<'i> {
         SplitFiles { image, package: OnceLock::new() }
     }
 
@@ -67,7 +67,7 @@ impl<'i> SplitFiles<'i> {
         }
         let path = self.path(skeleton);
         let missing = |why: &str| NotRead::Missing(Missing { path: path.clone(), why: why.to_owned() });
-        let image = match Image::open(&path) {
+        let image = match ElfFile::open(&path) {
             Ok(image) => image,
             Err(Error::Io { cause, .. }) if cause.kind() == ErrorKind::NotFound => {
                 return Err(missing("there is no such file"));
@@ -102,7 +102,7 @@ impl<'i> SplitFiles<'i> {
         let load = || {
             let mut path = self.image.path().as_os_str().to_owned();
             path.push(".dwp");
-            let image = Image::open(Path::new(&path)).ok()?;
+            let image = ElfFile::open(Path::new(&path)).ok()?;
             let section = |section: gimli::SectionId| match section.dwo_name() {
                 Some(name) => image.debug_section(name).map(Cow::into_owned).map_err(|_| gimli::Error::Io),
                 None => Ok(Vec::new()),

@@ -5,6 +5,7 @@ mod catalog;
 mod code;
 pub mod copies;
 pub mod flow;
+mod image;
 mod index;
 mod kept;
 pub mod listing;
@@ -27,10 +28,10 @@ pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImporte
 pub use kept::Watch;
 pub use kept::file::Cache;
 pub use listing::verdict::Verdict;
-pub use memory::{Ftraced, LiveError, LiveInsn, LiveText, Memory, SpotError, Spots, Symbols, Text};
+pub use memory::{Ftraced, LiveError, LiveText, Memory, SpotError, Spots, Symbols, Text};
 pub use model::{
-    Boundary, Driven, DrivenArgument, DrivenType, FoundSite, FunctionSites, InScope, Places, ProbeCatalog,
-    SiteIndex, SourceLine,
+    Boundary, Driven, DrivenArgument, DrivenType, FoundSite, FunctionSites, InScope, LiveInsn, Places,
+    ProbeCatalog, SiteIndex, SourceLine,
 };
 pub use target::loaded::Loaded;
 pub use target::program::{InFunction, Program};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kinst_base::diag::Diagnostic;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Description, Fields, Probe, Site};
+use kinst_base::reason::Untraceable;
 use kinst_dwarf::variables::scope::{NoScope, Scope};
 use kinst_dwarf::variables::term::Term;
 use kinst_types::intrinsic::Intrinsic;
@@ -147,4 +148,13 @@ pub trait ProbeCatalog {
     fn gates(&self, _probes: &[Probe]) -> Vec<Probe> {
         Vec::new()
     }
+}
+
+/// An instruction of a function as it is in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveInsn {
+    pub offset: u32,
+    pub bytes: Vec<u8>,
+    pub refused: Option<Untraceable>,
+    pub machine: Machine,
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use kinst_debuginfo::{CodeSymbol, Error, Image};
+use kinst_debuginfo::{CodeSymbol, ElfFile, Error};
 
 /// The name of a function, or of a label in assembly text.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -100,7 +100,7 @@ impl Role {
 }
 
 impl Symbols {
-    pub fn of_image(image: &Image, role: Role) -> Result<Symbols, Error> {
+    pub fn of_image(image: &ElfFile, role: Role) -> Result<Symbols, Error> {
         let mut read = Reader::default();
         image.for_each_code_symbol(|symbol| {
             if symbol.name == "_stext" {

@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use crate::diag::Diagnostic;
-use crate::probe::Site;
-use crate::sites::flow::counts::{Counts, Room};
-use crate::sites::flow::laps::{self, Takes};
-use crate::sites::flow::points::Point;
-use crate::sites::flow::{Flow, Undecodable};
-use crate::sites::listing::disas::{Disassembler, Listed, Listing};
-use crate::sites::listing::members::{After, Member};
+use kinst_base::diag::Diagnostic;
+use kinst_base::probe::Site;
+use kinst_sites::flow::counts::{Counts, Room};
+use kinst_sites::flow::laps::{self, Takes};
+use kinst_sites::flow::points::Point;
+use kinst_sites::flow::{Flow, Undecodable};
+use kinst_sites::listing::disas::{Disassembler, Listed, Listing};
+use kinst_sites::listing::members::{After, Member};
 
 /// One function, or one inlined copy of it.
 pub struct Counted {
@@ -90,7 +90,7 @@ pub enum What {
 pub struct Executions {
     /// Parallel to the listings and their instructions.
     pub parts: Vec<Vec<Executed>>,
-    /// As of [`Solved::imbalance`](crate::sites::flow::counts::Solved::imbalance).
+    /// As of [`Solved::imbalance`](kinst_sites::flow::counts::Solved::imbalance).
     pub imbalance: u64,
     /// How often it was entered, as far as it follows.
     pub calls: Option<u64>,

@@ -5,7 +5,7 @@ use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::{Message, What};
 use crate::consumer::table::Aggregate;
 use crate::consumer::value::Value;
-use crate::probe::{Fields, Probe, Site};
+use kinst_base::probe::{Fields, Probe, Site};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;

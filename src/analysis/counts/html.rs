@@ -8,9 +8,9 @@ use crate::analysis::counts::counted::{Counted, Executed, Executions, Spent};
 use crate::analysis::listing::{short, titled};
 use crate::analysis::page::Page;
 use crate::analysis::source::Sources;
-use crate::reason::Untraceable;
-use crate::sites::listing::Place;
-use crate::sites::listing::disas::{Listed, Listing};
+use kinst_base::reason::Untraceable;
+use kinst_sites::listing::Place;
+use kinst_sites::listing::disas::{Listed, Listing};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::gathered::{Gathered, Taken};
 use crate::analysis::counts::counted::{Counted, Executions, Spent};
-use crate::sites::flow::laps::Takes;
+use kinst_sites::flow::laps::Takes;
 
 /// What a probe costs, in nanoseconds: the time from one to the next with nothing but an instruction between them.
 #[derive(Clone, Copy, Debug, PartialEq)]

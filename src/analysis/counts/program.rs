@@ -2,7 +2,7 @@
 
 use crate::analysis::counts::counted::Counted;
 use crate::analysis::whose::Whose;
-use crate::probe::Site;
+use kinst_base::probe::Site;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

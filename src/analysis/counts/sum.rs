@@ -2,7 +2,7 @@
 
 use super::view::{self, Branch, Line, Lines};
 use crate::analysis::counts::counted::{Counted, Executions};
-use crate::sites::listing::Place;
+use kinst_sites::listing::Place;
 
 /// A function or a copy with its executions.
 pub type One<'a> = (&'a Counted, &'a Executions);

@@ -1,9 +1,9 @@
 //! analysis/counts/view.rs: the source lines of a function, with what was counted.
 
 use crate::analysis::counts::counted::{Counted, Executed, Executions, Spent, Way};
-use crate::dwarf::Frame;
-use crate::sites::listing::Place;
-use crate::sites::listing::disas::{Listed, Listing};
+use kinst_dwarf::Frame;
+use kinst_sites::listing::Place;
+use kinst_sites::listing::disas::{Listed, Listing};
 use std::collections::BTreeMap;
 
 /// A line of the function's own, or of the copy's, without what is inlined there.

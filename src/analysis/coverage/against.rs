@@ -2,7 +2,7 @@
 
 use super::tally::{File, Tally};
 use super::text::CYAN;
-use crate::diag::color;
+use kinst_base::diag::color;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::diag::{Diagnostic, tags};
-use crate::dwarf::Lines;
-use crate::probe::Site;
-use crate::sites::flow::Flow;
-use crate::sites::flow::counts::{Counts, What};
-use crate::sites::listing::chosen::{Chosen, FunctionCode};
-use crate::sites::listing::disas::Disassembler;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::probe::Site;
+use kinst_dwarf::Lines;
+use kinst_sites::flow::Flow;
+use kinst_sites::flow::counts::{Counts, What};
+use kinst_sites::listing::chosen::{Chosen, FunctionCode};
+use kinst_sites::listing::disas::Disassembler;
 
 /// Some functions.
 #[derive(Default)]

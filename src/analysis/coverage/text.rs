@@ -1,8 +1,8 @@
 //! analysis/coverage/text.rs: what was executed, as a summary by file and function.
 
 use super::tally::{Called, File, Sum, Tally};
-use crate::diag::color;
 use anstyle::{AnsiColor, Style};
+use kinst_base::diag::color;
 use std::fmt::Write as _;
 
 const BOLD: Style = Style::new().bold();

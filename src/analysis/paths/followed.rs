@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::diag::Diagnostic;
-use crate::probe::Site;
-use crate::sites::flow::counts::What;
-use crate::sites::flow::points::Point;
-use crate::sites::flow::routes::{Left, Passed, Routes};
-use crate::sites::flow::{Flow, Undecodable};
-use crate::sites::listing::disas::{Copy, Disassembler, Listed, Listing};
-use crate::sites::listing::members::{self, Member};
+use kinst_base::diag::Diagnostic;
+use kinst_base::probe::Site;
+use kinst_sites::flow::counts::What;
+use kinst_sites::flow::points::Point;
+use kinst_sites::flow::routes::{Left, Passed, Routes};
+use kinst_sites::flow::{Flow, Undecodable};
+use kinst_sites::listing::disas::{Copy, Disassembler, Listed, Listing};
+use kinst_sites::listing::members::{self, Member};
 
-pub use crate::sites::flow::routes::Step;
-pub use crate::sites::listing::members::Operand;
+pub use kinst_sites::flow::routes::Step;
+pub use kinst_sites::listing::members::Operand;
 
 /// One function, or one inlined copy of it.
 pub struct Followed {

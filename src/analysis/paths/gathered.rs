@@ -6,7 +6,7 @@ use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::{Message, What};
 use crate::consumer::table::Aggregate;
 use crate::consumer::value::Value;
-use crate::probe::{Fields, Probe};
+use kinst_base::probe::{Fields, Probe};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -4,8 +4,8 @@ use super::gathered::Seen;
 use super::program::Group;
 use super::values::Form;
 use super::ways::{self, Item, Of, Shown, Way};
-use crate::sites::listing::Place;
-use crate::sites::listing::disas::Listed;
+use kinst_sites::listing::Place;
+use kinst_sites::listing::disas::Listed;
 use std::collections::HashMap;
 
 /// A source line as it is executed once.
@@ -155,7 +155,7 @@ impl Lines<'_> {
 
     /// The functions around an instruction, from the followed one inwards.
     fn within(&self, of: Of, insn: &Listed) -> Vec<(String, Option<Place>)> {
-        let place = |call: &crate::dwarf::CallSite| Place { file: call.file.clone(), line: call.line };
+        let place = |call: &kinst_dwarf::CallSite| Place { file: call.file.clone(), line: call.line };
         let frames = insn.frames.iter().rev().skip(1);
         let all = frames.map(|frame| (frame.name.clone(), frame.call.as_ref().map(place)));
         let Some(followed) = of.followed(self.groups).filter(|followed| followed.is_copy()) else {

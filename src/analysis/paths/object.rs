@@ -4,7 +4,7 @@ use super::differ::Comparison;
 use super::lines::{Decided, Decision};
 use super::program::Group;
 use super::ways::{Item, Of, Shown, Way};
-use crate::sites::listing::Place;
+use kinst_sites::listing::Place;
 use serde_json::{Value, json};
 
 /// The object of a way. `steps` are in the order of execution.

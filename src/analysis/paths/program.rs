@@ -3,9 +3,9 @@
 use super::values::{self, Value};
 use crate::analysis::paths::followed::Followed;
 use crate::analysis::whose::Whose;
-use crate::dwarf::variables::scope::{NoScope, Scope};
-use crate::probe::Site;
-use crate::types::KernelTypes;
+use kinst_base::probe::Site;
+use kinst_dwarf::variables::scope::{NoScope, Scope};
+use kinst_types::KernelTypes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 

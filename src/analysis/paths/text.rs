@@ -7,9 +7,9 @@ use super::program::Group;
 use super::ways::{Item, Way};
 use crate::analysis::listing::{short, titled};
 use crate::analysis::source::Sources;
-use crate::diag::color;
-use crate::sites::listing::Place;
 use anstyle::{AnsiColor, Style};
+use kinst_base::diag::color;
+use kinst_sites::listing::Place;
 use std::fmt::Write as _;
 
 const BOLD: Style = Style::new().bold();

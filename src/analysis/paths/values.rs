@@ -1,10 +1,10 @@
 //! analysis/paths/values.rs: what is recorded of variables: as D, and how it is shown.
 
 use crate::analysis::paths::followed::Operand;
-use crate::dwarf::variables::scope::{Scope, Variable};
-use crate::dwarf::variables::term::{Binary, Location, Register, Term};
-use crate::types::{KernelTypes, Type};
 use crate::vocabulary::constants;
+use kinst_dwarf::variables::scope::{Scope, Variable};
+use kinst_dwarf::variables::term::{Binary, Location, Register, Term};
+use kinst_types::{KernelTypes, Type};
 
 /// A value that is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]

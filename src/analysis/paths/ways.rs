@@ -4,9 +4,9 @@ use super::gathered::{Calls, Mark, Seen, Shape};
 use super::program::Group;
 use super::values::Form;
 use crate::analysis::paths::followed::{Exit, Followed, Piece};
-use crate::probe::{Fields, Site, Target};
-use crate::sites::flow::routes::Passed;
-use crate::sites::listing::disas::Listed;
+use kinst_base::probe::{Fields, Site, Target};
+use kinst_sites::flow::routes::Passed;
+use kinst_sites::listing::disas::Listed;
 use std::collections::HashMap;
 
 /// A way that calls went.

@@ -1,9 +1,9 @@
 //! cli/complete/probes.rs: candidates for the descriptions of probes, field by field, from the catalog.
 
-use crate::attributes;
-use crate::probe::{Description, Fields};
-use crate::sites::{Cache, Catalog, DTRACE, Kernel, ProbeCatalog as _};
 use clap_complete::CompletionCandidate;
+use kinst_base::attributes;
+use kinst_base::probe::{Description, Fields};
+use kinst_sites::{Cache, Catalog, DTRACE, Kernel, ProbeCatalog as _};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,10 +1,9 @@
 //! cli/doctor/files.rs: debug information, BTF, and the place where the index is kept.
 
 use super::{Finding, Machine};
-use crate::debuginfo::{self, BuildId, Root};
-use crate::host::distribution::Part;
-use crate::os;
-use crate::sites::Cache;
+use kinst_debuginfo::{BuildId, Root};
+use kinst_host::distribution::Part;
+use kinst_sites::Cache;
 use std::path::{Path, PathBuf};
 
 /// What the index of a kernel with all its modules takes, with some room.
@@ -13,7 +12,7 @@ const INDEX: u64 = 64 << 20;
 /// The places that cannot be traced, as neither debug information of the kernel nor an index of it is here.
 pub fn undescribed() -> Option<&'static str> {
     let wanted = BuildId::of_running_kernel();
-    if debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref()).found.is_some() {
+    if kinst_debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref()).found.is_some() {
         return None;
     }
     Some(if wanted.is_some_and(|id| is_indexed(&id)) {
@@ -26,7 +25,7 @@ pub fn undescribed() -> Option<&'static str> {
 /// Without it there are entries and returns of whole functions, and no inlined ones, lines or variables.
 pub fn vmlinux(machine: &Machine) -> Option<Finding> {
     let wanted = BuildId::of_running_kernel();
-    let searched = debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref());
+    let searched = kinst_debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref());
     if let Some(image) = searched.found {
         let path = image.path().display();
         return Some(match wanted {
@@ -40,7 +39,7 @@ pub fn vmlinux(machine: &Machine) -> Option<Finding> {
     }
     let without = "inlined functions, lines and variables cannot be traced";
     let found = match searched.refused.into_iter().next() {
-        Some(debuginfo::Error::BuildId { path, file, wanted, .. }) => {
+        Some(kinst_debuginfo::Error::BuildId { path, file, wanted, .. }) => {
             let file = file.map_or_else(|| "none".to_owned(), |id| id.to_string());
             format!("{} has build id {file}, the kernel {wanted}: {without}", path.display())
         }
@@ -77,7 +76,7 @@ pub fn modules(machine: &Machine) -> Option<Finding> {
 }
 
 pub fn debuginfod(machine: &Machine) -> Option<Finding> {
-    let Some(servers) = debuginfo::debuginfod::servers() else {
+    let Some(servers) = kinst_debuginfo::debuginfod::servers() else {
         return Some(Finding::good("not asked: DEBUGINFOD_URLS is not set"));
     };
     let in_path = |name: &str| {
@@ -122,7 +121,7 @@ pub fn index(machine: &Machine) -> Option<Finding> {
     let dir = cache.dir();
     let shown = dir.display();
     if dir.exists() && !cache.is_ours() {
-        let user = os::identity().euid;
+        let user = kinst_os::identity().euid;
         let found = format!("{shown} belongs to another user, or others may write in it: it is not used");
         return Some(
             Finding::warning(found).mend(format!("chown -R {user} {shown} && chmod -R go-w {shown}")),
@@ -133,7 +132,7 @@ pub fn index(machine: &Machine) -> Option<Finding> {
         return Some(Finding::good(format!("{files} files in {shown}")));
     }
     let existing = nearest(dir);
-    if !os::may_write(&existing) {
+    if !kinst_os::may_write(&existing) {
         let found = format!("{} cannot be written: every run makes the index anew", existing.display());
         let mend = if machine.root { "export XDG_CACHE_HOME=/var/tmp" } else { "export XDG_CACHE_HOME=/tmp" };
         return Some(Finding::warning(found).mend(mend));
@@ -146,7 +145,7 @@ pub fn index(machine: &Machine) -> Option<Finding> {
 pub fn space(_: &Machine) -> Option<Finding> {
     let cache = Cache::of_user()?;
     let dir = nearest(cache.dir());
-    let free = os::free_bytes(&dir)?;
+    let free = kinst_os::free_bytes(&dir)?;
     let found = format!("{} MiB free for the index in {}", free >> 20, dir.display());
     if free >= INDEX {
         return Some(Finding::good(found));
@@ -154,7 +153,8 @@ pub fn space(_: &Machine) -> Option<Finding> {
     let found = format!("{found}, of {} that it may need", INDEX >> 20);
     let elsewhere = ["/var/cache", "/var/tmp", "/tmp", "/dev/shm"].into_iter();
     let mut roomy = elsewhere.filter(|dir| {
-        os::may_write(Path::new(dir)) && os::free_bytes(Path::new(dir)).is_some_and(|free| free >= INDEX)
+        kinst_os::may_write(Path::new(dir))
+            && kinst_os::free_bytes(Path::new(dir)).is_some_and(|free| free >= INDEX)
     });
     Some(match roomy.next() {
         Some(dir) => Finding::warning(found).mend(format!("export XDG_CACHE_HOME={dir}")),

@@ -1,8 +1,8 @@
 //! cli/doctor/kernel.rs: what the kernel's settings forbid: lockdown, signatures, ftrace and kprobes that are off.
 
 use super::{Finding, Machine};
-use crate::host::distribution::Part;
-use crate::host::module;
+use kinst_host::distribution::Part;
+use kinst_host::module;
 use std::path::Path;
 
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";

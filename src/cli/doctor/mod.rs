@@ -13,10 +13,8 @@ use super::report::{FAILURE, Report, USAGE};
 use crate::backend;
 use crate::backend::bpf::{EnableError, Means};
 use crate::backend::module::{Device, Error};
-use crate::host;
-use crate::host::archive;
-use crate::host::distribution::{Family, Part};
-use crate::os;
+use kinst_host::archive;
+use kinst_host::distribution::{Family, Part};
 use std::thread;
 
 /// The word that is the command's first argument.
@@ -116,17 +114,17 @@ pub struct Machine {
 impl Machine {
     /// Opens the device as a run that traces does; a module that is not loaded is, for the time of the check.
     fn here() -> Machine {
-        let root = os::identity().euid == 0;
+        let root = kinst_os::identity().euid == 0;
         let opened = if root { Device::open_or_load() } else { Device::open().map(|device| (device, false)) };
         let module = opened.map(|(device, loaded)| {
             drop(device);
             if loaded {
-                host::module::unload();
+                kinst_host::module::unload();
             }
             loaded
         });
         let bpf = backend::bpf::check().map(|()| backend::bpf::means());
-        Machine { release: os::release(), family: Family::running(), root, module, bpf }
+        Machine { release: kinst_os::release(), family: Family::running(), root, module, bpf }
     }
 
     fn read(path: &str) -> Option<String> {

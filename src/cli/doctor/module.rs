@@ -2,9 +2,9 @@
 
 use super::{Finding, Machine};
 use crate::backend::module::Error;
-use crate::host::distribution::Part;
-use crate::host::module::{self, Explained, Refusal};
-use crate::uapi;
+use kinst_base::uapi;
+use kinst_host::distribution::Part;
+use kinst_host::module::{self, Explained, Refusal};
 
 /// The file that modprobe takes.
 pub fn file(machine: &Machine) -> Option<Finding> {

@@ -1,7 +1,7 @@
 //! cli/doctor/show.rs: findings as lines for a person, and as JSON.
 
 use super::{Finding, State};
-use crate::diag::{Severity, color};
+use kinst_base::diag::{Severity, color};
 
 /// The columns of a check's name; a longer one moves its line.
 const NAME: usize = 26;

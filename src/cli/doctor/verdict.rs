@@ -66,7 +66,7 @@ mod tests {
     use super::super::State;
     use super::*;
     use crate::backend::bpf::MeansError;
-    use crate::host::module::Explained;
+    use kinst_host::module::Explained;
 
     fn means(kprobes: bool, fentry: bool) -> Means {
         let is = |there: bool, why| if there { Ok(()) } else { Err(why) };

@@ -13,10 +13,10 @@ use crate::query::{self, Query};
 use crate::sections::{Dwarf, Sections, Slice, headers, headers_of};
 use crate::split::{NotRead, SplitFiles};
 use crate::unit::Unit;
-use kinst_debuginfo::{Error, Image};
+use kinst_debuginfo::{ElfFile, Error};
 
 /// Finds the copies of the `wanted` names. `call_sites`: also find where each one is called.
-pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
+pub fn find(image: &ElfFile, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
     let names = Names::these(wanted);
@@ -26,7 +26,7 @@ pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findin
 }
 
 /// Like [`find`] with the call sites, for the functions that a name as users write it stands for.
-pub fn find_meant(image: &Image, name: &str) -> Result<Findings, Error> {
+pub fn find_meant(image: &ElfFile, name: &str) -> Result<Findings, Error> {
     if query::is_plain(name) {
         return find(image, &[name.to_owned()], true);
     }
@@ -39,7 +39,7 @@ pub fn find_meant(image: &Image, name: &str) -> Result<Findings, Error> {
 
 /// Finds the copies of all functions. `walked` is called with the bytes of each unit that is done; if it returns
 /// `false`, the walk ends and what it has found is of no use.
-pub fn find_all(image: &Image, walked: &(dyn Fn(u64) -> bool + Sync)) -> Result<AllFindings, Error> {
+pub fn find_all(image: &ElfFile, walked: &(dyn Fn(u64) -> bool + Sync)) -> Result<AllFindings, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
     let names = Names::all();
@@ -170,7 +170,7 @@ fn shared_definitions(dwarf: &Dwarf<'_>, names: &Names<'_>) -> Vec<Scan> {
 }
 
 /// The names of all functions that have an inline definition: for suggestions.
-pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
+pub fn inline_names(image: &ElfFile) -> Result<BTreeSet<String>, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
     let headers = headers(image, &dwarf)?;
@@ -197,8 +197,8 @@ pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
 
 /// Whether the file can have any of the names: each of them is in .debug_str, unless it is so short that the compiler
 /// writes it in place.
-pub fn may_know(image: &Image, wanted: &[String]) -> bool {
-    let known = |image: &Image| match image.debug_section(".debug_str") {
+pub fn may_know(image: &ElfFile, wanted: &[String]) -> bool {
+    let known = |image: &ElfFile| match image.debug_section(".debug_str") {
         Ok(strings) => mention::in_file(&strings, wanted),
         Err(_) => true,
     };

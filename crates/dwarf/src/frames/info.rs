@@ -13,11 +13,11 @@ use super::functions::{Functions, functions};
 use crate::lines::{self, Lines};
 use crate::sections::{Dwarf, Sections, headers, headers_of};
 use crate::unit::{ALTERNATE, Unit};
-use kinst_debuginfo::{Error, Image};
+use kinst_debuginfo::{ElfFile, Error};
 
-/// The sections of an [`Image`], loaded once; of a unit, only what is needed is read, and kept.
+/// The sections of an [`ElfFile`], loaded once; of a unit, only what is needed is read, and kept.
 pub struct DebugInfo<'i> {
-    image: &'i Image,
+    image: &'i ElfFile,
     sections: Sections<'i>,
     /// The offsets of the units' headers in .debug_info, ascending.
     units: Vec<usize>,
@@ -46,12 +46,12 @@ struct Place {
 }
 
 impl<'i> DebugInfo<'i> {
-    pub fn open(image: &'i Image) -> Result<DebugInfo<'i>, Error> {
+    pub fn open(image: &'i ElfFile) -> Result<DebugInfo<'i>, Error> {
         DebugInfo::with(image, &[])
     }
 
     /// Opens a file with sections that frames and lines do not need.
-    pub fn with(image: &'i Image, more: &[SectionId]) -> Result<DebugInfo<'i>, Error> {
+    pub fn with(image: &'i ElfFile, more: &[SectionId]) -> Result<DebugInfo<'i>, Error> {
         let sections = Sections::load(image, &[&[SectionId::DebugAranges], more].concat())?;
         let dwarf = sections.dwarf();
         let units = headers(image, &dwarf)?.iter().map(|header| header.offset().0).collect();
@@ -73,7 +73,7 @@ impl<'i> DebugInfo<'i> {
         &self.units
     }
 
-    pub fn image(&self) -> &'i Image {
+    pub fn image(&self) -> &'i ElfFile {
         self.image
     }
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use kinst_base::machine::Room;
-use kinst_debuginfo::Image;
+use kinst_debuginfo::ElfFile;
 
 /// The start of a function with the room before its DW_AT_low_pc, if there is some.
-pub(super) fn start(image: &Image, low: u64) -> u64 {
+pub(super) fn start(image: &ElfFile, low: u64) -> u64 {
     let Some(room) = image.machine().and_then(|machine| machine.facts().room.as_ref()) else { return low };
     let size = room.nop.len() as u64;
     let nops =
@@ -15,7 +15,7 @@ pub(super) fn start(image: &Image, low: u64) -> u64 {
 }
 
 /// A file of debug information alone has no code to look at; modules have no landing pad.
-fn is_room(room: &Room, image: &Image, at: u64, count: u64) -> bool {
+fn is_room(room: &Room, image: &ElfFile, at: u64, count: u64) -> bool {
     match image.code_at(at) {
         Some(code) => {
             code.starts_with(&room.nop) || count == room.most && code.starts_with(&room.landing_pad)
@@ -25,7 +25,7 @@ fn is_room(room: &Room, image: &Image, at: u64, count: u64) -> bool {
 }
 
 /// The ranges of a function that is entered here, with that room.
-pub(super) fn with_room(image: &Image, entry: Option<u64>, ranges: &mut [Range<u64>]) {
+pub(super) fn with_room(image: &ElfFile, entry: Option<u64>, ranges: &mut [Range<u64>]) {
     for range in ranges.iter_mut().filter(|range| Some(range.start) == entry) {
         range.start = start(image, range.start);
     }

@@ -5,7 +5,7 @@ pub(super) mod unit;
 
 use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 
-use kinst_debuginfo::Image;
+use kinst_debuginfo::ElfFile;
 use kinst_types::TagKind;
 use kinst_types::{Member, Tagged, Type};
 use unit::Units;
@@ -19,7 +19,7 @@ pub struct Sections<'a>(DwarfSections<&'a [u8]>);
 pub type Known<'a> = dyn Fn(TagKind, &str) -> Option<Type> + 'a;
 
 impl<'a> Sections<'a> {
-    pub fn load(image: &'a Image) -> Option<Sections<'a>> {
+    pub fn load(image: &'a ElfFile) -> Option<Sections<'a>> {
         // The lines are not needed, but no unit opens without its table of files.
         const USED: [SectionId; 6] = [
             SectionId::DebugAbbrev,

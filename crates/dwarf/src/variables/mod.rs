@@ -19,7 +19,7 @@ use super::frames::info::{DebugInfo, owner};
 use super::frames::{Body, Frame};
 use super::sections::{Dwarf, Slice};
 use super::unit::{Unit, after_children};
-use kinst_debuginfo::{Error, Image};
+use kinst_debuginfo::{ElfFile, Error};
 use listed::{Listed, Place};
 use scope::{Missing, NoScope, Variable};
 use term::Term;
@@ -31,7 +31,7 @@ pub struct Variables<'i> {
     unwind: OnceLock<Result<Unwind<'i>, Error>>,
 }
 
-/// An instruction whose variables are looked up; addresses are those of the [`Image`].
+/// An instruction whose variables are looked up; addresses are those of the [`ElfFile`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction<'q> {
     pub address: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Described<'d> {
 const LONGEST: usize = 8;
 
 impl<'i> Variables<'i> {
-    pub fn open(image: &'i Image) -> Result<Variables<'i>, Error> {
+    pub fn open(image: &'i ElfFile) -> Result<Variables<'i>, Error> {
         let info = DebugInfo::with(image, &[SectionId::DebugLoc, SectionId::DebugLocLists])?;
         Ok(Variables { info, unwind: OnceLock::new() })
     }

@@ -7,7 +7,7 @@ use super::scope::Missing;
 use super::term::{Binary, Register, Term};
 use crate::cfi::CallFrames;
 use kinst_base::machine::Machine;
-use kinst_debuginfo::{Error, Image};
+use kinst_debuginfo::{ElfFile, Error};
 
 /// The unwind information of a file: kernels have .debug_frame, programs .eh_frame.
 pub struct Unwind<'i> {
@@ -16,7 +16,7 @@ pub struct Unwind<'i> {
 }
 
 impl<'i> Unwind<'i> {
-    pub fn read(image: &'i Image) -> Result<Unwind<'i>, Error> {
+    pub fn read(image: &'i ElfFile) -> Result<Unwind<'i>, Error> {
         Ok(Unwind { frames: CallFrames::of_kernel(image)?, machine: image.machine() })
     }
 

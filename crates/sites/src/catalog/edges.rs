@@ -7,7 +7,7 @@ use super::{Catalog, refusals};
 use crate::code::decode;
 use crate::code::decode::Control;
 use crate::flow::points::Over;
-use crate::memory::LiveInsn;
+use crate::model::LiveInsn;
 use crate::symtab::Symbol;
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
@@ -232,7 +232,8 @@ impl Catalog {
             }
         };
         let to = to.into_iter().filter(known);
-        to.filter_map(|to| Some(Way { to, module, target: self.kernel.target(module, from, to)? })).collect()
+        to.filter_map(|to| Some(Way { to, module, target: self.kernel.image(module).target(from, to)? }))
+            .collect()
     }
 
     fn make_edge(

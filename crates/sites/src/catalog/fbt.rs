@@ -4,8 +4,8 @@ use kinst_base::image::ModuleId;
 use std::sync::OnceLock;
 
 use super::{Begun, Catalog, DTRACE};
+use crate::image::naming::split_ordinal;
 use crate::symtab::Symbol;
-use crate::target::naming::split_ordinal;
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Fields, Place, Probe};
 
@@ -106,8 +106,9 @@ impl Catalog {
             return named.into_iter().map(|(module, symbol)| (module, symbol, function.to_owned())).collect();
         }
         let mut clones = Vec::new();
-        let may_have =
-            |module: &&ModuleId| **module == ModuleId::PROPER || self.kernel.may_mention(**module, function);
+        let may_have = |module: &&ModuleId| {
+            **module == ModuleId::PROPER || self.kernel.image(**module).may_mention(function)
+        };
         for module in modules.iter().filter(may_have) {
             let names = self.kernel.symbols(*module).map(|symbols| symbols.instances(function));
             for name in names.unwrap_or_default() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::edges::{self, Asked, Destination, EdgeTo};
 use super::{Catalog, FIRST_KINST_ID, Text, refusals};
-use crate::memory::LiveInsn;
+use crate::model::LiveInsn;
 use crate::symtab::Symbol;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::Pattern;
@@ -202,7 +202,7 @@ impl Catalog {
     }
 
     fn file_text(&self, module: ModuleId, symbol: &Symbol) -> Option<Vec<LiveInsn>> {
-        let insns = self.kernel.instructions(module, symbol)?;
+        let insns = self.kernel.image(module).instructions(symbol)?;
         Some(
             insns
                 .into_iter()

@@ -17,9 +17,10 @@ use kinst_base::image::ModuleId;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use super::memory::{LiveError, LiveInsn, LiveText};
+use super::memory::{LiveError, LiveText};
 use super::model::ProbeCatalog;
 use super::target::Kernel;
+use crate::model::LiveInsn;
 use drivers::DriverProbe;
 use fbt::Function;
 use kinst::Wanted;

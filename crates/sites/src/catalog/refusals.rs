@@ -1,11 +1,12 @@
 //! sites/catalog/refusals.rs: why there is no site: one cause, one message, and what to do next.
 
 use crate::code::decode;
+use crate::image::naming::split_ordinal;
 use crate::index::refusals::no_sites;
-use crate::memory::{LiveError, LiveInsn};
+use crate::memory::LiveError;
+use crate::model::LiveInsn;
 use crate::symtab::Symbol;
 use crate::target::Kernel;
-use crate::target::naming::split_ordinal;
 use crate::target::refusals::no_module;
 use kinst_base::attributes;
 use kinst_base::diag::{Diagnostic, suggest, tags};
@@ -60,7 +61,7 @@ pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
         [one] => {
             let own =
                 kernel.symbols(one).map_or(0, |all| all.iter().filter(|(_, symbol)| !symbol.gone()).count());
-            let inline = kernel.inline_names(one).len();
+            let inline = kernel.image(one).inline_names().len();
             let name = &kernel.modules()[one].name;
             error
                 .note(format!("{name} has {own} functions, and {inline} names of functions that are inlined"))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::refusal::{Refusal, overlap};
-use kinst_debuginfo::Image;
+use kinst_debuginfo::ElfFile;
 
 /// The lists, with addresses of the file that has the code; each is sorted.
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ struct Contents<'i> {
 
 impl Tables {
     /// `image` is the file that has the code; `names` has its symbols, which may be another one.
-    pub fn read(image: &Image, names: &Image) -> Tables {
+    pub fn read(image: &ElfFile, names: &ElfFile) -> Tables {
         let [mcount, jumps, calls, blacklist, alternatives, paravirt, retpolines, returns] =
             contents(image, names, &TABLES);
         let mut tables = Tables {
@@ -158,7 +158,7 @@ fn first_in(sorted: &[u64], range: Range<u64>) -> Option<u64> {
     sorted.get(first).copied().filter(|address| *address < range.end)
 }
 
-fn symbols<const N: usize>(image: &Image, tables: &[Table; N]) -> [Option<Range<u64>>; N] {
+fn symbols<const N: usize>(image: &ElfFile, tables: &[Table; N]) -> [Option<Range<u64>>; N] {
     let start = image.addresses(std::array::from_fn::<_, N, _>(|at| tables[at].start));
     let stop = image.addresses(std::array::from_fn::<_, N, _>(|at| tables[at].stop));
     std::array::from_fn(|at| start[at].zip(stop[at]).map(|(start, stop)| start..stop))
@@ -170,7 +170,11 @@ pub fn is_bound(name: &[u8]) -> bool {
     TABLES.iter().chain(&TEXT).any(is)
 }
 
-fn contents<'i, const N: usize>(image: &'i Image, names: &Image, tables: &[Table; N]) -> [Contents<'i>; N] {
+fn contents<'i, const N: usize>(
+    image: &'i ElfFile,
+    names: &ElfFile,
+    tables: &[Table; N],
+) -> [Contents<'i>; N] {
     let between = if image.is_relocatable() { [const { None }; N] } else { symbols(names, tables) };
     std::array::from_fn(|at| {
         let empty = Contents { address: 0, bytes: Cow::Borrowed(&[]) };
@@ -188,7 +192,7 @@ fn contents<'i, const N: usize>(image: &'i Image, names: &Image, tables: &[Table
     })
 }
 
-fn text(image: &Image, names: &Image) -> [Option<Range<u64>>; 4] {
+fn text(image: &ElfFile, names: &ElfFile) -> [Option<Range<u64>>; 4] {
     if !image.is_relocatable() {
         return symbols(names, &TEXT);
     }
@@ -197,7 +201,7 @@ fn text(image: &Image, names: &Image) -> [Option<Range<u64>>; 4] {
 
 impl Contents<'_> {
     /// Entries of eight bytes, each an address.
-    fn absolute(&self, image: &Image) -> Vec<u64> {
+    fn absolute(&self, image: &ElfFile) -> Vec<u64> {
         let entries = self.bytes.chunks_exact(8);
         let entries = entries.filter_map(|entry| Some(u64::from_le_bytes(entry.try_into().ok()?)));
         if image.is_relocatable()
@@ -222,7 +226,7 @@ impl Contents<'_> {
     }
 
     /// struct alt_instr: two distances, the feature, and two lengths at the end; its size has changed over the years.
-    fn alternatives(&self, image: &Image) -> Vec<(Range<u64>, Rewriting)> {
+    fn alternatives(&self, image: &ElfFile) -> Vec<(Range<u64>, Rewriting)> {
         // The size, and the offset of the original's length.
         const SHAPES: [(usize, usize); 3] = [(14, 12), (12, 10), (13, 10)];
         let in_text = |address: u64| image.section_at(address).is_some_and(|section| section.executable);

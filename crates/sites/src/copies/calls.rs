@@ -9,7 +9,7 @@ use crate::flow::callers::{Callers, Left};
 use crate::flow::doubts::Doubt;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_debuginfo::debuginfod::Say;
-use kinst_debuginfo::{D_DEBUGINFO, Error, Image};
+use kinst_debuginfo::{D_DEBUGINFO, ElfFile, Error};
 use kinst_dwarf::query::{self, Query};
 use kinst_dwarf::{InlineCopy, demangled};
 
@@ -116,21 +116,21 @@ fn candidates(copies: &mut Vec<InlineCopy>, function: &str) -> BTreeMap<String, 
 
 /// A file with its instructions and the one with its debug information, which are mostly the same.
 struct File {
-    image: Image,
-    separate: Option<Image>,
+    image: ElfFile,
+    separate: Option<ElfFile>,
     symbols: Symbols,
 }
 
 impl File {
     fn open(path: &Path, say: Say<'_>) -> Result<File, Box<Diagnostic>> {
-        let image = Image::open(path).map_err(refusal)?;
+        let image = ElfFile::open(path).map_err(refusal)?;
         let separate = if image.has_dwarf() { None } else { Some(separate_file(&image, say)?) };
         let symbols =
             Symbols::of_image(separate.as_ref().unwrap_or(&image), Role::Program).map_err(refusal)?;
         Ok(File { image, separate, symbols })
     }
 
-    fn debug(&self) -> &Image {
+    fn debug(&self) -> &ElfFile {
         self.separate.as_ref().unwrap_or(&self.image)
     }
 
@@ -255,7 +255,7 @@ impl File {
     }
 }
 
-fn separate_file(image: &Image, say: Say<'_>) -> Result<Image, Box<Diagnostic>> {
+fn separate_file(image: &ElfFile, say: Say<'_>) -> Result<ElfFile, Box<Diagnostic>> {
     let mut searched = kinst_debuginfo::debug_file_of(image);
     searched.ask(image.build_id(), &image.path().display().to_string(), say);
     if let Some(found) = searched.found {

@@ -1,6 +1,5 @@
 //! sites/copies/resolve.rs: the addresses to probe for copies of functions, found for all copies of one caller together.
 
-use kinst_base::image::ModuleId;
 use std::collections::HashSet;
 
 use rayon::prelude::*;
@@ -9,17 +8,17 @@ use super::together::{doubt_conditions, together};
 use crate::flow::Undecodable;
 use crate::flow::callers::Left;
 use crate::flow::points::Point;
+use crate::image::Image;
+use crate::image::naming::NoSite;
 use crate::kept::known::Known;
-use crate::target::Kernel;
-use crate::target::naming::NoSite;
 use kinst_dwarf::{Function, InlineCopy};
 
 /// Returns one answer for each of `functions`.
-pub fn resolve(kernel: &Kernel, module: ModuleId, functions: &[Function]) -> Vec<Known> {
+pub fn resolve(image: Image<'_>, functions: &[Function]) -> Vec<Known> {
     let (mut known, live): (Vec<Known>, Vec<Vec<&InlineCopy>>) =
-        functions.par_iter().map(|function| counted(kernel, module, function)).unzip();
+        functions.par_iter().map(|function| counted(image, function)).unzip();
     let copies: Vec<&InlineCopy> = live.iter().flatten().copied().collect();
-    let callers = if copies.is_empty() { None } else { kernel.callers(module) };
+    let callers = if copies.is_empty() { None } else { image.callers() };
     let mut left = match &callers {
         Some(callers) => callers.left(&copies),
         None => copies.iter().map(|copy| unread(copy)).collect(),
@@ -30,7 +29,7 @@ pub fn resolve(kernel: &Kernel, module: ModuleId, functions: &[Function]) -> Vec
     }
     let mut rest = &left[..];
     let parts: Vec<&[Left]> = live.iter().filter_map(|live| rest.split_off(..live.len())).collect();
-    known.par_iter_mut().zip(parts).for_each(|(known, left)| known.add(kernel, module, left));
+    known.par_iter_mut().zip(parts).for_each(|(known, left)| known.add(image, left));
     known
 }
 
@@ -41,14 +40,14 @@ fn unread(copy: &InlineCopy) -> Left {
 }
 
 /// Everything but the sites, and the copies that are in the code.
-fn counted<'f>(kernel: &Kernel, module: ModuleId, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
+fn counted<'f>(image: Image<'_>, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
     let mut known = Known { inline: function.inline, ..Known::default() };
     known.dropped.split_tails = count(function.split_tails);
     known.dropped.without_address = count(function.without_address);
     known.dropped.copies = count(function.copies.len() + function.without_address);
     let mut live = Vec::new();
     for copy in &function.copies {
-        match kernel.caller(module, copy.entry()) {
+        match image.caller(copy.entry()) {
             // A copy that cannot be entered is not left either.
             Err(NoSite::Freed) => known.dropped.freed += 1,
             Err(NoSite::Dead) => known.dropped.dead += 1,
@@ -60,11 +59,11 @@ fn counted<'f>(kernel: &Kernel, module: ModuleId, function: &'f Function) -> (Kn
 
 impl Known {
     /// Adds the sites of the copies.
-    fn add(&mut self, kernel: &Kernel, module: ModuleId, copies: &[Left]) {
+    fn add(&mut self, image: Image<'_>, copies: &[Left]) {
         let (mut entered, mut left) = (HashSet::new(), HashSet::new());
         for copy in copies {
             self.enter(copy, &mut entered);
-            self.leave(kernel, module, copy, &mut left);
+            self.leave(image, copy, &mut left);
         }
     }
 
@@ -76,7 +75,7 @@ impl Known {
     }
 
     /// Adds the points where a copy is left, unless another one is left there.
-    fn leave(&mut self, kernel: &Kernel, module: ModuleId, left: &Left, seen: &mut HashSet<Point>) {
+    fn leave(&mut self, image: Image<'_>, left: &Left, seen: &mut HashSet<Point>) {
         self.dropped.undecodable += count(left.missing);
         self.dropped.lost += left.lost;
         if let Some(reason) = left.unread {
@@ -90,7 +89,7 @@ impl Known {
         for exit in left.sites.iter().copied() {
             if !seen.insert(exit) {
                 self.dropped.shared += 1;
-            } else if kernel.caller(module, exit.address()).is_ok() {
+            } else if image.caller(exit.address()).is_ok() {
                 self.exits.push(exit);
             }
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Marks;
 use crate::code::decode::{self, Control, IndirectJump};
 use kinst_base::machine::Machine;
-use kinst_debuginfo::{Image, Loaded};
+use kinst_debuginfo::{ElfFile, Loaded};
 
 /// Functions of the kernel that are called from others and do not return, by the attribute of their declarations.
 const ENDLESS: [&str; 46] = [
@@ -100,7 +100,7 @@ pub struct Linked {
 
 impl Linked {
     /// `layout` is the file with the debug information, whose addresses are used.
-    pub fn new(binary: &Image, layout: &Image) -> Linked {
+    pub fn new(binary: &ElfFile, layout: &ElfFile) -> Linked {
         let (code, marks) = of_kernel(binary, layout);
         Linked::with(code, marks)
     }
@@ -118,7 +118,7 @@ impl Linked {
     }
 
     /// The executable sections by address.
-    pub fn code<'a>(&'a self, binary: &'a Image) -> Vec<(u64, &'a [u8])> {
+    pub fn code<'a>(&'a self, binary: &'a ElfFile) -> Vec<(u64, &'a [u8])> {
         let sections = self.sections.iter();
         sections
             .filter_map(|(address, size, bytes)| match bytes {
@@ -131,7 +131,7 @@ impl Linked {
 
 impl Linked {
     /// Reads a program or an object file.
-    pub fn of_program(binary: &Image, layout: &Image) -> Linked {
+    pub fn of_program(binary: &ElfFile, layout: &ElfFile) -> Linked {
         let is_endless = |name: &[u8]| ENDLESS_IN_PROGRAMS.iter().any(|known| known.as_bytes() == name);
         let import = |name: &[u8]| if is_endless(name) { ENDLESS_IMPORT } else { IMPORT };
         let code = binary.loaded(None, layout, import).unwrap_or_default();
@@ -149,7 +149,7 @@ impl Linked {
     }
 }
 
-fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) {
+fn of_kernel<'a>(binary: &'a ElfFile, layout: &ElfFile) -> (Vec<Loaded<'a>>, Marks) {
     let tables = Tables { binary, layout };
     let code = binary.loaded(None, layout, import).unwrap_or_default();
     let machine = binary.machine().unwrap_or_default();
@@ -215,8 +215,8 @@ struct Named {
 }
 
 struct Tables<'a> {
-    binary: &'a Image,
-    layout: &'a Image,
+    binary: &'a ElfFile,
+    layout: &'a ElfFile,
 }
 
 impl<'a> Tables<'a> {
@@ -361,7 +361,7 @@ fn switches(
 }
 
 /// The jumps through tables.
-fn indirect(machine: Machine, binary: &Image, layout: &Image, code: &[Loaded<'_>]) -> Vec<IndirectJump> {
+fn indirect(machine: Machine, binary: &ElfFile, layout: &ElfFile, code: &[Loaded<'_>]) -> Vec<IndirectJump> {
     let data = |address: u64, len: usize| {
         let section = layout.section_at(address)?;
         let (start, bytes) = binary.loaded(Some(&section.name), layout, import).ok()?.pop()?;

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::copies::resolve::resolve;
+use crate::image::info::READ_WHOLE_BELOW;
 use crate::kept::directory::{self, Contents, Digest, Directory, hash};
 use crate::kept::file::Sealed;
 use crate::kept::image::{self, ImageIndex};
 use crate::symtab::Symbols;
 use crate::target::Kernel;
-use kinst_debuginfo::{BuildId, Image};
+use kinst_debuginfo::{BuildId, ElfFile};
 
 /// The result of [`Kernel::index_all`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,9 +28,6 @@ pub struct Built {
 
 /// Indices that were not requested are made if that is a matter of seconds; on a slower machine, each query walks.
 const UNASKED_BUILD_BUDGET: Duration = Duration::from_secs(5);
-
-/// This little debug information is always read to its end, even if the machine is busy with something else.
-const READ_WHOLE_BELOW: u64 = 1 << 20;
 
 /// The number of bytes after which what was read of a file is given back: the pages stay in the page cache, and are not
 /// ours.
@@ -101,16 +99,11 @@ impl Kernel {
             named
                 || match self.index(*module) {
                     Some(index) => index.function(name).is_some(),
-                    None => self.debug(*module).is_some_and(|image| self.may_know(*module, image, &wanted)),
+                    None => {
+                        self.debug(*module).is_some_and(|image| self.image(*module).may_know(image, &wanted))
+                    }
                 }
         })
-    }
-
-    /// Whether the debug information of a module may have any of these names: a search for their bytes, which is much
-    /// quicker than a walk. A kernel that is small is walked over.
-    pub(super) fn may_know(&self, module: ModuleId, image: &Image, names: &[String]) -> bool {
-        module == ModuleId::PROPER && image.debug_info_size() < READ_WHOLE_BELOW
-            || kinst_dwarf::may_know(image, names)
     }
 
     /// The names of all functions of these modules that were inlined, or could be, sorted.
@@ -118,19 +111,10 @@ impl Kernel {
         let modules = self.modules_matching(module);
         self.ensure_indexed(&modules, &[]);
         let mut names: Vec<String> =
-            modules.into_iter().flat_map(|module| self.inline_names(module)).collect();
+            modules.into_iter().flat_map(|module| self.image(module).inline_names()).collect();
         names.sort_unstable();
         names.dedup();
         names
-    }
-
-    /// The names of the functions that a module has inlined, or could.
-    pub(crate) fn inline_names(&self, module: ModuleId) -> Vec<String> {
-        if let Some(index) = self.index(module) {
-            return index.names().map(str::to_owned).collect();
-        }
-        let names = self.debug(module).and_then(|image| kinst_dwarf::inline_names(image).ok());
-        names.unwrap_or_default().into_iter().collect()
     }
 
     /// The number of copies of a function in these modules, including those that cannot be traced.
@@ -140,7 +124,7 @@ impl Kernel {
             if let Some(index) = self.index(module) {
                 return index.function(function).map(|known| known.dropped.copies);
             }
-            let image = self.debug(module).filter(|image| self.may_know(module, image, &wanted))?;
+            let image = self.debug(module).filter(|image| self.image(module).may_know(image, &wanted))?;
             let found = kinst_dwarf::find(image, &wanted, false).ok()?;
             Some(found.functions.iter().map(|function| function.copies.len() as u32).sum())
         };
@@ -186,7 +170,7 @@ impl Kernel {
 
     /// Makes the indices of these modules; `false` if that was given up.
     fn build(&self, modules: &[ModuleId], patience: Option<Duration>) -> bool {
-        let size = |module: &ModuleId| (*module, self.debug(*module).map_or(0, Image::debug_info_size));
+        let size = |module: &ModuleId| (*module, self.debug(*module).map_or(0, ElfFile::debug_info_size));
         let mut sizes: Vec<(ModuleId, u64)> = modules.iter().map(size).collect();
         // Largest first, so that no thread idles at the end.
         sizes.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
@@ -234,7 +218,7 @@ impl Kernel {
         found.damaged.iter().for_each(|line| self.remark(format!("{}: {line}", image.path().display())));
         let (names, functions): (Vec<String>, Vec<kinst_dwarf::Function>) =
             found.functions.into_iter().unzip();
-        let known = resolve(self, module, &functions);
+        let known = resolve(self.image(module), &functions);
         let known: Vec<_> = names.into_iter().zip(known).collect();
         image.give_back();
         let Some(bytes) = ImageIndex::write(id, image, &known, symbols) else { return };

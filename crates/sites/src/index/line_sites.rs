@@ -1,13 +1,14 @@
 //! sites/index/line_sites.rs: the instructions where the statements of a source line begin, in a function and in its inlined copies.
 
-use kinst_base::image::ModuleId;
+use kinst_base::image::{ImageId, ModuleId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::refusals::no_sites;
+use crate::image::Image;
+use crate::image::info::Info;
+use crate::image::naming::split_ordinal;
 use crate::model::{FoundSite, SourceLine};
 use crate::target::Kernel;
-use crate::target::info::Info;
-use crate::target::naming::split_ordinal;
 use crate::target::refusals::{Missing, no_debug_information, no_module};
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::Site;
@@ -27,16 +28,16 @@ pub fn line_sites(
     }
     let mut search = Search { kernel, line, seen: Seen::default(), sites: Vec::new(), taken: HashSet::new() };
     for module in &modules {
-        if !kernel.may_mention(*module, split_ordinal(function).0) {
+        if !kernel.image(*module).may_mention(split_ordinal(function).0) {
             if *module == ModuleId::PROPER && kernel.layout(*module).is_none() {
                 return Err(Box::new(no_lines(kernel, &modules, *module, function)));
             }
             continue;
         }
-        let Some(info) = kernel.info(*module) else {
+        let Some(info) = kernel.image(*module).info() else {
             return Err(Box::new(no_lines(kernel, &modules, *module, function)));
         };
-        let searched = info.and_then(|info| search.module(*module, &info, function));
+        let searched = info.and_then(|info| search.image(*module, &info, function));
         searched.map_err(|error| Box::new(error.diagnostic()))?;
     }
     let Search { seen, sites, .. } = search;
@@ -58,7 +59,7 @@ struct Search<'k> {
     line: &'k SourceLine,
     seen: Seen,
     sites: Vec<FoundSite>,
-    taken: HashSet<(ModuleId, u64)>,
+    taken: HashSet<(ImageId, u64)>,
 }
 
 /// The lines that the function has instead, for messages.
@@ -73,14 +74,15 @@ pub(crate) struct Seen {
 }
 
 impl Search<'_> {
-    fn module(
+    fn image(
         &mut self,
         module: ModuleId,
         info: &Info<'_>,
         function: &str,
     ) -> Result<(), kinst_debuginfo::Error> {
         let (name, ordinal) = split_ordinal(function);
-        let symbols = self.kernel.symbols(module);
+        let image = self.kernel.image(module);
+        let symbols = image.symbols();
         let named = match ordinal {
             Some(_) => self.kernel.functions_named(&[module], function),
             None => {
@@ -93,7 +95,7 @@ impl Search<'_> {
                 let function = body.function();
                 // The symbol may be one of assembly that happens to have the name.
                 if function.contains(symbol.address) {
-                    self.body(module, info, &body, function)?;
+                    self.body(image, info, &body, function)?;
                 }
             }
         }
@@ -106,7 +108,7 @@ impl Search<'_> {
                 continue;
             };
             if let Some(frame) = body.frames().find(|frame| frame.die == copy.die) {
-                self.body(module, info, &body, frame)?;
+                self.body(image, info, &body, frame)?;
             }
         }
         Ok(())
@@ -115,7 +117,7 @@ impl Search<'_> {
     /// Takes the first instruction of the line in a body or copy.
     fn body(
         &mut self,
-        module: ModuleId,
+        image: Image<'_>,
         info: &Info<'_>,
         body: &Body,
         frame: &Frame,
@@ -144,8 +146,8 @@ impl Search<'_> {
             }
         }
         if let Some(address) = first
-            && self.taken.insert((module, address))
-            && let Ok(FoundSite { site, module_needed }) = self.kernel.site(module, address)
+            && self.taken.insert((image.id(), address))
+            && let Ok(FoundSite { site, module_needed }) = image.site(address)
         {
             let site = Site { copy: Some(frame.name.clone()), inlined: frame.call.is_some(), ..site };
             self.sites.push(FoundSite { site, module_needed });

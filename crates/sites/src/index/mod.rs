@@ -122,25 +122,22 @@ impl DwarfIndex {
     /// Looks for functions in the debug information.
     fn explore(&self, module: ModuleId, names: Vec<String>) -> Vec<(ModuleId, String, InModule)> {
         let kernel = &self.kernel;
-        let functions = match kernel.debug(module) {
+        let image = kernel.image(module);
+        let functions = match image.debug() {
             // Most files do not have a given name. What the kernel has in assembler is in its symbols alone.
-            Some(image) if !kernel.may_know(module, image, &names) => match module {
+            Some(file) if !image.may_know(file, &names) => match module {
                 ModuleId::PROPER => vec![Function::default(); names.len()],
                 _ => Vec::new(),
             },
             // The names of the sites take as long to read as the sites themselves: both at once.
-            Some(image) => {
-                match rayon::join(
-                    || kinst_dwarf::find(image, &names, false),
-                    || kernel.symbols(module).map(|_| ()),
-                )
-                .0
+            Some(file) => {
+                match rayon::join(|| kinst_dwarf::find(file, &names, false), || image.symbols().map(|_| ())).0
                 {
                     Ok(findings) => {
                         findings
                             .damaged
                             .iter()
-                            .for_each(|line| kernel.remark(format!("{}: {line}", image.path().display())));
+                            .for_each(|line| kernel.remark(format!("{}: {line}", file.path().display())));
                         findings.functions
                     }
                     Err(error) => {
@@ -154,7 +151,7 @@ impl DwarfIndex {
         if functions.is_empty() {
             return Vec::new();
         }
-        let known = resolve(kernel, module, &functions);
+        let known = resolve(image, &functions);
         self.with_instances(module, names, known)
     }
 
@@ -189,7 +186,7 @@ impl DwarfIndex {
         let function = FunctionSites {
             module: self.kernel.modules()[module].name.clone(),
             function: name.to_owned(),
-            sites: points.filter_map(|point| self.kernel.point(module, *point).ok()).collect(),
+            sites: points.filter_map(|point| self.kernel.image(module).point(*point).ok()).collect(),
             out_of_line: found.out_of_line.clone(),
         };
         (!function.sites.is_empty() || !function.out_of_line.is_empty()).then_some(function)
@@ -216,7 +213,7 @@ impl DwarfIndex {
         let matches = |name: &str| glob.matches(name) || name == pattern;
         self.kernel.ensure_indexed(modules, &[]);
         let of_module = |module: &ModuleId| {
-            let mut names = self.kernel.inline_names(*module);
+            let mut names = self.kernel.image(*module).inline_names();
             names.retain(|name| matches(name));
             let own = self.kernel.symbols(*module).into_iter().flat_map(Symbols::iter);
             let own = own.filter(|(name, symbol)| !symbol.gone() && !name.contains('.') && matches(name));

@@ -55,7 +55,7 @@ pub fn no_sites(kernel: &Kernel, modules: &[ModuleId], function: &str, known: &[
         suggest::nearest_few(function, names, 3).into_iter().map(str::to_owned).collect();
     // Without an index, a walk over the debug information: only if nothing else is like it.
     if near.is_empty() && indices.is_empty() {
-        let inline: Vec<String> = inlining().flat_map(|module| kernel.inline_names(module)).collect();
+        let inline: Vec<String> = inlining().flat_map(|module| kernel.image(module).inline_names()).collect();
         let found = suggest::nearest_few(function, inline.iter().map(String::as_str), 3);
         near = found.into_iter().map(str::to_owned).collect();
     }

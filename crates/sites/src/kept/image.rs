@@ -12,7 +12,7 @@ use crate::flow::Undecodable;
 use crate::flow::doubts::Doubt;
 use crate::flow::points::{Over, Point};
 use crate::symtab::{Stored, Symbol, Symbols};
-use kinst_debuginfo::{BuildId, Image};
+use kinst_debuginfo::{BuildId, ElfFile};
 
 /// The kind of these files in their [`file::Header`]; another layout or another meaning has another number.
 pub const KIND: u32 = 0x7369_7404;
@@ -69,7 +69,7 @@ struct Facts {
     base: u64,
     /// The address of `_stext`; 0 if there is none.
     text_start: u64,
-    /// Whether the sections got their addresses from [`Image`].
+    /// Whether the sections got their addresses from [`ElfFile`].
     relocatable: u64,
 }
 
@@ -107,7 +107,7 @@ impl ImageIndex {
     /// order of their names.
     pub fn write(
         id: &BuildId,
-        image: &Image,
+        image: &ElfFile,
         functions: &[(String, Known)],
         symbols: &Symbols,
     ) -> Option<Vec<u8>> {
@@ -184,7 +184,7 @@ impl ImageIndex {
     }
 
     /// The layout of the file that the index was made of, for when that is not there.
-    pub fn layout(&self, id: BuildId) -> Image {
+    pub fn layout(&self, id: BuildId) -> ElfFile {
         let names = self.file.table(Table::LayoutNames as usize);
         let sections = self.file.rows(Table::Sections as usize);
         let bounds = self.file.rows(Table::Bounds as usize);

@@ -4,7 +4,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::code::tables::is_bound;
 use crate::flow::marks::is_needed;
-use kinst_debuginfo::{BuildId, Image, Section};
+use kinst_debuginfo::{BuildId, ElfFile, Section};
 
 /// The records of a file.
 pub struct Layout {
@@ -34,7 +34,7 @@ pub struct BoundRecord {
 
 impl Layout {
     /// `None` if the names are longer than any that a compiler makes.
-    pub fn of(image: &Image) -> Option<Layout> {
+    pub fn of(image: &ElfFile) -> Option<Layout> {
         let mut layout = Layout { names: String::new(), sections: Vec::new(), bounds: Vec::new() };
         for section in image.sections() {
             layout.sections.push(SectionRecord {
@@ -66,7 +66,7 @@ pub fn image(
     sections: &[SectionRecord],
     bounds: &[BoundRecord],
     names: &[u8],
-) -> Image {
+) -> ElfFile {
     let name = |at: u32, len: u32| {
         let bytes = names.get(at as usize..(at as usize).saturating_add(len as usize));
         bytes.and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or_default()
@@ -77,5 +77,5 @@ pub fn image(
     };
     let bound = |record: &BoundRecord| (name(record.name_at, record.name_len).to_owned(), record.address);
     let (sections, bounds) = (sections.iter().map(section), bounds.iter().map(bound));
-    Image::layout_of(id, relocatable, sections.collect(), bounds.collect())
+    ElfFile::layout_of(id, relocatable, sections.collect(), bounds.collect())
 }

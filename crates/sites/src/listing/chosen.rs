@@ -6,21 +6,21 @@ use std::sync::Arc;
 use super::Place;
 use super::disas::{Disassembler, Lister, split};
 use super::members::Around;
-use kinst_base::diag::{Diagnostic, tags};
-use kinst_dwarf::Lines;
-use kinst_base::glob::Pattern;
-use kinst_base::probe::Site;
 use crate::catalog::refusals;
 use crate::flow::points::Point;
+use crate::image::Image;
 use crate::symtab::Symbol;
 use crate::target::refusals::no_module;
-use crate::target::Kernel;
-use kinst_base::image::ModuleId;
+use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::glob::Pattern;
+use kinst_base::image::{ImageId, ModuleId};
+use kinst_base::probe::Site;
+use kinst_dwarf::Lines;
 
 /// A function.
-#[derive(Clone, Copy, Debug)]
-pub struct Chosen {
-    module: ModuleId,
+#[derive(Clone, Copy)]
+pub struct Chosen<'k> {
+    image: Image<'k>,
     symbol: Symbol,
 }
 
@@ -36,14 +36,13 @@ pub struct FunctionCode<'k> {
     pub around: Around,
     /// The lines of each part.
     pub lines: Vec<(Range<u64>, Arc<Lines>)>,
-    kernel: &'k Kernel,
-    id: ModuleId,
+    image: Image<'k>,
 }
 
-impl Chosen {
-    /// Says which function it is, among all of a kernel.
-    pub fn key(&self) -> (ModuleId, u64) {
-        (self.module, self.symbol.address)
+impl Chosen<'_> {
+    /// Says which function it is, among those of all images.
+    pub fn key(&self) -> (ImageId, u64) {
+        (self.image.id(), self.symbol.address)
     }
 
     /// The size of its code, in bytes.
@@ -55,26 +54,26 @@ impl Chosen {
 impl FunctionCode<'_> {
     /// The site of a point in the graph, if there can be one.
     pub fn site(&self, point: Point) -> Option<Site> {
-        Some(self.kernel.point(self.id, point).ok()?.site)
+        Some(self.image.point(point).ok()?.site)
     }
 }
 
 impl<'k> Disassembler<'k> {
     /// The functions of a pattern: a source file or folder (it has a `/`), a module, or `[module:]function`, where both may be
     /// globs.
-    pub fn chosen(&mut self, pattern: &str) -> Result<Vec<Chosen>, Box<Diagnostic>> {
+    pub fn chosen(&mut self, pattern: &str) -> Result<Vec<Chosen<'k>>, Box<Diagnostic>> {
         let meant = self.lister.meant_by(pattern)?;
-        Ok(meant.into_iter().map(|(module, symbol)| Chosen { module, symbol }).collect())
+        Ok(meant.into_iter().map(|(image, symbol)| Chosen { image, symbol }).collect())
     }
 
     /// Reads a function. What the source says of it is read only if its control flow is known.
-    pub fn code(&mut self, chosen: &Chosen) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
-        self.lister.read(chosen.module, &chosen.symbol)
+    pub fn code(&mut self, chosen: &Chosen<'k>) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
+        self.lister.read(chosen.image, &chosen.symbol)
     }
 }
 
 impl<'k> Lister<'k> {
-    fn meant_by(&mut self, pattern: &str) -> Result<Vec<(ModuleId, Symbol)>, Box<Diagnostic>> {
+    fn meant_by(&mut self, pattern: &str) -> Result<Vec<(Image<'k>, Symbol)>, Box<Diagnostic>> {
         let kernel = self.kernel;
         if pattern.contains('/') {
             return self.compiled_from(pattern);
@@ -84,7 +83,7 @@ impl<'k> Lister<'k> {
             name => kernel.modules().named(name),
         };
         if let Some(module) = module {
-            return Ok(functions(kernel, module, |_| true));
+            return Ok(functions(kernel.image(module), |_| true));
         }
         let (module, function) = split(pattern);
         let modules = kernel.modules_matching(module);
@@ -92,14 +91,15 @@ impl<'k> Lister<'k> {
             return Err(Box::new(no_module(kernel, module)));
         }
         let glob = Pattern::new(function);
-        let found: Vec<(ModuleId, Symbol)> = match glob.exact() {
-            Some(_) => kernel.functions_named(&modules, function),
-            None => modules
-                .iter()
-                .flat_map(|module| {
-                    functions(kernel, *module, |symbol| is_named(kernel, *module, symbol, &glob))
-                })
-                .collect(),
+        let found: Vec<(Image<'k>, Symbol)> = match glob.exact() {
+            Some(_) => {
+                let named = kernel.functions_named(&modules, function).into_iter();
+                named.map(|(module, symbol)| (kernel.image(module), symbol)).collect()
+            }
+            None => {
+                let images = modules.iter().map(|module| kernel.image(*module));
+                images.flat_map(|image| functions(image, |symbol| is_named(image, symbol, &glob))).collect()
+            }
         };
         match found.is_empty() {
             true => Err(Box::new(refusals::no_function(kernel, &modules, function, ""))),
@@ -108,13 +108,14 @@ impl<'k> Lister<'k> {
     }
 
     /// The functions that are compiled from a source file, or from those in a folder.
-    fn compiled_from(&mut self, path: &str) -> Result<Vec<(ModuleId, Symbol)>, Box<Diagnostic>> {
+    fn compiled_from(&mut self, path: &str) -> Result<Vec<(Image<'k>, Symbol)>, Box<Diagnostic>> {
         let mut found = Vec::new();
         let path = path.trim_start_matches("./");
         // A folder may be written without the slash at its end.
         let folder = format!("{}/", path.trim_end_matches('/'));
         for module in self.kernel.modules().all() {
-            let Some(info) = self.opened.info(module) else { continue };
+            let image = self.kernel.image(module);
+            let Some(info) = self.opened.info(image) else { continue };
             let code = [path, &folder].map(|path| info.code_from(path));
             let mut code = code
                 .into_iter()
@@ -127,7 +128,7 @@ impl<'k> Lister<'k> {
                     let after = code.partition_point(|range| range.start <= symbol.address);
                     code[..after].last().is_some_and(|range| range.contains(&symbol.address))
                 };
-                found.extend(functions(self.kernel, module, is_in));
+                found.extend(functions(image, is_in));
             }
         }
         if found.is_empty() {
@@ -141,27 +142,26 @@ impl<'k> Lister<'k> {
         Ok(found)
     }
 
-    fn read(&mut self, module: ModuleId, symbol: &Symbol) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
-        let kernel = self.kernel;
-        let around = self.around(module, symbol)?;
-        let name = kernel.function_ref(module, symbol).map(|name| name.function).unwrap_or_default();
+    fn read(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
+        let around = self.around(image, symbol)?;
+        let name = image.function_ref(symbol).map(|name| name.function).unwrap_or_default();
         let (mut source, mut lines) = (None, Vec::new());
         if around.flow.is_ok() {
-            let body = self.body(module, symbol.address);
-            source = body.and_then(|body| self.source(module, body.function()));
-            lines = self.lines(module, std::iter::once(symbol).chain(&around.elsewhere));
+            let body = self.body(image, symbol.address);
+            source = body.and_then(|body| self.source(image, body.function()));
+            lines = self.lines(image, std::iter::once(symbol).chain(&around.elsewhere));
         }
         let Symbol { address, size, .. } = *symbol;
-        let (id, module) = (module, &*kernel.modules()[module].name);
-        Ok(FunctionCode { module, name, source, address, size, around, lines, kernel, id })
+        let module = image.name();
+        Ok(FunctionCode { module, name, source, address, size, around, lines, image })
     }
 
     fn lines<'s>(
         &mut self,
-        module: ModuleId,
+        image: Image<'k>,
         parts: impl Iterator<Item = &'s Symbol>,
     ) -> Vec<(Range<u64>, Arc<Lines>)> {
-        let Some(info) = self.opened.info(module) else { return Vec::new() };
+        let Some(info) = self.opened.info(image) else { return Vec::new() };
         parts
             .filter_map(|part| {
                 let range = part.address..part.address.saturating_add(part.size);
@@ -172,14 +172,13 @@ impl<'k> Lister<'k> {
     }
 }
 
-fn is_named(kernel: &Kernel, module: ModuleId, symbol: &Symbol, glob: &Pattern) -> bool {
-    let symbols = kernel.symbols(module);
-    symbols.is_some_and(|symbols| symbols.names_at(symbol.address).any(|name| glob.matches(name)))
+fn is_named(image: Image<'_>, symbol: &Symbol, glob: &Pattern) -> bool {
+    image.symbols().is_some_and(|symbols| symbols.names_at(symbol.address).any(|name| glob.matches(name)))
 }
 
-/// The functions of a module that stay after the start, each once, with their unlikely parts as part of them.
-fn functions(kernel: &Kernel, module: ModuleId, wanted: impl Fn(&Symbol) -> bool) -> Vec<(ModuleId, Symbol)> {
-    let Some(symbols) = kernel.symbols(module) else { return Vec::new() };
+/// The functions of an image that stay after the start, each once, with their unlikely parts as part of them.
+fn functions(image: Image<'_>, wanted: impl Fn(&Symbol) -> bool) -> Vec<(Image<'_>, Symbol)> {
+    let Some(symbols) = image.symbols() else { return Vec::new() };
     let mut found: Vec<Symbol> = symbols
         .iter()
         .filter(|(name, symbol)| {
@@ -189,5 +188,5 @@ fn functions(kernel: &Kernel, module: ModuleId, wanted: impl Fn(&Symbol) -> bool
         .collect();
     found.sort_by_key(|symbol| symbol.address);
     found.dedup_by_key(|symbol| symbol.address);
-    found.into_iter().map(|symbol| (module, symbol)).collect()
+    found.into_iter().map(|symbol| (image, symbol)).collect()
 }

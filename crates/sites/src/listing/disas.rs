@@ -11,7 +11,9 @@ use super::verdict::Verdict;
 use crate::catalog::refusals;
 use crate::code::decode::Insn;
 use crate::code::tables::Rewriting;
-use crate::memory::{LiveInsn, LiveText};
+use crate::image::Image;
+use crate::memory::LiveText;
+use crate::model::LiveInsn;
 use crate::symtab::Symbol;
 use crate::target::Kernel;
 use crate::target::refusals::no_module;
@@ -85,7 +87,7 @@ impl<'k> Disassembler<'k> {
     pub fn new(kernel: &'k Kernel, live: Option<&'k dyn LiveText>) -> Disassembler<'k> {
         Disassembler {
             kernel,
-            lister: Lister { kernel, live, opened: Opened::new(kernel), remarks: Vec::new() },
+            lister: Lister { kernel, live, opened: Opened::default(), remarks: Vec::new() },
         }
     }
 
@@ -95,7 +97,9 @@ impl<'k> Disassembler<'k> {
         let listings = match meant {
             Meant::Copies { function, copies } => self.lister.copies(&function, &copies, &modules)?,
             Meant::Functions(functions) => {
-                let own = functions.iter().map(|(module, symbol)| self.lister.function(*module, symbol));
+                let own = functions
+                    .iter()
+                    .map(|(module, symbol)| self.lister.function(self.kernel.image(*module), symbol));
                 own.collect::<Result<_, _>>()?
             }
         };
@@ -147,8 +151,8 @@ fn copies(
     function: &str,
 ) -> Result<Vec<(ModuleId, InlineCopy)>, Box<Diagnostic>> {
     let mut copies = Vec::new();
-    for module in modules.iter().filter(|module| kernel.may_mention(**module, function)) {
-        let Some(info) = kernel.info(*module) else { continue };
+    for module in modules.iter().filter(|module| kernel.image(**module).may_mention(function)) {
+        let Some(info) = kernel.image(*module).info() else { continue };
         let found = info.and_then(|info| info.copies(function));
         let found = found.map_err(|error| Box::new(error.diagnostic()))?;
         copies.extend(found.into_iter().map(|copy| (*module, copy)));
@@ -179,12 +183,12 @@ pub(super) struct Code {
 }
 
 impl<'k> Lister<'k> {
-    pub fn function(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
-        let code = self.code(module, symbol)?;
-        let body = self.body(module, symbol.address);
-        let source = body.as_ref().and_then(|body| self.source(module, body.function()));
+    pub fn function(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
+        let code = self.code(image, symbol)?;
+        let body = self.body(image, symbol.address);
+        let source = body.as_ref().and_then(|body| self.source(image, body.function()));
         let end = code.insns.last().map_or(0, |last| u64::from(last.offset) + last.bytes.len() as u64);
-        Ok(self.listing(module, symbol, &code, body.as_deref(), source, 0..end.max(1)))
+        Ok(self.listing(image, symbol, &code, body.as_deref(), source, 0..end.max(1)))
     }
 
     fn copies(
@@ -196,7 +200,7 @@ impl<'k> Lister<'k> {
         let mut listings = Vec::new();
         let mut left_out = 0;
         for (module, copy) in copies {
-            let parts = self.copy(*module, function, copy)?;
+            let parts = self.copy(self.kernel.image(*module), function, copy)?;
             left_out += usize::from(parts.is_empty());
             listings.extend(parts);
         }
@@ -216,11 +220,11 @@ impl<'k> Lister<'k> {
     /// gone.
     pub fn copy(
         &mut self,
-        module: ModuleId,
+        image: Image<'k>,
         function: &str,
         copy: &InlineCopy,
     ) -> Result<Vec<Listing>, Box<Diagnostic>> {
-        let Some(symbols) = self.kernel.symbols(module) else { return Ok(Vec::new()) };
+        let Some(symbols) = image.symbols() else { return Ok(Vec::new()) };
         let symbol = |address: u64| symbols.containing(address).filter(|symbol| !symbol.gone()).copied();
         let Some(caller) = symbol(copy.entry()) else { return Ok(Vec::new()) };
         let mut parts = vec![(caller, Vec::new())];
@@ -235,24 +239,24 @@ impl<'k> Lister<'k> {
         if parts[0].1.is_empty() {
             parts[0].1.extend(copy.entries.iter().map(|entry| *entry..entry + 1));
         }
-        let body = self.body(module, copy.entry());
+        let body = self.body(image, copy.entry());
         let source = body.as_ref().and_then(|body| {
             let frame = body.frames().find(|frame| frame.die == copy.die)?;
-            self.source(module, frame)
+            self.source(image, frame)
         });
         let copy = Copy {
             function: function.to_owned(),
-            caller: self.kernel.function_ref(module, &caller).map(|name| name.function).unwrap_or_default(),
+            caller: image.function_ref(&caller).map(|name| name.function).unwrap_or_default(),
             entries: copy.entries.iter().map(|entry| entry.wrapping_sub(caller.address)).collect(),
         };
         let mut listings = Vec::new();
         for (symbol, mut ranges) in parts {
             ranges.sort_unstable_by_key(|range| range.start);
-            let code = self.code(module, &symbol)?;
+            let code = self.code(image, &symbol)?;
             let mut part: Option<Listing> = None;
             for range in ranges {
                 let offsets = range.start - symbol.address..range.end - symbol.address;
-                let more = self.listing(module, &symbol, &code, body.as_deref(), source.clone(), offsets);
+                let more = self.listing(image, &symbol, &code, body.as_deref(), source.clone(), offsets);
                 match &mut part {
                     Some(part) => part.instructions.extend(more.instructions),
                     None => part = Some(Listing { copy: Some(copy.clone()), ..more }),
@@ -266,17 +270,17 @@ impl<'k> Lister<'k> {
     /// The instructions of the function in a range of offsets.
     fn listing(
         &mut self,
-        module: ModuleId,
+        image: Image<'k>,
         symbol: &Symbol,
         code: &Code,
         body: Option<&Body>,
         source: Option<Place>,
         range: Range<u64>,
     ) -> Listing {
-        let address = self.kernel.run_time(module, symbol.address).unwrap_or(symbol.address);
-        let name = self.kernel.function_ref(module, symbol).map(|name| name.function).unwrap_or_default();
+        let address = image.run_time(symbol.address).unwrap_or(symbol.address);
+        let name = image.function_ref(symbol).map(|name| name.function).unwrap_or_default();
         let whole = symbol.address..symbol.address.saturating_add(symbol.size);
-        let lines = self.opened.info(module).and_then(|info| info.lines_in(&whole).ok().flatten());
+        let lines = self.opened.info(image).and_then(|info| info.lines_in(&whole).ok().flatten());
         let statements = lines.iter().flat_map(|lines| lines.statements(whole.clone()));
         let statements: HashSet<(u64, u32)> =
             statements.map(|statement| (statement.address, statement.place.line)).collect();
@@ -296,7 +300,7 @@ impl<'k> Lister<'k> {
                 address: address + u64::from(insn.offset),
                 bytes: insn.bytes.clone(),
                 machine: insn.machine,
-                text: self.kernel.insn_text(module, symbol, insn, code.verdicts.is_none()),
+                text: image.insn_text(symbol, insn, code.verdicts.is_none()),
                 begins: place.as_ref().is_some_and(|line| statements.contains(&(at, line.line))),
                 place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
                 frames: frames.clone(),
@@ -305,15 +309,15 @@ impl<'k> Lister<'k> {
                 fentry: verdict.fentry,
             });
         }
-        let module = self.kernel.modules()[module].name.clone();
+        let module = image.name().to_owned();
         let live = code.verdicts.is_none();
         Listing { module, function: name, address, size: symbol.size, copy: None, source, live, instructions }
     }
 
     /// The instructions of a function: from memory, or from the file where no kernel can be asked.
-    pub fn code(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
-        let name = || self.kernel.symbols(module).map(|all| all.name(symbol)).unwrap_or_default();
-        if let (Some(live), Some(address)) = (self.live, self.kernel.run_time(module, symbol.address)) {
+    pub fn code(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
+        let name = || image.symbols().map(|all| all.name(symbol)).unwrap_or_default();
+        if let (Some(live), Some(address)) = (self.live, image.run_time(symbol.address)) {
             match live.instructions(address) {
                 Ok(insns) => return Ok(Code { insns, verdicts: None }),
                 // Where nothing can be traced, the file still has the instructions.
@@ -322,22 +326,21 @@ impl<'k> Lister<'k> {
                 }
             }
         }
-        let insns = self
-            .kernel
-            .instructions(module, symbol)
+        let insns = image
+            .instructions(symbol)
             .ok_or_else(|| Box::new(refusals::no_text(self.kernel, name(), None)))?;
-        let verdicts = self.kernel.verdicts(module, symbol, &insns);
+        let verdicts = image.verdicts(symbol, &insns);
         let insn =
             |Insn { offset, bytes, machine, .. }: Insn| LiveInsn { offset, bytes, refused: None, machine };
         Ok(Code { insns: insns.into_iter().map(insn).collect(), verdicts: Some(verdicts) })
     }
 
-    pub fn body(&mut self, module: ModuleId, address: u64) -> Option<Arc<Body>> {
-        self.opened.info(module)?.body_at(address).ok()?
+    pub fn body(&mut self, image: Image<'k>, address: u64) -> Option<Arc<Body>> {
+        self.opened.info(image)?.body_at(address).ok()?
     }
 
-    pub fn source(&mut self, module: ModuleId, frame: &Frame) -> Option<Place> {
-        let definition = self.opened.info(module)?.definition(frame.origin).ok()?;
+    pub fn source(&mut self, image: Image<'k>, frame: &Frame) -> Option<Place> {
+        let definition = self.opened.info(image)?.definition(frame.origin).ok()?;
         (definition.line != 0).then(|| Place { file: definition.file.clone(), line: definition.line })
     }
 }

@@ -2,9 +2,9 @@
 
 use super::Place;
 use super::opened::Opened;
+use crate::image::Image;
+use crate::image::info::Info;
 use crate::target::Kernel;
-use crate::target::info::Info;
-use kinst_base::image::ModuleId;
 use kinst_debuginfo::Error;
 use kinst_dwarf::Frame;
 use std::rc::Rc;
@@ -28,27 +28,27 @@ pub struct Frames<'k> {
 
 impl<'k> Frames<'k> {
     pub fn new(kernel: &'k Kernel) -> Frames<'k> {
-        Frames { kernel, opened: Opened::new(kernel) }
+        Frames { kernel, opened: Opened::default() }
     }
 
     /// The functions at an address, the innermost first; the last one has the code. Empty if nothing is known of the
     /// source there.
     /// `lines`: with their places, which takes several times as long for the first address of a unit.
     pub fn at(&mut self, address: u64, lines: bool) -> Vec<SourceFrame> {
-        let Some((module, linked)) = self.linked(address) else { return Vec::new() };
-        let Some(info) = self.opened.info(module) else { return Vec::new() };
+        let Some((image, linked)) = self.linked(address) else { return Vec::new() };
+        let Some(info) = self.opened.info(image) else { return Vec::new() };
         of(info, linked, lines).unwrap_or_default()
     }
 
-    /// The module of an address, and the address there as [`Kernel::symbols`] has it.
-    fn linked(&self, address: u64) -> Option<(ModuleId, u64)> {
+    /// The image of an address, and the address there as [`Kernel::symbols`] has it.
+    fn linked(&self, address: u64) -> Option<(Image<'k>, u64)> {
         let found = self.kernel.symbolize(address)?;
         let module = self.kernel.modules().named(&found.module)?;
         let named = self.kernel.functions_named(&[module], &found.function);
         let start = address.wrapping_sub(found.offset);
-        let here =
-            named.iter().find(|(_, symbol)| self.kernel.run_time(module, symbol.address) == Some(start));
-        Some((module, here?.1.address.saturating_add(found.offset)))
+        let image = self.kernel.image(module);
+        let here = named.iter().find(|(_, symbol)| image.run_time(symbol.address) == Some(start));
+        Some((image, here?.1.address.saturating_add(found.offset)))
     }
 }
 

@@ -6,18 +6,18 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::disas::{Disassembler, Listed, Lister, Listing, Meant};
-use kinst_base::diag::Diagnostic;
-use kinst_dwarf::InlineCopy;
-use kinst_base::probe::Site;
 use crate::catalog::refusals;
 use crate::code::decode::{self, Control};
 use crate::flow::counts::Room;
 use crate::flow::laps::Kind;
 use crate::flow::points::Point;
 use crate::flow::{Flow, Undecodable};
+use crate::image::Image;
 use crate::symtab::Symbol;
-use crate::target::Kernel;
+use kinst_base::diag::Diagnostic;
 use kinst_base::image::ModuleId;
+use kinst_base::probe::Site;
+use kinst_dwarf::InlineCopy;
 
 pub use crate::code::deciding::Operand;
 
@@ -60,8 +60,7 @@ pub fn deciding(insns: &[&Listed]) -> Vec<Operand> {
 
 /// A function, or a copy of one.
 pub struct Member<'m> {
-    kernel: &'m Kernel,
-    module: ModuleId,
+    image: Image<'m>,
     /// Of a copy, the function that it is in.
     pub around: &'m Around,
     pub listings: Vec<Listing>,
@@ -87,7 +86,7 @@ impl<'m> Member<'m> {
 
     /// The site of a point in the graph, if there can be one.
     pub fn site(&self, point: Point) -> Option<Site> {
-        Some(self.kernel.point(self.module, point).ok()?.site)
+        Some(self.image.point(point).ok()?.site)
     }
 }
 
@@ -105,39 +104,34 @@ impl Disassembler<'_> {
         match meant {
             Meant::Functions(functions) => {
                 for (module, symbol) in functions {
-                    let around = lister.around(module, &symbol)?;
-                    let mut listings = vec![lister.function(module, &symbol)?];
+                    let image = kernel.image(module);
+                    let around = lister.around(image, &symbol)?;
+                    let mut listings = vec![lister.function(image, &symbol)?];
                     for part in &around.elsewhere {
-                        listings.push(lister.function(module, part)?);
+                        listings.push(lister.function(image, part)?);
                     }
                     let entries = vec![symbol.address];
-                    all.push(make(Member {
-                        kernel,
-                        module,
-                        around: &around,
-                        listings,
-                        copy: None,
-                        entries,
-                    })?);
+                    all.push(make(Member { image, around: &around, listings, copy: None, entries })?);
                 }
             }
             Meant::Copies { function, copies } => {
                 let mut known: HashMap<(ModuleId, u64), Rc<Around>> = HashMap::new();
                 for (module, copy) in &copies {
                     let module = *module;
-                    let listings = lister.copy(module, &function, copy)?;
-                    let caller = lister.caller(module, copy.entry());
+                    let image = kernel.image(module);
+                    let listings = lister.copy(image, &function, copy)?;
+                    let caller = caller(image, copy.entry());
                     let Some(caller) = caller.filter(|_| !listings.is_empty()) else { continue };
                     let around = match known.get(&(module, caller.address)) {
                         Some(around) => Rc::clone(around),
                         None => {
-                            let around = Rc::new(lister.around(module, &caller)?);
+                            let around = Rc::new(lister.around(image, &caller)?);
                             known.insert((module, caller.address), Rc::clone(&around));
                             around
                         }
                     };
                     let (copy, entries) = (Some(copy), copy.entries.clone());
-                    all.push(make(Member { kernel, module, around: &around, listings, copy, entries })?);
+                    all.push(make(Member { image, around: &around, listings, copy, entries })?);
                 }
                 if all.is_empty() {
                     return Err(Box::new(refusals::no_function(kernel, &modules, &function, "")).into());
@@ -148,32 +142,23 @@ impl Disassembler<'_> {
     }
 }
 
-impl Lister<'_> {
-    /// The function around an address; that of `f.cold` is `f`.
-    pub(super) fn caller(&self, module: ModuleId, address: u64) -> Option<Symbol> {
-        match self.kernel.callers(module) {
-            Some(callers) => callers.caller(address).copied(),
-            None => self.kernel.caller(module, address).ok().copied(),
-        }
-    }
-
-    pub(super) fn around(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Around, Box<Diagnostic>> {
-        let kernel = self.kernel;
-        let flow = match kernel.callers(module) {
+impl<'k> Lister<'k> {
+    pub(super) fn around(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Around, Box<Diagnostic>> {
+        let flow = match image.callers() {
             Some(callers) => callers.flow(symbol).map(Rc::new),
             None => Err(Undecodable::NoCode),
         };
         let parts: Vec<u64> = flow.iter().flat_map(|flow| flow.parts()).collect();
-        let symbols = kernel.symbols(module);
+        let symbols = image.symbols();
         let part =
             |start: &u64| symbols?.containing(*start).filter(|part| part.address != symbol.address).copied();
         let elsewhere: Vec<Symbol> = parts.iter().filter_map(part).collect();
         let (mut room, mut next, mut starts) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut kinds = HashMap::new();
         for part in std::iter::once(symbol).chain(&elsewhere) {
-            starts.insert(kernel.run_time(module, part.address).unwrap_or(part.address), part.address);
-            let code = self.code(module, part)?;
-            let fentry = self.fentry(module, part);
+            starts.insert(image.run_time(part.address).unwrap_or(part.address), part.address);
+            let code = self.code(image, part)?;
+            let fentry = fentry(image, part);
             for insn in &code.insns {
                 let address = part.address + u64::from(insn.offset);
                 let set = decode::of(insn.machine);
@@ -198,13 +183,21 @@ impl Lister<'_> {
         }
         Ok(Around { flow, room, next, kinds, starts, elsewhere })
     }
+}
 
-    /// The ftrace site of a function. What is probed up to there costs a call of ftrace.
-    fn fentry(&self, module: ModuleId, symbol: &Symbol) -> Option<u64> {
-        let (_, start) = self.kernel.in_code(module, symbol.address)?;
-        let site = self.kernel.tables(module).fentry(start..start.saturating_add(symbol.size.max(1)))?;
-        Some(site - start + symbol.address)
+/// The function around an address; that of `f.cold` is `f`.
+fn caller(image: Image<'_>, address: u64) -> Option<Symbol> {
+    match image.callers() {
+        Some(callers) => callers.caller(address).copied(),
+        None => image.caller(address).ok().copied(),
     }
+}
+
+/// The ftrace site of a function. What is probed up to there costs a call of ftrace.
+fn fentry(image: Image<'_>, symbol: &Symbol) -> Option<u64> {
+    let (_, start) = image.in_code(symbol.address)?;
+    let site = image.tables().fentry(start..start.saturating_add(symbol.size.max(1)))?;
+    Some(site - start + symbol.address)
 }
 
 impl Around {

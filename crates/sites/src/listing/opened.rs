@@ -1,32 +1,29 @@
 //! sites/listing/opened.rs: debug information that stays open for the next query.
 
-use crate::target::Kernel;
-use crate::target::info::Info;
-use kinst_base::image::ModuleId;
+use kinst_base::image::ImageId;
 
-/// The debug information of the modules that have been queried.
+use crate::image::Image;
+use crate::image::info::Info;
+
+/// The debug information of the images that have been queried.
+#[derive(Default)]
 pub(crate) struct Opened<'k> {
-    kernel: &'k Kernel,
     /// `None` where nothing is known of the source.
-    modules: Vec<(ModuleId, Option<Info<'k>>)>,
+    images: Vec<(ImageId, Option<Info<'k>>)>,
 }
 
 impl<'k> Opened<'k> {
-    pub fn new(kernel: &'k Kernel) -> Opened<'k> {
-        Opened { kernel, modules: Vec::new() }
-    }
-
-    pub fn info(&mut self, module: ModuleId) -> Option<&Info<'k>> {
-        let at = match self.modules.iter().position(|(known, _)| *known == module) {
+    pub fn info(&mut self, image: Image<'k>) -> Option<&Info<'k>> {
+        let at = match self.images.iter().position(|(known, _)| *known == image.id()) {
             Some(at) => at,
             None => {
-                let opened = self.kernel.info(module);
+                let opened = image.info();
                 let info =
-                    opened.and_then(|info| info.map_err(|error| self.kernel.warn(error.warning())).ok());
-                self.modules.push((module, info));
-                self.modules.len() - 1
+                    opened.and_then(|info| info.map_err(|error| image.all().warn(error.warning())).ok());
+                self.images.push((image.id(), info));
+                self.images.len() - 1
             }
         };
-        self.modules[at].1.as_ref()
+        self.images[at].1.as_ref()
     }
 }

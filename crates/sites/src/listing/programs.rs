@@ -1,15 +1,15 @@
 //! sites/listing/programs.rs: the functions at an address of a user program as its source has them, inlined ones too.
 
 use super::frames::{self, SourceFrame};
-use crate::target::info::Info;
+use crate::image::info::Info;
 use crate::target::program::Program;
-use kinst_debuginfo::{Error, Image, debug_file_of};
+use kinst_debuginfo::{ElfFile, Error, debug_file_of};
 use kinst_dwarf::DebugInfo;
 use self_cell::self_cell;
 
 self_cell!(
     struct Opened {
-        owner: Image,
+        owner: ElfFile,
         #[not_covariant]
         dependent: Info,
     }
@@ -25,7 +25,7 @@ impl ProgramSource {
     pub fn of(program: &Program) -> Option<ProgramSource> {
         let image = program.image();
         let image = match image.has_dwarf() {
-            true => Image::open(image.path()).ok()?,
+            true => ElfFile::open(image.path()).ok()?,
             false => debug_file_of(image).found?,
         };
         Some(ProgramSource { opened: Opened::try_new(image, open).ok()? })
@@ -38,7 +38,7 @@ impl ProgramSource {
     }
 }
 
-fn open(image: &Image) -> Result<Info<'_>, Error> {
+fn open(image: &ElfFile) -> Result<Info<'_>, Error> {
     DebugInfo::open(image).map(|info| Info::File(Box::new(info)))
 }
 

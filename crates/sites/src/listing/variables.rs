@@ -1,21 +1,21 @@
 //! sites/listing/variables.rs: the variables in scope at instructions of a kernel, as probe descriptions name them.
 
 use crate::catalog::Catalog;
+use crate::image::Image;
 use crate::symtab::Symbol;
 use crate::target::Kernel;
 use kinst_base::diag::Diagnostic;
 use kinst_base::image::ModuleId;
 use kinst_base::probe::{Fields, Site};
-use kinst_debuginfo::Image;
 use kinst_dwarf::Variables;
 use kinst_dwarf::variables::scope::{NoScope, Scope};
 
-/// An instruction that was found in a module.
+/// An instruction that was found in an image.
 struct Found<'q> {
     /// The index among the sites that were asked for.
     index: usize,
     asked: &'q Site,
-    module: ModuleId,
+    image: Image<'q>,
     symbol: Symbol,
 }
 
@@ -27,16 +27,16 @@ impl Kernel {
         for (index, asked) in asked.iter().enumerate() {
             answers.push(Err(NoScope::Function(asked.function.clone())));
             if let Some((module, symbol)) = self.place_of(asked) {
-                found.push(Found { index, asked, module, symbol });
+                found.push(Found { index, asked, image: self.image(module), symbol });
             }
         }
-        found.sort_by_key(|found| found.module);
-        for group in found.chunk_by(|a, b| a.module == b.module) {
+        found.sort_by_key(|found| found.image.id());
+        for group in found.chunk_by(|a, b| a.image.id() == b.image.id()) {
             let Some(first) = group.first() else { continue };
-            let opened = self.open_variables(first.module);
+            let opened = open(first.image);
             for found in group {
                 answers[found.index] = match &opened {
-                    Ok(variables) => self.scope(variables, found),
+                    Ok(variables) => scope(variables, found),
                     Err(why) => Err(why.clone()),
                 };
             }
@@ -49,64 +49,61 @@ impl Kernel {
         let named = self.functions_named(&modules, &asked.function);
         named.into_iter().find(|(_, symbol)| asked.offset < symbol.size || symbol.size == 0)
     }
-
-    fn open_variables(&self, module: ModuleId) -> Result<Variables<'_>, NoScope> {
-        let image: Option<&Image> = self.debug(module);
-        let image = image.ok_or_else(|| {
-            let name = &self.modules()[module].name;
-            let found = match self.layout(module) {
-                Some(_) => format!("the index of {name} has no variables: they take its debug information"),
-                None => format!("there is no debug information of {name}"),
-            };
-            NoScope::DebugInformation(format!("{found}; {}", self.debug_package()))
-        })?;
-        Variables::open(image).map_err(|cause| NoScope::Damaged(cause.to_string()))
-    }
-
-    fn scope(&self, variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope> {
-        let Found { asked, module, symbol, .. } = found;
-        let within = symbol.address..symbol.address.saturating_add(symbol.size);
-        let at = |address| {
-            let (symbol, copy) = (within.clone(), asked.copy.as_deref());
-            let instruction = kinst_dwarf::Instruction { address, symbol, copy };
-            variables.at(&instruction, &|linked| self.run_time(*module, linked))
-        };
-        let address = symbol.address.wrapping_add(asked.offset);
-        let mut frames = at(address);
-        if matches!(frames, Err(NoScope::Copy { .. })) {
-            // The probe may stand in for the entry of a copy.
-            let others = self.same_state(*module, symbol, asked);
-            frames = others.into_iter().map(at).find(Result::is_ok).unwrap_or(frames);
-        }
-        let frames = frames.map_err(|why| match why {
-            NoScope::Function(_) => NoScope::Function(asked.function.clone()),
-            why => why,
-        })?;
-        let module = self.modules()[*module].name.clone();
-        Ok(Scope { module, function: asked.function.clone(), offset: asked.offset, frames })
-    }
 }
 
-impl Kernel {
-    /// Sites at which all registers have the same values as at `asked`: those that an edge leads to from a branch, and
-    /// the static keys from which control comes.
-    fn same_state(&self, module: ModuleId, symbol: &Symbol, asked: &Site) -> Vec<u64> {
-        const FAR: usize = 4;
-        let address = |offset: &u64| symbol.address.wrapping_add(*offset);
-        let Some(callers) = self.callers(module) else { return Vec::new() };
-        let path = asked.path();
-        if !path.is_empty() {
-            let branches = callers.is_branch(address(&asked.offset));
-            return if branches { path.iter().map(address).collect() } else { Vec::new() };
-        }
-        let mut found = vec![address(&asked.offset)];
-        let mut next = 0;
-        while let Some(to) = found.get(next).copied().filter(|_| found.len() <= FAR) {
-            next += 1;
-            found.extend(callers.keys_to(to));
-        }
-        found.split_off(1)
+fn open(image: Image<'_>) -> Result<Variables<'_>, NoScope> {
+    let file = image.debug().ok_or_else(|| {
+        let name = image.name();
+        let found = match image.layout() {
+            Some(_) => format!("the index of {name} has no variables: they take its debug information"),
+            None => format!("there is no debug information of {name}"),
+        };
+        NoScope::DebugInformation(format!("{found}; {}", image.all().debug_package()))
+    })?;
+    Variables::open(file).map_err(|cause| NoScope::Damaged(cause.to_string()))
+}
+
+fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope> {
+    let Found { asked, image, symbol, .. } = found;
+    let within = symbol.address..symbol.address.saturating_add(symbol.size);
+    let at = |address| {
+        let (symbol, copy) = (within.clone(), asked.copy.as_deref());
+        let instruction = kinst_dwarf::Instruction { address, symbol, copy };
+        variables.at(&instruction, &|linked| image.run_time(linked))
+    };
+    let address = symbol.address.wrapping_add(asked.offset);
+    let mut frames = at(address);
+    if matches!(frames, Err(NoScope::Copy { .. })) {
+        // The probe may stand in for the entry of a copy.
+        let others = same_state(*image, symbol, asked);
+        frames = others.into_iter().map(at).find(Result::is_ok).unwrap_or(frames);
     }
+    let frames = frames.map_err(|why| match why {
+        NoScope::Function(_) => NoScope::Function(asked.function.clone()),
+        why => why,
+    })?;
+    let module = image.name().to_owned();
+    Ok(Scope { module, function: asked.function.clone(), offset: asked.offset, frames })
+}
+
+/// Sites at which all registers have the same values as at `asked`: those that an edge leads to from a branch, and the
+/// static keys from which control comes.
+fn same_state(image: Image<'_>, symbol: &Symbol, asked: &Site) -> Vec<u64> {
+    const FAR: usize = 4;
+    let address = |offset: &u64| symbol.address.wrapping_add(*offset);
+    let Some(callers) = image.callers() else { return Vec::new() };
+    let path = asked.path();
+    if !path.is_empty() {
+        let branches = callers.is_branch(address(&asked.offset));
+        return if branches { path.iter().map(address).collect() } else { Vec::new() };
+    }
+    let mut found = vec![address(&asked.offset)];
+    let mut next = 0;
+    while let Some(to) = found.get(next).copied().filter(|_| found.len() <= FAR) {
+        next += 1;
+        found.extend(callers.keys_to(to));
+    }
+    found.split_off(1)
 }
 
 impl Catalog {
@@ -116,7 +113,7 @@ impl Catalog {
         let mut named = Vec::new();
         for (of, symbol, probe) in self.kinst_probes(fields)? {
             let Some(site) = probe.site() else { continue };
-            let (function, needed) = match self.kernel().function_ref(of, &symbol) {
+            let (function, needed) = match self.kernel().image(of).function_ref(&symbol) {
                 Some(reference) => (reference.function, reference.module_needed),
                 None => (probe.name.function, true),
             };

@@ -3,9 +3,8 @@
 use crate::code::decode::{self, Insn};
 use crate::code::refusal::{Refusal, overlap};
 use crate::code::tables::Rewriting;
+use crate::image::Image;
 use crate::symtab::Symbol;
-use crate::target::Kernel;
-use kinst_base::image::ModuleId;
 use kinst_base::machine::Machine;
 
 /// The properties of one instruction according to the file.
@@ -18,14 +17,14 @@ pub struct Verdict {
     pub fentry: bool,
 }
 
-impl Kernel {
+impl Image<'_> {
     /// The verdicts on the function's instructions, one for each.
-    pub(crate) fn verdicts(&self, module: ModuleId, symbol: &Symbol, insns: &[Insn]) -> Vec<Verdict> {
-        let name = self.symbols(module).map(|symbols| symbols.name(symbol)).unwrap_or_default();
-        let tables = self.tables(module);
-        let start = self.in_code(module, symbol.address).map_or(symbol.address, |(_, address)| address);
+    pub(crate) fn verdicts(self, symbol: &Symbol, insns: &[Insn]) -> Vec<Verdict> {
+        let name = self.symbols().map(|symbols| symbols.name(symbol)).unwrap_or_default();
+        let tables = self.tables();
+        let start = self.in_code(symbol.address).map_or(symbol.address, |(_, address)| address);
         let machine = insns.first().map_or_else(Machine::default, |insn| insn.machine);
-        let whole = self.whole(module, symbol, name, start, machine);
+        let whole = self.whole(symbol, name, start, machine);
         let code: Vec<u8> = insns.iter().flat_map(|insn| insn.bytes.iter().copied()).collect();
         let set = decode::of(machine);
         let around = start.saturating_sub(set.ftrace_before())..start.saturating_add(symbol.size.max(1));
@@ -54,21 +53,14 @@ impl Kernel {
     }
 
     /// Why nothing of the function can be traced.
-    fn whole(
-        &self,
-        module: ModuleId,
-        symbol: &Symbol,
-        name: &str,
-        start: u64,
-        machine: Machine,
-    ) -> Option<Refusal> {
-        let tables = self.tables(module);
+    fn whole(self, symbol: &Symbol, name: &str, start: u64, machine: Machine) -> Option<Refusal> {
+        let tables = self.tables();
         let of_module = machine.facts().has_module;
         // A copy or part that the compiler made is blacklisted with the function itself.
         let listed = |address: u64| tables.is_blacklisted(address);
         let origin = name.split_once('.').filter(|_| !listed(start)).and_then(|(origin, _)| {
-            let symbol = **self.symbols(module)?.named(origin).first()?;
-            self.in_code(module, symbol.address).map(|(_, address)| address)
+            let symbol = **self.symbols()?.named(origin).first()?;
+            self.in_code(symbol.address).map(|(_, address)| address)
         });
         let last = start.saturating_add(symbol.size.saturating_sub(1));
         if symbol.gone() {

@@ -1,7 +1,7 @@
 //! sites/memory/live.rs: the instructions of functions as they are in memory, read by the module or by a program of BPF.
 
 use super::SpotError;
-use kinst_base::machine::Machine;
+use crate::model::LiveInsn;
 use kinst_base::reason::Untraceable;
 use std::error::Error;
 
@@ -9,15 +9,6 @@ use std::error::Error;
 pub trait LiveText: Send + Sync {
     /// `function` is the run-time address of its symbol.
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, LiveError>;
-}
-
-/// One instruction of a [`LiveText`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveInsn {
-    pub offset: u32,
-    pub bytes: Vec<u8>,
-    pub refused: Option<Untraceable>,
-    pub machine: Machine,
 }
 
 /// Why the instructions of a function are not available.

@@ -6,10 +6,11 @@ mod live;
 mod spots;
 
 pub use error::SpotError;
-pub use live::{LiveError, LiveInsn, LiveText};
+pub use live::{LiveError, LiveText};
 
 use super::code::decode::{self, Control, InstructionSet};
 use super::target::Kernel;
+use crate::model::LiveInsn;
 use kinst_base::image::ModuleId;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Place, Spot};
@@ -202,7 +203,7 @@ impl Text {
     fn put_back(&self, function: &mut Function, at: usize, covered: usize, shown: usize) -> Option<()> {
         let address = (function.start + at as u64).wrapping_sub(self.kernel.slide_of_symbols()?);
         let rest = (function.code.len() - at) as u64;
-        let file = self.kernel.code(ModuleId::PROPER, address, rest)?;
+        let file = self.kernel.image(ModuleId::PROPER).code(address, rest)?;
         let steps =
             function.set.steps(file, address).take_while(|step| step.address - address < covered as u64);
         let end = steps.last().map(|step| step.address + u64::from(step.len))?;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use super::{Kernel, Tell};
-use kinst_debuginfo::{BuildId, Image, Searched, Stamp, bootable, debuginfod};
+use kinst_debuginfo::{BuildId, ElfFile, Searched, Stamp, bootable, debuginfod};
 use kinst_host::distribution::Family;
 
 impl Kernel {
     /// The image with the debug information of a module.
-    pub fn debug(&self, module: ModuleId) -> Option<&Image> {
+    pub fn debug(&self, module: ModuleId) -> Option<&ElfFile> {
         self.debug_search(module).found.as_ref()
     }
 
@@ -34,7 +34,7 @@ impl Kernel {
                 self.unanswered.store(true, Ordering::Relaxed);
             }
             searched.refused.iter().for_each(|error| self.warn(error.warning()));
-            if let Some(Err(error)) = searched.found.as_ref().and_then(Image::alternate) {
+            if let Some(Err(error)) = searched.found.as_ref().and_then(ElfFile::alternate) {
                 self.warn(error.warning());
             }
             searched
@@ -43,7 +43,7 @@ impl Kernel {
 
     /// The file by whose addresses a module's symbols are: that of its debug information, or where this is not there, what
     /// the index says of it. `None` if the symbols are those of the running kernel, or of the module as it is loaded.
-    pub(crate) fn layout(&self, module: ModuleId) -> Option<&Image> {
+    pub(crate) fn layout(&self, module: ModuleId) -> Option<&ElfFile> {
         let of_index = || {
             let index = self.index(module)?;
             Some(index.layout(self.index_id(module)?))
@@ -101,12 +101,12 @@ impl Kernel {
 
     /// The file of the module as it is loaded, with its instructions; with its symbols too if there is no file of debug
     /// information. For the kernel proper, what its bootable form unpacks to, which has no symbols.
-    pub fn binary(&self, module: ModuleId) -> Option<&Image> {
+    pub fn binary(&self, module: ModuleId) -> Option<&ElfFile> {
         let this = &self.modules()[module];
         let image = this.binary.get_or_init(|| {
             if module == ModuleId::PROPER {
                 let wanted = self.build_id(module);
-                let is_it = |image: &Image| wanted.is_none() || image.build_id() == wanted.as_ref();
+                let is_it = |image: &ElfFile| wanted.is_none() || image.build_id() == wanted.as_ref();
                 let kernels = self.root.bootable_candidates().into_iter();
                 return kernels.filter_map(|path| bootable::kernel(&path)).find(is_it);
             }

@@ -3,14 +3,13 @@
 mod data;
 pub(super) mod drivers;
 mod files;
-pub(super) mod info;
 pub(super) mod loaded;
 mod modules;
-pub(super) mod naming;
 mod own;
 pub(super) mod program;
 pub(super) mod refusals;
 mod running;
+mod set;
 pub mod stack;
 mod tree;
 pub(super) mod unloaded;
@@ -24,7 +23,6 @@ use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
 
-use super::code::decode::{self, Insn};
 use super::code::tables::Tables;
 use super::flow::callers::Callers;
 use super::flow::marks::Linked;
@@ -36,7 +34,7 @@ use data::AllSymbols;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::Pattern;
 use kinst_base::machine::Machine;
-use kinst_debuginfo::{D_DEBUGINFO, Error, Image, ModuleFile, Reference, Root};
+use kinst_debuginfo::{D_DEBUGINFO, ElfFile, Error, ModuleFile, Reference, Root};
 use loaded::Loaded;
 
 pub use modules::{Module, Modules};
@@ -156,7 +154,7 @@ impl Kernel {
         }
         let without = || Error::NoDebugInformation { path: path.to_owned() };
         let why = searched.refused.first().map(Error::diagnostic);
-        let why = why.unwrap_or_else(|| Image::open(path).err().unwrap_or_else(without).diagnostic());
+        let why = why.unwrap_or_else(|| ElfFile::open(path).err().unwrap_or_else(without).diagnostic());
         Err(Box::new(why))
     }
 
@@ -320,53 +318,7 @@ impl Kernel {
             return Machine::HERE;
         }
         let image = self.layout(ModuleId::PROPER).or_else(|| self.binary(ModuleId::PROPER));
-        image.and_then(Image::machine).unwrap_or_default()
-    }
-
-    /// The instructions of a function as the file has them; `None` without a file, or if the instructions of
-    /// its machine are not known.
-    pub fn instructions(&self, module: ModuleId, symbol: &Symbol) -> Option<Vec<Insn>> {
-        let code = self.code(module, symbol.address, symbol.size)?;
-        let (image, _) = self.in_code(module, symbol.address)?;
-        Some(decode::instructions(image.machine()?, code, symbol.address))
-    }
-
-    /// Bytes of the module's file at an address of [`Kernel::symbols`].
-    pub fn code(&self, module: ModuleId, address: u64, len: u64) -> Option<&[u8]> {
-        let len = usize::try_from(len).ok()?;
-        let (image, address) = self.in_code(module, address)?;
-        image.machine().and_then(|_| image.code_at(address))?.get(..len)
-    }
-
-    /// The file that has the module's instructions, and an address of [`Kernel::symbols`] converted to that file's.
-    pub(super) fn in_code(&self, module: ModuleId, address: u64) -> Option<(&Image, u64)> {
-        let named = self.layout(module);
-        let image = match named {
-            Some(image) if image.has_code() => image,
-            _ => self.binary(module)?,
-        };
-        // A file of debug information alone and the module itself may lay out their sections differently.
-        let address = match named {
-            Some(named) if image.is_relocatable() && !std::ptr::eq(named, image) => {
-                let section = named.section_at(address)?;
-                image.section(&section.name)?.address + (address - section.address)
-            }
-            _ => address,
-        };
-        Some((image, address))
-    }
-
-    /// The inverse of [`Kernel::in_code`]: the file with the code may place its sections elsewhere than the one with
-    /// the symbols.
-    pub(super) fn out_of_code(&self, module: ModuleId, address: u64) -> u64 {
-        let named = self.layout(module);
-        let code = named.filter(|image| image.has_code()).or_else(|| self.binary(module));
-        let moved =
-            named.zip(code).filter(|(named, code)| !std::ptr::eq(*named, *code)).and_then(|(named, code)| {
-                let section = code.section_at(address)?;
-                Some(named.section(&section.name)?.address + (address - section.address))
-            });
-        moved.unwrap_or(address)
+        image.and_then(ElfFile::machine).unwrap_or_default()
     }
 
     /// The target of a call or jump in a module's file, by the addresses of its bytes in that file.
@@ -374,7 +326,7 @@ impl Kernel {
         let this = &self.modules()[module];
         let references = this.references.get_or_init(|| {
             let image = self.debug(module).filter(|image| image.has_code());
-            image.or_else(|| self.binary(module)).map(Image::references).unwrap_or_default()
+            image.or_else(|| self.binary(module)).map(ElfFile::references).unwrap_or_default()
         });
         let first = references.partition_point(|(field, _)| *field < bytes.start);
         references.get(first).filter(|(field, _)| *field < bytes.end).map(|(_, reference)| reference)

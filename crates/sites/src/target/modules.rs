@@ -8,7 +8,7 @@ use crate::code::tables::Tables;
 use crate::flow::marks::Linked;
 use crate::kept::image::ImageIndex;
 use crate::symtab::Symbols;
-use kinst_debuginfo::{Image, ModuleFile, Reference, Searched};
+use kinst_debuginfo::{ElfFile, ModuleFile, Reference, Searched};
 
 /// The kernel proper first, then the modules by name.
 pub struct Modules(pub(super) Vec<Module>);
@@ -54,13 +54,13 @@ pub struct Module {
 #[derive(Default)]
 pub struct Read {
     pub(super) debug: OnceLock<Searched>,
-    pub(super) binary: OnceLock<Option<Image>>,
+    pub(super) binary: OnceLock<Option<ElfFile>>,
     pub(super) symbols: OnceLock<Option<Symbols>>,
     /// The index that this process made.
     pub(crate) index: OnceLock<Arc<ImageIndex>>,
     /// The index that was there before.
     pub(crate) kept_index: OnceLock<Option<Arc<ImageIndex>>>,
-    pub(super) layout: OnceLock<Option<Image>>,
+    pub(super) layout: OnceLock<Option<ElfFile>>,
     pub(super) linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.
     pub(super) placement: OnceLock<HashMap<String, u64>>,

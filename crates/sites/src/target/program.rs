@@ -4,12 +4,12 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use crate::symtab::{Role, Symbols};
-use kinst_debuginfo::{Bytes, Image};
+use kinst_debuginfo::{Bytes, ElfFile};
 use kinst_dwarf::{Caller, Callers, Memory, Registers, demangled};
 
 /// An ELF file of user space. A file without a symbol table has the names that it exports.
 pub struct Program {
-    image: Image,
+    image: ElfFile,
     symbols: Symbols,
     /// Read for the first stack; `None` if it cannot be.
     callers: OnceCell<Option<Callers>>,
@@ -27,20 +27,20 @@ pub struct InFunction {
 impl Program {
     /// Returns `None` if the file cannot be read as ELF.
     pub fn open(path: &Path) -> Option<Program> {
-        Program::of_image(Image::open(path).ok()?)
+        Program::of_image(ElfFile::open(path).ok()?)
     }
 
     /// A file that is in memory alone: the code that the kernel maps into each process.
     pub fn of_bytes(name: &str, bytes: Vec<u8>) -> Option<Program> {
-        Program::of_image(Image::parse(Path::new(name), Bytes::Owned(bytes)).ok()?)
+        Program::of_image(ElfFile::parse(Path::new(name), Bytes::Owned(bytes)).ok()?)
     }
 
-    fn of_image(image: Image) -> Option<Program> {
+    fn of_image(image: ElfFile) -> Option<Program> {
         let symbols = Symbols::of_image(&image, Role::Program).ok()?;
         Some(Program { image, symbols, callers: OnceCell::new() })
     }
 
-    pub fn image(&self) -> &Image {
+    pub fn image(&self) -> &ElfFile {
         &self.image
     }
 

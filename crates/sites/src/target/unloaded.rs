@@ -1,7 +1,7 @@
 //! sites/target/unloaded.rs: modules that are not loaded and have a function, for advice on which module to load.
 
 use super::Kernel;
-use kinst_debuginfo::{Image, ModuleFile};
+use kinst_debuginfo::{ElfFile, ModuleFile};
 
 impl Kernel {
     /// A module that is not loaded and has a function of this name. A thousand files are not opened for that: only those
@@ -19,7 +19,7 @@ impl Kernel {
 fn has(file: &ModuleFile, function: &str) -> bool {
     let path = file.debug.as_ref().or(file.binary.as_ref());
     let mut found = false;
-    if let Some(image) = path.and_then(|path| Image::open(path).ok()) {
+    if let Some(image) = path.and_then(|path| ElfFile::open(path).ok()) {
         // A damaged file has no names to offer.
         let _ = image.for_each_code_symbol(|symbol| found |= symbol.function && symbol.name == function);
     }

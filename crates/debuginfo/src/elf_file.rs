@@ -1,4 +1,4 @@
-//! debuginfo/image.rs: one ELF file: sections, symbols, debug sections ready to read.
+//! debuginfo/elf_file.rs: one ELF file: sections, symbols, debug sections ready to read.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -73,7 +73,7 @@ pub enum Reference {
 }
 
 /// An ELF file, mapped or unpacked.
-pub struct Image {
+pub struct ElfFile {
     path: PathBuf,
     bytes: Bytes,
     sections: Vec<Section>,
@@ -82,8 +82,8 @@ pub struct Image {
     relocatable: bool,
     build_id: Option<BuildId>,
     machine: Option<Machine>,
-    pub(super) alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
-    /// The bytes of [`Image::kept_section`], by section index of the file.
+    pub(super) alternate: OnceLock<Option<Result<Box<ElfFile>, Error>>>,
+    /// The bytes of [`ElfFile::kept_section`], by section index of the file.
     kept: Vec<OnceLock<Vec<u8>>>,
     /// Symbols by name of a file that is not here.
     named: Vec<(String, u64)>,
@@ -106,12 +106,12 @@ fn machine_of(architecture: object::Architecture) -> Option<Machine> {
     }
 }
 
-impl Image {
-    pub fn open(path: &Path) -> Result<Image, Error> {
-        Image::parse(path, unpack::read(path)?)
+impl ElfFile {
+    pub fn open(path: &Path) -> Result<ElfFile, Error> {
+        ElfFile::parse(path, unpack::read(path)?)
     }
 
-    pub fn parse(path: &Path, bytes: Bytes) -> Result<Image, Error> {
+    pub fn parse(path: &Path, bytes: Bytes) -> Result<ElfFile, Error> {
         let file = object::File::parse(&bytes[..]).map_err(|cause| Error::elf(path, cause))?;
         if !file.is_little_endian() {
             return Err(Error::Machine {
@@ -127,7 +127,7 @@ impl Image {
         // The section of index 0 is none.
         let kept = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
-        Ok(Image { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named })
+        Ok(ElfFile { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named })
     }
 
     /// The layout of a file that is not here: its sections, which `named` symbols it has, and no bytes.
@@ -136,12 +136,12 @@ impl Image {
         relocatable: bool,
         mut sections: Vec<Section>,
         named: Vec<(String, u64)>,
-    ) -> Image {
+    ) -> ElfFile {
         sections.sort_by_key(|section| section.address);
         let path = PathBuf::from(id.to_string());
         let (build_id, bytes, alternate) = (Some(id), Bytes::Owned(Vec::new()), OnceLock::new());
         let (bases, kept, machine) = (Vec::new(), Vec::new(), None);
-        Image { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named }
+        ElfFile { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named }
     }
 
     pub fn path(&self) -> &Path {
@@ -309,7 +309,7 @@ impl Image {
     pub fn loaded(
         &self,
         name: Option<&str>,
-        layout: &Image,
+        layout: &ElfFile,
         import: impl Fn(&[u8]) -> u64,
     ) -> Result<Vec<Loaded<'_>>, Error> {
         let file = self.file()?;

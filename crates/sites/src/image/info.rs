@@ -1,15 +1,17 @@
-//! sites/target/info.rs: what is known of a module's code in the source: from its debug information, or as it was kept.
+//! sites/image/info.rs: what is known of an image's code in the source: from its debug information, or as it was kept.
 
-use kinst_base::image::ModuleId;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Kernel;
+use super::handle::Image;
 use crate::kept::source::Source;
-use kinst_debuginfo::Error;
+use kinst_debuginfo::{ElfFile, Error};
 use kinst_dwarf::{Body, DebugInfo, Definition, InlineCopy, Lines};
 
-/// The frames and lines of a module, open for many queries.
+/// This little debug information is always read to its end, even if the machine is busy with something else.
+pub const READ_WHOLE_BELOW: u64 = 1 << 20;
+
+/// The frames and lines of an image, open for many queries.
 pub enum Info<'k> {
     File(Box<DebugInfo<'k>>),
     Kept(Box<Source>),
@@ -60,27 +62,41 @@ impl Info<'_> {
     }
 }
 
-impl Kernel {
-    /// What is known of a module's code; `None` if there is neither debug information nor what was kept of it.
-    pub(crate) fn info(&self, module: ModuleId) -> Option<Result<Info<'_>, Error>> {
-        if let Some(image) = self.debug(module) {
-            return Some(DebugInfo::open(image).map(|info| Info::File(Box::new(info))));
+impl<'k> Image<'k> {
+    /// What is known of the code; `None` if there is neither debug information nor what was kept of it.
+    pub(crate) fn info(self) -> Option<Result<Info<'k>, Error>> {
+        if let Some(file) = self.debug() {
+            return Some(DebugInfo::open(file).map(|info| Info::File(Box::new(info))));
         }
-        let id = self.index_id(module)?;
-        let source = self.kept.places().find_map(|place| place.source(&id));
-        source.map(|source| Ok(Info::Kept(Box::new(source))))
+        self.all().kept_source(self.id()).map(|source| Ok(Info::Kept(Box::new(source))))
     }
 
-    /// Whether a module may have a function or copies of it: most do not have a given name.
-    pub(crate) fn may_mention(&self, module: ModuleId, function: &str) -> bool {
+    /// Whether it may have a function or copies of it: most do not have a given name.
+    pub(crate) fn may_mention(self, function: &str) -> bool {
         let wanted = [function.to_owned()];
-        match (self.debug(module), self.index(module)) {
-            (Some(image), _) => module == ModuleId::PROPER || kinst_dwarf::may_know(image, &wanted),
+        match (self.debug(), self.index()) {
+            (Some(file), _) => self.all().is_first(self.id()) || kinst_dwarf::may_know(file, &wanted),
             (None, Some(index)) => {
-                let named = self.symbols(module).map(|symbols| symbols.instances(function));
+                let named = self.symbols().map(|symbols| symbols.instances(function));
                 index.function(function).is_some() || named.is_some_and(|named| !named.is_empty())
             }
             (None, None) => false,
         }
+    }
+
+    /// Whether the debug information may have any of these names: a search for their bytes, which is much quicker than a
+    /// walk. A kernel that is small is walked over.
+    pub(crate) fn may_know(self, file: &ElfFile, names: &[String]) -> bool {
+        self.all().is_first(self.id()) && file.debug_info_size() < READ_WHOLE_BELOW
+            || kinst_dwarf::may_know(file, names)
+    }
+
+    /// The names of the functions that are inlined, or could be.
+    pub(crate) fn inline_names(self) -> Vec<String> {
+        if let Some(index) = self.index() {
+            return index.names().map(str::to_owned).collect();
+        }
+        let names = self.debug().and_then(|file| kinst_dwarf::inline_names(file).ok());
+        names.unwrap_or_default().into_iter().collect()
     }
 }

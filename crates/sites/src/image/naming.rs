@@ -1,10 +1,9 @@
-//! sites/target/naming.rs: the name of an address in a probe description, never that of a namesake.
+//! sites/image/naming.rs: the name of an address in a probe description, never that of a namesake.
 
-use super::Kernel;
+use super::handle::Image;
 use crate::flow::points::Point;
 use crate::model::FoundSite;
 use crate::symtab::Symbol;
-use kinst_base::image::ModuleId;
 use kinst_base::probe::{Site, Target};
 
 /// A function as it is written in a description.
@@ -25,13 +24,13 @@ pub fn split_ordinal(function: &str) -> (&str, Option<usize>) {
     }
 }
 
-impl Kernel {
+impl<'k> Image<'k> {
     /// The shortest name that means only this function. Among namesakes of one module it has the position in address
     /// order, as livepatch counts; the kernel proper comes before all modules.
-    pub(crate) fn function_ref(&self, module: ModuleId, symbol: &Symbol) -> Option<FunctionRef> {
-        let symbols = self.symbols(module)?;
+    pub(crate) fn function_ref(self, symbol: &Symbol) -> Option<FunctionRef> {
+        let symbols = self.symbols()?;
         let name = symbols.name(symbol);
-        if !self.is_shared(name) {
+        if !self.all().is_shared(name) {
             return Some(FunctionRef { function: name.to_owned(), module_needed: false });
         }
         let here = symbols.named(name);
@@ -41,38 +40,19 @@ impl Kernel {
         }
         Some(FunctionRef {
             function: format!("{name}#{}", position + 1),
-            module_needed: module != ModuleId::PROPER,
+            module_needed: !self.all().is_first(self.id()),
         })
     }
 
-    /// The functions that a description's fields name without globs, in order of module and address.
-    pub(crate) fn functions_named(&self, modules: &[ModuleId], function: &str) -> Vec<(ModuleId, Symbol)> {
-        let (name, ordinal) = split_ordinal(function);
-        // Symbols without debug information may come from the running kernel, which does not show them to everyone.
-        let knowing = if modules.len() > 1 { self.modules_knowing(name) } else { None };
-        let may_have = |module: &&ModuleId| {
-            knowing.as_ref().is_none_or(|knowing| knowing.contains(&module.index()))
-                || self.directory().is_none_or(|directory| directory.id(module.index()).is_none())
-        };
-        let all = modules.iter().filter(may_have).flat_map(|module| {
-            let symbols = self.symbols(*module);
-            symbols.into_iter().flat_map(|symbols| symbols.named(name)).map(|symbol| (*module, *symbol))
-        });
-        match ordinal {
-            Some(ordinal) => all.skip(ordinal - 1).take(1).filter(|(_, symbol)| !symbol.gone()).collect(),
-            None => all.filter(|(_, symbol)| !symbol.gone()).collect(),
-        }
-    }
-
     /// The function that contains an address, unless its code is freed.
-    pub(crate) fn caller(&self, module: ModuleId, address: u64) -> Result<&Symbol, NoSite> {
-        let symbol = self.symbols(module).and_then(|symbols| symbols.containing(address));
+    pub(crate) fn caller(self, address: u64) -> Result<&'k Symbol, NoSite> {
+        let symbol = self.symbols().and_then(|symbols| symbols.containing(address));
         match symbol {
             Some(symbol) if !symbol.gone() => Ok(symbol),
             Some(_) => Err(NoSite::Freed),
             // A module's freed code has no symbols.
             None => {
-                let section = self.layout(module).and_then(|image| image.section_at(address));
+                let section = self.layout().and_then(|image| image.section_at(address));
                 let freed = section.is_some_and(|section| section.name.starts_with(".init"));
                 Err(if freed { NoSite::Freed } else { NoSite::Dead })
             }
@@ -80,11 +60,11 @@ impl Kernel {
     }
 
     /// The site at an address.
-    pub(crate) fn site(&self, module: ModuleId, address: u64) -> Result<FoundSite, NoSite> {
-        let symbol = self.caller(module, address)?;
-        let name = self.function_ref(module, symbol).ok_or(NoSite::Dead)?;
+    pub(crate) fn site(self, address: u64) -> Result<FoundSite, NoSite> {
+        let symbol = self.caller(address)?;
+        let name = self.function_ref(symbol).ok_or(NoSite::Dead)?;
         let site = Site {
-            module: self.modules()[module].name.clone(),
+            module: self.name().to_owned(),
             function: name.function,
             offset: address - symbol.address,
             ..Site::default()
@@ -93,10 +73,10 @@ impl Kernel {
     }
 
     /// The site of a point in the control flow.
-    pub(crate) fn point(&self, module: ModuleId, point: Point) -> Result<FoundSite, NoSite> {
-        let found = self.site(module, point.address())?;
+    pub(crate) fn point(self, point: Point) -> Result<FoundSite, NoSite> {
+        let found = self.site(point.address())?;
         let Point::Edge { from, over, to } = point else { return Ok(found) };
-        let target = self.target(module, from, to).ok_or(NoSite::Dead)?;
+        let target = self.target(from, to).ok_or(NoSite::Dead)?;
         let start = from - found.site.offset;
         let over = over.keys().iter().map(|key| key.checked_sub(start)).collect::<Option<_>>();
         let site = Site { over: over.ok_or(NoSite::Dead)?, to: Some(target), ..found.site };
@@ -105,8 +85,8 @@ impl Kernel {
 
     /// The end of an edge, as its description names it. A namesake needs no ordinal: the branch goes to only one
     /// address.
-    pub(crate) fn target(&self, module: ModuleId, from: u64, to: u64) -> Option<Target> {
-        let symbols = self.symbols(module)?;
+    pub(crate) fn target(self, from: u64, to: u64) -> Option<Target> {
+        let symbols = self.symbols()?;
         let own = symbols.containing(from)?;
         if to.checked_sub(own.address).is_some_and(|offset| offset < own.size) {
             return Some(Target { function: None, offset: to - own.address });

@@ -1,0 +1,8 @@
+//! sites/image/: what has code with sites: the kernel proper, a module, or another file; its names, instructions, source.
+
+mod handle;
+pub(super) mod info;
+pub(super) mod naming;
+mod text;
+
+pub use handle::{Image, Images};
