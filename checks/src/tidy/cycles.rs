@@ -77,7 +77,7 @@ pub fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
 }
 
 /// A shortest path from a module back to it.
-fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
+pub fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
     let mut ways: Vec<Vec<&str>> = vec![vec![start]];
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut at = 0;

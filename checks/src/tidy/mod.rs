@@ -5,6 +5,7 @@ mod cycles;
 mod dependencies;
 mod files;
 mod imports;
+mod includes;
 mod lines;
 mod sizes;
 mod table;
@@ -105,6 +106,8 @@ fn check() -> Result<Vec<Finding>> {
     findings.extend(version::check(&sources));
     findings.extend(dependencies::check(&sources)?);
     let mut used = imports::Used::default();
+    let mut includes = includes::Used::default();
+    findings.extend(includes::check(&sources, &mut includes));
     for file in &files {
         findings.extend(imports::check(file, &mut used));
     }
@@ -116,6 +119,7 @@ fn check() -> Result<Vec<Finding>> {
     if let Some(table) = sources.iter().find(|source| source.path == "checks/src/tidy/table.rs") {
         findings.extend(imports::stale(table, &used));
         findings.extend(cycles::stale(table, &knots));
+        findings.extend(includes::stale(table, &includes));
     }
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)

@@ -171,6 +171,38 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("crates/types/src/btf", "defines the reader of BTF, to which each file adds methods"),
 ];
 
+/// The rooms of the kernel module, and what each may include besides itself: rooms, and single files. The first row that a
+/// file is below counts.
+pub const INCLUDES: &[(&str, &[&str])] = &[
+    ("include", &[]),
+    ("compat", &[]),
+    ("context.h", &["tests/shim.h"]),
+    ("kinst.h", &["include"]),
+    ("ksym.h", &["arch"]),
+    ("ksym.c", &["arch", "kinst.h", "ksym.h"]),
+    ("arch", &["compat", "context.h", "include", "kinst.h", "ksym.h", "places", "tests/shim.h", "text"]),
+    ("places", &["arch", "kinst.h", "ksym.h", "text"]),
+    ("text", &["arch", "compat", "context.h", "kinst.h", "ksym.h", "places", "program", "session"]),
+    ("program", &["context.h", "include", "kinst.h", "tests/shim.h"]),
+    ("providers", &["arch", "compat", "context.h", "kinst.h", "ksym.h", "places", "program", "text"]),
+    ("session", &["arch", "compat", "context.h", "kinst.h", "ksym.h", "program", "providers"]),
+    ("main.c", &["kinst.h", "ksym.h", "providers", "session"]),
+];
+
+/// The files of the kernel module, each with its header, through which circles of includes may lead, and why.
+pub const TANGLES: &[(&str, &str)] = &[
+    ("kmod/places/func", "to be turned"),
+    ("kmod/program/action", "to be turned"),
+    (
+        "kmod/program/session",
+        "defines the state of a session and of a CPU, which each file of the room works on",
+    ),
+    ("kmod/text/host", "to be turned"),
+    ("kmod/text/once", "to be turned"),
+    ("kmod/text/probe", "to be turned"),
+    ("kmod/text/sites", "to be turned"),
+];
+
 /// The stages that neither access the outside nor do what the compiler cannot check.
 pub const PURE: &[&str] = &[
     "crates/bpf",

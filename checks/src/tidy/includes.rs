@@ -1,0 +1,252 @@
+//! The includes of the kernel module: each room has the rooms whose headers it may include, and no file includes one that
+//! includes it, over however many steps. A `.c` file is one unit with its header.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cycles::circle;
+use super::table::{INCLUDES, TANGLES};
+use super::{Finding, Source};
+
+const ROOT: &str = "kmod/";
+/// The tests, which include what they test.
+const TESTS: &str = "kmod/tests";
+/// The folder of the architectures: `<machine/x.h>` is that of the one that is built for.
+const ARCH: &str = "kmod/arch/";
+
+/// The rows that something needs.
+#[derive(Default)]
+pub struct Used {
+    rooms: BTreeSet<(&'static str, &'static str)>,
+    tangles: BTreeSet<&'static str>,
+}
+
+/// One line `#include`, as far as it names a file of the module.
+struct Include<'a> {
+    from: &'a Source,
+    to: &'a str,
+    line: usize,
+}
+
+pub fn check(sources: &[Source], used: &mut Used) -> Vec<Finding> {
+    let files: Vec<&Source> = sources.iter().filter(|source| is_of_module(&source.path)).collect();
+    let paths: BTreeSet<&str> = files.iter().map(|source| source.path.as_str()).collect();
+    let files: Vec<&Source> = files.into_iter().filter(|source| !source.is_in(&[TESTS])).collect();
+    let mut findings: Vec<Finding> = files.iter().filter_map(|source| without_row(source)).collect();
+    let includes: Vec<Include<'_>> = files.iter().flat_map(|source| includes(source, &paths)).collect();
+    findings.extend(includes.iter().filter_map(|include| room(include, used)));
+    findings.extend(circles(&includes, used));
+    findings
+}
+
+fn is_of_module(path: &str) -> bool {
+    path.starts_with(ROOT) && [".c", ".h", ".S"].iter().any(|end| path.ends_with(end))
+}
+
+fn includes<'a>(source: &'a Source, paths: &BTreeSet<&'a str>) -> Vec<Include<'a>> {
+    let lines = source.text.lines().zip(1..);
+    let named = lines.filter_map(|(text, line)| Some((name(text)?, line)));
+    let include =
+        |(name, line)| Some(Include { from: source, to: resolved(&source.path, name, paths)?, line });
+    named.filter_map(include).collect()
+}
+
+/// The name in a line `#include "name"` or `#include <name>`.
+fn name(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let (rest, end) = match rest.strip_prefix('"') {
+        Some(rest) => (rest, '"'),
+        None => (rest.strip_prefix('<')?, '>'),
+    };
+    Some(rest.split_once(end)?.0)
+}
+
+/// The file of the module that a name is, looked for as the compiler does; None: it is the kernel's.
+fn resolved<'a>(from: &str, name: &str, paths: &BTreeSet<&'a str>) -> Option<&'a str> {
+    let beside = from.rsplit_once('/').map(|(folder, _)| format!("{folder}/{name}"));
+    let own = beside.into_iter().chain([format!("{ROOT}{name}")]);
+    let found = own.filter_map(|path| paths.get(path.as_str()).copied()).next();
+    let is_of_machine = |path: &str| {
+        let rest = path.strip_prefix(ARCH).and_then(|rest| rest.split_once('/'));
+        rest.is_some_and(|(_, rest)| rest == name)
+    };
+    found.or_else(|| paths.iter().copied().find(|path| is_of_machine(path)))
+}
+
+/// The first row that a file is below: its room, and what that may include.
+fn row(path: &str) -> Option<(&'static str, &'static [&'static str])> {
+    INCLUDES.iter().find(|(room, _)| is_below(path, room)).copied()
+}
+
+fn is_below(path: &str, room: &str) -> bool {
+    let rest = path.strip_prefix(ROOT).and_then(|path| path.strip_prefix(room));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn without_row(source: &Source) -> Option<Finding> {
+    let message = "the module has no such room: add a row to INCLUDES, with the rooms below it";
+    row(&source.path).is_none().then(|| source.finding(1, message))
+}
+
+/// The finding if the file's room may not include that of the header.
+fn room(include: &Include<'_>, used: &mut Used) -> Option<Finding> {
+    let (room, allowed) = row(&include.from.path)?;
+    if row(include.to).is_some_and(|(to, _)| to == room) {
+        return None;
+    }
+    // The longest one, as a folder in a room has a row of its own.
+    let fits = allowed.iter().filter(|allowed| is_below(include.to, allowed));
+    if let Some(fit) = fits.max_by_key(|allowed| allowed.len()) {
+        used.rooms.insert((room, fit));
+        return None;
+    }
+    let name = include.to.trim_start_matches(ROOT);
+    Some(include.from.finding(
+        include.line,
+        match allowed {
+            [] => format!("kmod/{room} does not know {name}: it includes no other room"),
+            _ => format!("kmod/{room} does not know {name}: it may include {}", allowed.join(", ")),
+        },
+    ))
+}
+
+/// A file with its header: the path without its ending.
+fn unit(path: &str) -> &str {
+    path.rsplit_once('.').map_or(path, |(unit, _)| unit)
+}
+
+fn circles(includes: &[Include<'_>], used: &mut Used) -> Vec<Finding> {
+    let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut lines: BTreeMap<(&str, &str), &Include<'_>> = BTreeMap::new();
+    for include in includes {
+        let (from, to) = (unit(&include.from.path), unit(include.to));
+        if from != to {
+            edges.entry(from).or_default().insert(to);
+            lines.entry((from, to)).or_insert(include);
+        }
+    }
+    for (tangle, _) in TANGLES {
+        if circle(&edges, tangle).is_some() {
+            used.tangles.insert(tangle);
+        }
+        edges.remove(tangle);
+    }
+    let mut findings = Vec::new();
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for start in edges.keys() {
+        if told.contains(start) {
+            continue;
+        }
+        let Some(circle) = circle(&edges, start) else { continue };
+        told.extend(&circle);
+        let include = lines[&(circle[0], circle[1 % circle.len()])];
+        let way = [&circle[..], &circle[..1]].concat().join(" → ");
+        findings.push(include.from.finding(include.line, format!("a circle of includes: {way}")));
+    }
+    findings
+}
+
+/// Rows that nothing needs.
+pub fn stale(table: &Source, used: &Used) -> Vec<Finding> {
+    let line = |constant: &str, name: &str| {
+        let row = format!("(\"{name}\",");
+        let broken = format!("\"{name}\",");
+        let mut lines = table.text.lines().zip(1..).skip_while(|(text, _)| !text.contains(constant));
+        lines.find(|(text, _)| text.contains(&row) || text.trim() == broken).map_or(1, |(_, line)| line)
+    };
+    let rows =
+        INCLUDES.iter().flat_map(|(room, allowed)| allowed.iter().map(move |allowed| (*room, *allowed)));
+    let rows = rows.filter(|row| !used.rooms.contains(row)).map(|(room, allowed)| {
+        let message = format!("a stale row: kmod/{room} does not include {allowed}");
+        table.finding(line("pub const INCLUDES", room), message)
+    });
+    let tangles = TANGLES.iter().filter(|(unit, _)| !used.tangles.contains(unit)).map(|(unit, _)| {
+        table.finding(line("pub const TANGLES", unit), format!("a stale row: {unit} is in no circle"))
+    });
+    rows.chain(tangles).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources(files: &[(&str, &str)]) -> Vec<Source> {
+        let source = |(path, text): &(&str, &str)| Source { path: (*path).into(), text: (*text).into() };
+        files.iter().map(source).collect()
+    }
+
+    fn messages(files: &[(&str, &str)]) -> Vec<String> {
+        check(&sources(files), &mut Used::default()).iter().map(Finding::shown).collect()
+    }
+
+    #[test]
+    fn names_are_found_as_the_compiler_finds_them() {
+        assert_eq!(name("#include \"a/b.h\" /* why */"), Some("a/b.h"));
+        assert_eq!(name("  #  include <machine/x.h>"), Some("machine/x.h"));
+        assert_eq!(name("#include MACRO"), None);
+        assert_eq!(name("// #include \"a.h\""), None);
+        let paths = BTreeSet::from(["kmod/arch/x86/machine/x.h", "kmod/text/x.h", "kmod/top.h"]);
+        let found = |name| resolved("kmod/text/y.c", name, &paths);
+        assert_eq!(found("x.h"), Some("kmod/text/x.h"));
+        assert_eq!(found("text/x.h"), Some("kmod/text/x.h"));
+        assert_eq!(found("top.h"), Some("kmod/top.h"));
+        assert_eq!(found("machine/x.h"), Some("kmod/arch/x86/machine/x.h"));
+        assert_eq!(found("linux/list.h"), None);
+    }
+
+    #[test]
+    fn a_room_includes_those_below_it() {
+        let files = [
+            ("kmod/text/x.c", "#include <linux/list.h>\n#include \"text/x.h\"\n#include \"arch/arch.h\"\n"),
+            ("kmod/text/x.h", ""),
+            ("kmod/arch/arch.h", ""),
+            ("kmod/providers/sources.h", ""),
+        ];
+        assert_eq!(messages(&files), [""; 0]);
+        let up = ("kmod/text/y.c", "\n#include \"providers/sources.h\"\n");
+        let found = messages(&[&files[..], &[up]].concat());
+        let message = "kmod/text/y.c:2: kmod/text does not know providers/sources.h: it may include ";
+        assert!(found.len() == 1 && found[0].starts_with(message), "{found:?}");
+        let up = [("kmod/compat/x.h", "#include \"arch/arch.h\"\n"), ("kmod/arch/arch.h", "")];
+        let message = "kmod/compat/x.h:1: kmod/compat does not know arch/arch.h: it includes no other room";
+        assert_eq!(messages(&up), [message]);
+    }
+
+    #[test]
+    fn a_room_has_a_row_and_tests_have_none() {
+        let message = "the module has no such room: add a row to INCLUDES, with the rooms below it";
+        assert_eq!(messages(&[("kmod/cellar/x.c", "")]), [format!("kmod/cellar/x.c:1: {message}")]);
+        let test = [("kmod/tests/x.c", "#include \"text/x.h\"\n"), ("kmod/text/x.h", "")];
+        assert_eq!(messages(&test), [""; 0]);
+    }
+
+    #[test]
+    fn a_circle_is_found_over_several_units() {
+        let files = [
+            ("kmod/text/a.c", "#include \"text/a.h\"\n#include \"text/b.h\"\n"),
+            ("kmod/text/a.h", ""),
+            ("kmod/text/b.c", "\n#include \"text/c.h\"\n"),
+            ("kmod/text/b.h", ""),
+            ("kmod/text/c.h", "#include \"text/a.h\"\n"),
+        ];
+        let circle = "kmod/text/a → kmod/text/b → kmod/text/c → kmod/text/a";
+        assert_eq!(messages(&files), [format!("kmod/text/a.c:2: a circle of includes: {circle}")]);
+        assert_eq!(messages(&files[..4]), [""; 0], "a file and its header");
+    }
+
+    #[test]
+    fn rows_are_used_or_stale() {
+        let table = Source { path: "table.rs".into(), text: String::new() };
+        let rows: usize = INCLUDES.iter().map(|(_, allowed)| allowed.len()).sum();
+        assert_eq!(stale(&table, &Used::default()).len(), rows + TANGLES.len());
+        let Some((unit, _)) = TANGLES.first() else { return };
+        let (own, other) = (format!("{unit}.c"), format!("{unit}_other.h"));
+        let name = |path: &str| path.trim_start_matches(ROOT).to_owned();
+        let text = format!("#include \"{}\"\n", name(&other));
+        let back = format!("#include \"{}.h\"\n", name(unit));
+        let header = format!("{unit}.h");
+        let mut used = Used::default();
+        let files = sources(&[(&own, &text), (&header, ""), (&other, &back)]);
+        assert_eq!(check(&files, &mut used), []);
+        assert!(used.tangles.contains(unit));
+    }
+}
