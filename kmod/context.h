@@ -16,7 +16,7 @@
 /* From anywhere, including an NMI and our own work: before the guard is taken, or without it. */
 #define __probe_path notrace
 
-/* From a hit: interrupts are off, the guard is taken (session/guard.h), and the CPU's data are ours. */
+/* From a hit: interrupts are off, the guard is taken (program/kernel/guard.h), and the CPU's data are ours. */
 #define __at_hit notrace
 
 #endif /* _KINST_CONTEXT_H */

@@ -7,17 +7,13 @@
 #include <linux/printk.h>
 #include <linux/stringify.h>
 
-#include "session/builtin.h"
-#include "session/destroy.h"
-#include "session/unaccepted.h"
-#include "kinst.h"
-#include "ksym.h"
+#include "arch/ksym.h"
+#include "include/uapi/kinst.h"
+#include "program/kernel/builtin.h"
+#include "program/kernel/destroy.h"
+#include "program/kernel/unaccepted.h"
 #include "providers/sources.h"
-
-int kinst_refuse_to_set(const char *value, const struct kernel_param *kp)
-{
-	return -EPERM;
-}
+#include "session/chardev.h"
 
 static int __init kinst_init(void)
 {

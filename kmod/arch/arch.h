@@ -103,7 +103,6 @@ unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 
 #ifdef __KERNEL__
 struct exception_table_entry;
-struct kinst_hit;
 
 #include <machine/cpu.h>
 #include <machine/regs.h>
@@ -120,9 +119,12 @@ void kinst_arch_store(kinst_opcode_t *alias, kinst_opcode_t value);
 /* Whether what was written and synchronized by way of a second mapping is to be written again, and synchronized. */
 bool kinst_arch_stores_again(void);
 
-/* Sets the fixup of the entry, which is in the module's own table, and copies the type and data of like. */
-void kinst_arch_extable_set(struct exception_table_entry *entry, const struct exception_table_entry *like,
-			    unsigned long fixup);
+/*
+ * Sets words to what is to be written to the entry, which is in the module's own table, for it to have this fixup and the
+ * type and data of like. Returns where they go.
+ */
+unsigned long kinst_arch_extable(const struct exception_table_entry *entry, const struct exception_table_entry *like,
+				 unsigned long fixup, int words[2]);
 
 /* Whether a jump to target returns: the kernel's return thunks replace return instructions. Needs the patch lock. */
 bool kinst_arch_is_return_thunk(unsigned long target);
@@ -164,20 +166,6 @@ bool kinst_arch_loads_handlers(const struct kinst_arch_insn *insn);
 
 /* Whether the name is that of a thunk that compilers or alternatives put in place of returns and indirect calls. */
 bool kinst_arch_is_thunk_name(const char *name);
-
-/* ---- the stack ---- */
-
-/*
- * Walks the kernel's stack at a hit, from regs on, or from our own frame if regs is NULL: stores up to n return
- * addresses in pcs (which may be NULL), and returns their number. Context: a hit, in the guard.
- */
-u32 kinst_arch_walk(const struct kinst_hit *hit, struct pt_regs *regs, u64 *pcs, u32 n);
-
-/*
- * Sets *to to the registers at the place that a slot or a detour was executing when it was interrupted with regs.
- * False if they were saved elsewhere. Context: any, NMI included, with interrupts off.
- */
-bool kinst_arch_regs_at_place(struct pt_regs *to, struct pt_regs *regs);
 
 /* ---- devices ---- */
 

@@ -26,7 +26,7 @@ struct kinst_func {
 	enum kinst_reason reason; /* why the instructions are unknown; then insns is empty */
 	enum kinst_reason blanket; /* why no instruction at all may have a breakpoint */
 	bool whole; /* decoded to its end */
-	s8 led; /* arch/x86/refs.c: 1: the targets of its jumps are known; -1: they are not; 0: not checked yet */
+	s8 led; /* places/refs.c: 1: the targets of its jumps are known; -1: they are not; 0: not checked yet */
 	s8 led_before, led_behind; /* the same for its neighbours */
 	s8 plain; /* text/jump.c: 1: jumps may cover several instructions; -1: they may not; 0: not checked yet */
 	u32 ninsns;
@@ -34,18 +34,6 @@ struct kinst_func {
 	u8 *text; /* room bytes, without the breakpoints and jumps of probes */
 	char name[128]; /* without the module; empty if unknown */
 };
-
-/* The function at start, or NULL if there is no memory. With the patch lock held. */
-struct kinst_func *kinst_func_get(unsigned long start);
-
-/*
- * The same of a function whose module has a site, with kinst_sites_mutex held: as a module goes, its sites go before its text, and that
- * takes the mutex. So no reference is needed, for which an rmmod would fail that comes meanwhile.
- */
-struct kinst_func *kinst_func_get_of_site(unsigned long start);
-
-/* The same without the instructions, for probes of its entry that ftrace serves; NULL if it serves none, too. */
-struct kinst_func *kinst_func_get_entry(unsigned long start);
 
 /* For sort() and bsearch() over addresses. */
 int kinst_compare_addrs(const void *a, const void *b);
@@ -57,6 +45,9 @@ void kinst_func_put(struct kinst_func *f);
  */
 const struct kinst_func_insn *kinst_func_at(const struct kinst_func *f, u32 offset, enum kinst_reason *reason,
 					    struct kinst_result *res);
+
+/* Decodes what is at the offset. False if it is not an instruction. */
+bool kinst_func_decode_at(const struct kinst_func *f, u32 off, struct kinst_arch_insn *insn);
 
 /* Decodes one of the function's instructions again. */
 void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn *at, struct kinst_arch_insn *insn);
@@ -85,11 +76,5 @@ static inline bool kinst_func_has(const struct kinst_func *f, unsigned long addr
 {
 	return addr - f->start < f->size;
 }
-
-/* Sets the size of the symbol at addr, and the offset of addr in it. False if there is none. */
-bool kinst_symbol_range(unsigned long addr, unsigned long *size, unsigned long *offset);
-
-/* Writes the name of the symbol at addr, without offset and module, to name: at least KSYM_SYMBOL_LEN bytes. */
-void kinst_symbol_name(unsigned long addr, char *name);
 
 #endif /* _KINST_FUNC_H */

@@ -17,9 +17,9 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "arch/ksym.h"
 #include "places/func.h"
-#include "text/host.h"
-#include "ksym.h"
+#include "places/host.h"
 #include "places/refuse.h"
 #include "places/trappath.h"
 

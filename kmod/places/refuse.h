@@ -5,7 +5,7 @@
 #ifndef _KINST_REFUSE_H
 #define _KINST_REFUSE_H
 
-#include "kinst.h"
+#include "include/uapi/kinst.h"
 
 struct kinst_func;
 struct module;

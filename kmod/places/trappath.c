@@ -8,26 +8,20 @@
  * until the stack is full. The others run where no trap is handled.
  *
  * Both are found in two ways, as neither is sufficient alone: by name, and by a walk, at
- * load, over all calls in the text of the running kernel, since another configuration has
+ * load, over all calls in the text of the running kernel (walk.c), since another configuration has
  * other functions there (lockdep, sanitizers, alternatives). The names, and those where
  * the walks begin and end, come from the architecture.
  */
 #include <linux/bsearch.h>
-#include <linux/kallsyms.h>
 #include <linux/kernel.h>
-#include <linux/printk.h>
-#include <linux/slab.h>
-#include <linux/sort.h>
+#include <linux/mm.h>
 #include <linux/string.h>
 
 #include "places/func.h"
-#include "ksym.h"
-#include "text/patch.h"
-#include "text/sites.h"
 #include "places/trappath.h"
 
 /* Compares the name without the suffix that a compiler adds for a copy or a part (.cold, .isra.0). */
-static bool kinst_is_listed(const char *const *names, const char *name)
+bool kinst_is_listed(const char *const *names, const char *name)
 {
 	size_t len = strcspn(name, ".");
 
@@ -37,26 +31,8 @@ static bool kinst_is_listed(const char *const *names, const char *name)
 	return false;
 }
 
-/* ---- tracepoints ---- */
-
-static const char *const kinst_no_names[] = { NULL };
-
-/*
- * Listeners of tracepoints are called through a pointer: the kernel's events, perf, and programs of BPF. They guard
- * themselves against recursion, but not from their first instruction on.
- */
-static const char *const kinst_listener_roots[] = {
-	"trace_event_buffer_reserve", "trace_event_buffer_commit", "trace_event_buffer_lock_reserve",
-	"__trace_trigger_soft_disabled", "trace_event_ignore_this_pid", "perf_trace_buf_alloc", "perf_trace_run_bpf_submit",
-	"bpf_trace_run1", "bpf_trace_run2", "bpf_trace_run3", "bpf_trace_run4", "bpf_trace_run5", "bpf_trace_run6",
-	NULL
-};
-
-/* The beginnings of the names of these listeners, of which each event has its own. */
-static const char *const kinst_listener_names[] = { "trace_event_raw_event_", "perf_trace_", "__bpf_trace_", NULL };
-
 /* Whether the name begins as one of those does. */
-static bool kinst_begins_as(const char *const *beginnings, const char *name)
+bool kinst_begins_as(const char *const *beginnings, const char *name)
 {
 	for (; *beginnings; beginnings++)
 		if (strstarts(name, *beginnings))
@@ -64,30 +40,17 @@ static bool kinst_begins_as(const char *const *beginnings, const char *name)
 	return false;
 }
 
-/* ---- the walks ---- */
+/* The beginnings of the names of listeners of tracepoints, of which each event has its own. */
+static const char *const kinst_listener_names[] = { "trace_event_raw_event_", "perf_trace_", "__bpf_trace_", NULL };
 
-/*
- * Functions of a walk. Known kernels have from 40 to 60 on the path and as many without handlers; 2,000 to 3,000 where
- * what logs a line is among these.
- */
-#define KINST_WALK_MOST 8192
+static const char *const kinst_no_names[] = { NULL };
 
-/* Functions, and what is called by them, and by these in their turn; written only at load. */
-struct kinst_walk {
-	const char *const *not; /* the beginnings of names to which it does not go */
-	const char *const *ends; /* more than in kinst_arch_walk_ends */
-	bool untraced; /* it ends at functions that ftrace serves */
-	bool done; /* sorted */
-	unsigned int n;
-	unsigned long *start;
-};
+struct kinst_walk kinst_trap_path = { .not = kinst_arch_walk_not, .ends = kinst_no_names };
+struct kinst_walk kinst_listeners = { .not = kinst_arch_walk_not, .ends = kinst_no_names, .untraced = true };
+struct kinst_walk kinst_no_trap = { .not = kinst_arch_no_trap_not, .ends = kinst_arch_no_trap_ends };
+struct kinst_walk kinst_set_up = { .not = kinst_arch_set_up_not, .ends = kinst_no_names };
 
-static struct kinst_walk kinst_trap_path = { .not = kinst_arch_walk_not, .ends = kinst_no_names };
-static struct kinst_walk kinst_listeners = { .not = kinst_arch_walk_not, .ends = kinst_no_names, .untraced = true };
-static struct kinst_walk kinst_no_trap = { .not = kinst_arch_no_trap_not, .ends = kinst_arch_no_trap_ends };
-static struct kinst_walk kinst_set_up = { .not = kinst_arch_set_up_not, .ends = kinst_no_names };
-
-static bool kinst_has_walked(const struct kinst_walk *w, unsigned long start)
+bool kinst_has_walked(const struct kinst_walk *w, unsigned long start)
 {
 	unsigned int i;
 
@@ -99,129 +62,7 @@ static bool kinst_has_walked(const struct kinst_walk *w, unsigned long start)
 	return false;
 }
 
-/* Adds the function at addr to them. False if there is no room for it. */
-static bool kinst_walk_to(struct kinst_walk *w, unsigned long addr)
-{
-	char name[KSYM_SYMBOL_LEN];
-	unsigned long size, offset;
-
-	if (!kinst_symbol_range(addr, &size, &offset) || kinst_has_walked(w, addr - offset))
-		return true;
-	kinst_symbol_name(addr - offset, name);
-	if (kinst_begins_as(w->not, name))
-		return true;
-	if (w->n == KINST_WALK_MOST)
-		return false;
-	w->start[w->n++] = addr - offset;
-	return true;
-}
-
-static bool kinst_walk_ends_at(const struct kinst_walk *w, const char *name)
-{
-	return kinst_begins_as(kinst_arch_walk_ends, name) || kinst_begins_as(w->ends, name);
-}
-
-/* Whether traps are handled after the instruction: it loads the table of handlers, or calls what does. */
-static bool kinst_sets_handlers(const struct kinst_arch_insn *insn)
-{
-	char name[KSYM_SYMBOL_LEN];
-
-	if (kinst_arch_loads_handlers(insn))
-		return true;
-	if (!insn->target)
-		return false;
-	kinst_symbol_name(insn->target, name);
-	return kinst_is_listed(kinst_arch_sets_handlers, name);
-}
-
-/*
- * Follows all direct calls in the function, and its jumps to others. Some functions begin without handlers and set them
- * up; their text is in the order in which it runs, and is followed up to there.
- */
-static bool kinst_walk_through(struct kinst_walk *w, unsigned long start)
-{
-	struct kinst_func *f = kinst_func_get(start);
-	struct kinst_arch_insn insn;
-	bool ok = f, begins;
-	u32 i;
-
-	begins = f && kinst_is_listed(kinst_arch_until_handlers, f->name);
-	if (!ok || f->reason || kinst_walk_ends_at(w, f->name) || (w->untraced && f->site))
-		goto out;
-	for (i = 0; ok && i < f->ninsns; i++) {
-		kinst_func_decode(f, &f->insns[i], &insn);
-		if (insn.target && !kinst_func_has(f, insn.target))
-			ok = kinst_walk_to(w, insn.target);
-		if (begins && kinst_sets_handlers(&insn))
-			break;
-	}
-out:
-	kinst_func_put(f);
-	return ok;
-}
-
-static bool kinst_walk(struct kinst_walk *w, const char *const *root)
-{
-	unsigned int i;
-
-	if (!w->start)
-		w->start = kvmalloc_array(KINST_WALK_MOST, sizeof(*w->start), GFP_KERNEL);
-	if (!w->start)
-		return false;
-	for (; *root; root++) {
-		unsigned long addr = kinst_sym_kallsyms_lookup_name(*root);
-
-		if (addr && !kinst_walk_to(w, addr))
-			return false;
-	}
-	for (i = 0; i < w->n; i++)
-		if (!kinst_walk_through(w, w->start[i]))
-			return false;
-	return true;
-}
-
-/* A tracepoint calls a function of that name, which calls the listeners. */
-static bool kinst_walk_has_tracepoint(const struct kinst_walk *w)
-{
-	char name[KSYM_SYMBOL_LEN];
-	unsigned int i;
-
-	for (i = 0; i < w->n; i++) {
-		kinst_symbol_name(w->start[i], name);
-		if (strstarts(name, "__traceiter_"))
-			return true;
-	}
-	return false;
-}
-
-static bool kinst_walk_trap_path(void)
-{
-	return kinst_walk(&kinst_trap_path, kinst_arch_walk_roots) &&
-	       (!kinst_walk_has_tracepoint(&kinst_trap_path) || kinst_walk(&kinst_listeners, kinst_listener_roots));
-}
-
-static bool kinst_walk_set_up(const char *const *roots)
-{
-	return kinst_walk(&kinst_set_up, roots) &&
-	       (!kinst_has_walked(&kinst_set_up, kinst_sym_kallsyms_lookup_name("_printk")) ||
-		kinst_walk(&kinst_set_up, kinst_arch_log_roots));
-}
-
-/* After this nothing is added. */
-static void kinst_walk_end(struct kinst_walk *w)
-{
-	unsigned long *start = kvmalloc_array(w->n, sizeof(*start), GFP_KERNEL);
-
-	if (start) {
-		memcpy(start, w->start, w->n * sizeof(*start));
-		kvfree(w->start);
-		w->start = start;
-	}
-	sort(w->start, w->n, sizeof(*w->start), kinst_compare_addrs, NULL);
-	w->done = true;
-}
-
-static struct kinst_walk *const kinst_walks[] = { &kinst_trap_path, &kinst_listeners, &kinst_no_trap, &kinst_set_up };
+struct kinst_walk *const kinst_walks[KINST_WALKS] = { &kinst_trap_path, &kinst_listeners, &kinst_no_trap, &kinst_set_up };
 
 void kinst_trap_path_exit(void)
 {
@@ -229,28 +70,6 @@ void kinst_trap_path_exit(void)
 
 	for (i = 0; i < ARRAY_SIZE(kinst_walks); i++)
 		kvfree(kinst_walks[i]->start);
-}
-
-int kinst_trap_path_init(void)
-{
-	const char *const *roots = kinst_arch_set_up_roots();
-	unsigned int i;
-	bool whole;
-
-	mutex_lock(&kinst_sites_mutex);
-	kinst_patch_lock();
-	whole = kinst_walk_trap_path() && kinst_walk(&kinst_no_trap, kinst_arch_no_trap) &&
-		(!roots || kinst_walk_set_up(roots));
-	kinst_patch_unlock();
-	mutex_unlock(&kinst_sites_mutex);
-	for (i = 0; i < ARRAY_SIZE(kinst_walks); i++)
-		if (kinst_walks[i]->n)
-			kinst_walk_end(kinst_walks[i]);
-	if (whole)
-		return 0;
-	kinst_trap_path_exit();
-	pr_err("kinst: on this kernel more runs where a breakpoint does not find its handler than can be kept free of breakpoints\n");
-	return -EOPNOTSUPP;
 }
 
 bool kinst_is_trap_path(const struct kinst_func *f)

@@ -58,13 +58,13 @@ static bool is_within(u64 value, u64 most)
 	return value && value <= most;
 }
 
-s64 kinst_record_size(const struct kinst_prog *p, const struct kinst_action_kind *kind, const struct kinst_action *a)
+s64 kinst_record_size(const struct kinst_action_kind *kind, const struct kinst_action *a, u32 value)
 {
 	u64 copy = kinst_ustack_copied(a);
 
 	switch (kind->records) {
 	case RECORD_DIFO:
-		return kinst_type_size(p, &p->difos[a->difo].rtype);
+		return value;
 	case RECORD_ARG:
 		return is_within(a->arg, KINST_MAX_TRACEMEM) ? (s64)a->arg : -1;
 	case RECORD_COUNTED:

@@ -5,7 +5,7 @@
 #ifndef _KINST_ACTION_H
 #define _KINST_ACTION_H
 
-#include "program/image.h"
+#include "program/env.h"
 
 /* The DIFO of an action. */
 enum kinst_takes {
@@ -43,7 +43,21 @@ static inline bool kinst_is_destructive(u32 kind)
 	return (kind & 0xff00) == 0x0200 || (kind & 0xff00) == 0x0500;
 }
 
-/* Bytes of the record of an action of this kind; -1: its argument is not valid. */
-s64 kinst_record_size(const struct kinst_prog *p, const struct kinst_action_kind *kind, const struct kinst_action *a);
+/* The frames of ustack(), and the bytes of the stack that it copies. */
+static inline u32 kinst_ustack_frames(const struct kinst_action *a)
+{
+	return (u32)a->arg;
+}
+
+static inline u32 kinst_ustack_copied(const struct kinst_action *a)
+{
+	return a->arg >> 32;
+}
+
+/*
+ * Bytes of the record of an action of this kind, whose DIFO, if it has one, gives a value of so many bytes; -1: its
+ * argument is not valid.
+ */
+s64 kinst_record_size(const struct kinst_action_kind *kind, const struct kinst_action *a, u32 value);
 
 #endif /* _KINST_ACTION_H */

@@ -5,6 +5,7 @@
  * Context: probe; the CPU's guard is held, interrupts are off.
  */
 #include "context.h"
+#include "program/action.h"
 #include "program/session.h"
 
 /* ---- one DIFO and its value ---- */
@@ -38,7 +39,7 @@ NOKPROBE_SYMBOL(put_value);
 
 /* ---- exit() ---- */
 
-static __at_hit void do_exit_action(struct kinst_session *s, u32 cpu, s32 status)
+static __at_hit void do_exit_action(struct kinst_session *s, s32 status)
 {
 	u32 state = READ_ONCE(s->state);
 
@@ -52,7 +53,7 @@ static __at_hit void do_exit_action(struct kinst_session *s, u32 cpu, s32 status
 	smp_wmb(); /* the status is visible before the state */
 	if (cmpxchg(&s->state, KINST_STATE_WARMUP, KINST_STATE_DRAINING) != KINST_STATE_WARMUP)
 		cmpxchg(&s->state, KINST_STATE_ACTIVE, KINST_STATE_DRAINING);
-	kinst_session_wake(s, cpu);
+	kinst_env_wake(s);
 }
 NOKPROBE_SYMBOL(do_exit_action);
 
@@ -86,7 +87,7 @@ static __at_hit void record(struct kinst_session *s, struct kinst_ctx *c, const 
 	case KINST_ACT_EXIT:
 		status = value;
 		memcpy(dst, &status, sizeof(status));
-		do_exit_action(s, c->cpu, status);
+		do_exit_action(s, status);
 		break;
 	case KINST_ACT_TRACEMEM:
 		n = min_t(u64, c->tracemem, act->size);
@@ -212,7 +213,7 @@ static __at_hit void publish(struct kinst_session *s, struct kinst_ctx *c, struc
 	rec->epid = epid;
 	rec->timestamp = kinst_ctx_now(c);
 	if (kinst_ring_commit(&c->vcpu->ring, rec, len))
-		kinst_session_wake(s, c->cpu);
+		kinst_env_wake(s);
 }
 NOKPROBE_SYMBOL(publish);
 

@@ -23,12 +23,13 @@
 #include <linux/vmalloc.h>
 #include <asm/byteorder.h>
 #include <asm/local.h>
-#include "kinst.h"
+#include "hit.h"
 #else
 #include "tests/shim.h"
 #endif
 
 struct kinst_ctx;
+struct kinst_session;
 
 /*
  * The services that a running program needs. All may be called in any context,
@@ -68,5 +69,8 @@ void kinst_env_ustack(struct kinst_ctx *c, u64 *pcs, u32 n);
 /* Fills *to, and what follows it with up to size bytes of the user's stack. Both are zero before. */
 void kinst_env_ustack_copy(struct kinst_ustack *to, u32 size);
 u64 kinst_env_tgid(void);
+
+/* Wakes the consumer. */
+void kinst_env_wake(struct kinst_session *s);
 
 #endif /* _KINST_ENV_H */

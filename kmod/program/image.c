@@ -315,6 +315,7 @@ static int check_action(struct kinst_prog *p, const struct kinst_clause *c, u32 
 {
 	struct kinst_act *act = &p->acts[i];
 	const struct kinst_action_kind *kind;
+	u32 value;
 	s64 size;
 	int ret;
 
@@ -329,7 +330,8 @@ static int check_action(struct kinst_prog *p, const struct kinst_clause *c, u32 
 		return check_agg(p, c, i, owners, err);
 	if (act->a.ntuple || act->a.agg)
 		return kinst_refuse(err, KINST_V_RESERVED, KINST_NONE, i);
-	size = kinst_record_size(p, kind, &act->a);
+	value = act->a.difo == KINST_NONE ? 0 : kinst_type_size(p, &p->difos[act->a.difo].rtype);
+	size = kinst_record_size(kind, &act->a, value);
 	if (size < 0)
 		return kinst_refuse(err, KINST_V_ACTION, KINST_NONE, i);
 	if (size > KINST_MAX_PAYLOAD)

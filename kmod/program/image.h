@@ -139,17 +139,6 @@ static inline u32 kinst_type_size(const struct kinst_prog *p, const struct kinst
 	return t->size || t->kind != 1 ? t->size : p->strsize;
 }
 
-/* The frames of ustack(), and the bytes of the stack that it copies. */
-static inline u32 kinst_ustack_frames(const struct kinst_action *a)
-{
-	return (u32)a->arg;
-}
-
-static inline u32 kinst_ustack_copied(const struct kinst_action *a)
-{
-	return a->arg >> 32;
-}
-
 static inline bool kinst_is_agg(u32 kind)
 {
 	return (kind & 0xff00) == 0x0700;

@@ -49,6 +49,9 @@ struct kinst_session {
 	u32 state; /* enum kinst_state */
 	u32 exiting; /* exit() has been called; exit_status is, or will be, from that call */
 	s32 exit_status;
+	struct irq_work *wake; /* wakes the consumer */
+	/* Charges memory whose size is known only while probes are armed: 0, or an error if it is more than there may be. */
+	int (*charge)(struct kinst_session *s, u64 bytes);
 };
 
 /* Bytes of the key of a dynamic variable: a full tuple stack of strings, and the thread. */
@@ -83,13 +86,6 @@ static inline u32 kinst_inlined(const struct kinst_ctx *c)
 
 /* Bytes that a session takes, with memory for ncpus CPUs, and tables for CPU numbers up to nnumbers. */
 u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus, u32 nnumbers);
-
-/* Turns hits on this CPU away, as while a program runs (session/fire.c); any context, interrupts off. */
-u32 kinst_guard_enter(void);
-void kinst_guard_exit(u32 busy);
-
-/* Wakes the consumer; any context (session/chardev.c). */
-void kinst_session_wake(struct kinst_session *s, u32 cpu);
 
 /*
  * Runs the ECBs of a probe on this CPU, with the guard held (program/ecb.c). Called by

@@ -154,7 +154,7 @@ static __at_hit bool move(struct kinst_session *s, struct kinst_vcpu *v, struct 
 		b->moved += from->len;
 	}
 	if (wake)
-		kinst_session_wake(s, v->cpu);
+		kinst_env_wake(s);
 	if (b->n)
 		return false;
 	empty(b);

@@ -5,6 +5,7 @@
  * Context: process.
  */
 #include <linux/preempt.h>
+#include "program/kernel/fire.h"
 #include "providers/dtrace.h"
 
 static void fire(struct kinst_session *s, u32 probe)

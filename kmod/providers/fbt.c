@@ -10,8 +10,9 @@
 #include <linux/kallsyms.h>
 #include <linux/string.h>
 
-#include "places/func.h"
-#include "text/probe.h"
+#include "arch/ksym.h"
+#include "places/read.h"
+#include "providers/places.h"
 
 enum kinst_reason kinst_want_entry(struct kinst_want *want)
 {

@@ -11,8 +11,8 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
+#include "arch/ksym.h"
 #include "compat/module_text.h"
-#include "ksym.h"
 #include "places/refuse.h"
 #include "providers/gates.h"
 

@@ -3,7 +3,8 @@
 #ifndef _KINST_GATES_H
 #define _KINST_GATES_H
 
-#include "kinst.h"
+#include <linux/types.h>
+#include "include/uapi/kinst.h"
 
 struct kinst_gates;
 

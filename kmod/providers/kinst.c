@@ -8,8 +8,8 @@
 #include <linux/string.h>
 
 #include "places/func.h"
+#include "providers/places.h"
 #include "text/once.h"
-#include "text/probe.h"
 
 /*
  * Whether the instruction differs from what user space read in a file although
@@ -51,7 +51,9 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 		return kinst_want_fentry(want, f->site, f->start + at->offset, &listener);
 	if (at->reason)
 		return at->reason;
-	return want->points->once ? kinst_once_stage(want, &insn, KINST_ALWAYS) : kinst_want_break(want, f, &insn, &listener);
+	if (want->points->once)
+		return kinst_once_stage(want->points->once, f, want->index, &insn, KINST_ALWAYS);
+	return kinst_want_break(want, f, &insn, &listener);
 }
 
 /* An indirect jump, or a jump to the thunk that replaces one. */
@@ -133,7 +135,7 @@ static enum kinst_reason kinst_want_edge_once(struct kinst_want *want, const str
 
 	if (!reason && (edge.when == KINST_TARGET || want->probe->over[0]))
 		reason = KINST_R_UNSUPPORTED;
-	return reason ?: kinst_once_stage(want, insn, edge.when);
+	return reason ?: kinst_once_stage(want->points->once, want->func, want->index, insn, edge.when);
 }
 
 enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *res)

@@ -24,10 +24,11 @@
 #include <linux/smp.h>
 #include <asm/irq_regs.h>
 
-#include "context.h"
 #include "compat/hrtimer.h"
-#include "program/session.h"
-#include "arch/arch.h"
+#include "context.h"
+#include "patch/unwind.h"
+#include "program/kernel/fire.h"
+#include "providers/profile.h"
 
 /* Twice what all probes that exist by default need. */
 static unsigned int max_timer_hz = 40000;
@@ -66,7 +67,7 @@ static nokprobe_inline struct pt_regs *place_of(struct pt_regs *regs)
 {
 	struct pt_regs *copy = raw_cpu_ptr(&place_regs);
 
-	return regs && !user_mode(regs) && kinst_arch_regs_at_place(copy, regs) ? copy : regs;
+	return regs && !user_mode(regs) && kinst_regs_at_place(copy, regs) ? copy : regs;
 }
 
 /* Context: the timer's hard interrupt, interrupts off. */

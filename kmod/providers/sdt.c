@@ -16,8 +16,9 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
+#include "arch/ksym.h"
 #include "context.h"
-#include "ksym.h"
+#include "program/kernel/fire.h"
 #include "providers/sdt.h"
 
 #define KINST_MAX_TRACES 8192 /* probes of one session; kernels have some 2,500 tracepoints */

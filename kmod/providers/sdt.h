@@ -3,7 +3,18 @@
 #ifndef _KINST_PROV_SDT_H
 #define _KINST_PROV_SDT_H
 
-#include "kinst.h"
+#include "hit.h"
+
+struct kinst_session;
+struct kinst_traces;
+
+/*
+ * Takes the probes of its kinds among probes[0..n), as kinst_points_arm() does; NULL if there are none. The mirror is like
+ * kinst_points_disarm().
+ */
+struct kinst_traces *kinst_sdt_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
+				   struct kinst_result *res);
+void kinst_sdt_disarm(struct kinst_traces *traces);
 
 #define KINST_TRACE_ARGS 6 /* arguments of a tracepoint, as far as we read them */
 

@@ -7,12 +7,32 @@
 #include <linux/err.h>
 #include <linux/sched/signal.h>
 
+#include "points/points.h"
 #include "providers/gates.h"
+#include "providers/places.h"
+#include "providers/profile.h"
+#include "providers/sdt.h"
 #include "providers/sources.h"
+#include "providers/syscall.h"
 
 static bool is_place(u32 kind)
 {
 	return kind >= KINST_P_INSN && kind <= KINST_P_FBT_RETURN;
+}
+
+static enum kinst_reason want(struct kinst_want *want, struct kinst_result *res)
+{
+	switch (want->probe->kind) {
+	case KINST_P_INSN:
+		return kinst_want_insn(want, res);
+	case KINST_P_EDGE:
+		return kinst_want_edge(want, res);
+	case KINST_P_FBT_ENTRY:
+		return kinst_want_entry(want);
+	case KINST_P_FBT_RETURN:
+		return kinst_want_return(want);
+	}
+	return KINST_R_UNSUPPORTED;
 }
 
 static struct kinst_points *arm_points(struct kinst_session *s, struct kinst_result *res)
@@ -22,7 +42,7 @@ static struct kinst_points *arm_points(struct kinst_session *s, struct kinst_res
 
 	for (i = 0; i < p->hdr->probes.count; i++)
 		if (is_place(p->probes[i].kind))
-			return kinst_points_arm(s, p->probes, p->hdr->probes.count, res);
+			return kinst_points_arm(s, p->probes, p->hdr->probes.count, res, want);
 	return NULL;
 }
 

@@ -21,9 +21,10 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 
+#include "arch/ksym.h"
 #include "context.h"
-#include "kinst.h"
-#include "ksym.h"
+#include "program/kernel/fire.h"
+#include "providers/syscall.h"
 
 enum side { SIDE_ENTRY, SIDE_RETURN, NSIDES };
 

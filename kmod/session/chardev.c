@@ -6,7 +6,7 @@
  * memory is copied, so mmap (which comes with mmap_lock held) does not take it:
  * the rings exist from the moment LOAD publishes them until the last close.
  *
- * Context: process, but for kinst_session_wake() and its irq_work.
+ * Context: process, but for wake_consumer().
  */
 #include <linux/capability.h>
 #include <linux/compat.h>
@@ -22,13 +22,14 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include "context.h"
 #include "compat/vma.h"
+#include "program/kernel/guard.h"
+#include "program/session.h"
+#include "providers/dtrace.h"
+#include "providers/sources.h"
+#include "session/chardev.h"
 #include "session/limits.h"
 #include "session/queries.h"
-#include "providers/dtrace.h"
-#include "program/session.h"
-#include "providers/sources.h"
 
 static unsigned int deadman = 30;
 module_param(deadman, uint, 0600);
@@ -62,13 +63,6 @@ static void wake_consumer(struct irq_work *work)
 
 	wake_up_interruptible(&f->wait);
 }
-
-/* Context: any. A probe may be inside wake_up() itself, so the wake-up waits for an interrupt of its own. */
-__probe_path void kinst_session_wake(struct kinst_session *s, u32 cpu)
-{
-	irq_work_queue(&container_of(s, struct kinst_file, s)->wake);
-}
-NOKPROBE_SYMBOL(kinst_session_wake);
 
 /* ---- what runs beside a session ---- */
 
@@ -213,7 +207,7 @@ static int charge(struct kinst_file *f, u64 bytes)
 }
 
 /* Called with the file's lock held, while LOAD arms. */
-int kinst_session_charge(struct kinst_session *s, u64 bytes)
+static int charge_more(struct kinst_session *s, u64 bytes)
 {
 	struct kinst_file *f = container_of(s, struct kinst_file, s);
 	int ret;
@@ -501,6 +495,8 @@ static int kinst_open(struct inode *inode, struct file *file)
 	mutex_init(&f->clean_lock);
 	init_waitqueue_head(&f->wait);
 	init_irq_work(&f->wake, wake_consumer);
+	f->s.wake = &f->wake;
+	f->s.charge = charge_more;
 	INIT_WORK(&f->closer, close_later);
 	INIT_DELAYED_WORK(&f->deadman, check_deadman);
 	INIT_DELAYED_WORK(&f->cleaner, clean);

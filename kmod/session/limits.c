@@ -9,7 +9,7 @@
 #include <linux/module.h>
 #include <linux/security.h>
 #include <linux/spinlock.h>
-#include "kinst.h"
+#include "params.h"
 #include "session/limits.h"
 
 static unsigned int max_probes = 131072;

@@ -10,9 +10,11 @@
 #include <linux/smp.h>
 #include <linux/uaccess.h>
 
-#include "kinst.h"
+#include "points/insns.h"
+#include "providers/syscall.h"
 #include "session/limits.h"
 #include "session/queries.h"
+#include "text/jump.h"
 
 long kinst_query_status(struct kinst_session *s, bool loaded, void __user *arg)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * detour.c: executes detours in user space, with the module's own detour.S and a return thunk that destroys the
+ * detour.c: executes detours in user space, with the module's own entry (text/entry.S) and a return thunk that destroys the
  * flags, as that of call depth tracking does (mitigations.case tests that in a guest).
  *
  * Each piece of code, with its result in %rax, runs as it is and through a jump to its detour, from every combination
@@ -14,7 +14,7 @@
 
 #define FLAGS 0x8d5 /* CF PF AF ZF SF OF */
 
-/* In the order in which detour.S leaves them, that of the kernel's struct pt_regs. */
+/* In the order in which the entry leaves them, that of the kernel's struct pt_regs. */
 struct regs {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };

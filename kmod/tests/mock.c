@@ -156,9 +156,8 @@ void kinst_env_destroy(struct kinst_ctx *c, u32 kind, u64 value)
 		kinst_fault(c, KINST_FLT_ILLOP, 0);
 }
 
-void kinst_session_wake(struct kinst_session *s, u32 cpu)
+void kinst_env_wake(struct kinst_session *s)
 {
 	(void)s;
-	(void)cpu;
 	mock.wakes++;
 }

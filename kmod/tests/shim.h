@@ -103,6 +103,6 @@ typedef struct { long n; } local_t;
 
 bool cpu_possible(u32 cpu); /* mock.c */
 
-#include "kinst.h"
+#include "hit.h"
 
 #endif /* _KINST_SHIM_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* unit_data.c: variables, aggregations and rings, against simple models. */
-#include "session/unaccepted.h"
+#include "program/kernel/unaccepted.h"
 #include "unit.h"
 
 static u32 seed = 1;

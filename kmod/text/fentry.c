@@ -19,8 +19,8 @@
 
 #include "context.h"
 #include "text/fentry.h"
+#include "text/locks.h"
 #include "text/rest.h"
-#include "text/sites.h"
 #include "text/trap.h"
 
 /* Sessions that run. Without one a hit is nothing to us: ftrace arms, and all functions that it calls for that are armed. */

@@ -9,12 +9,12 @@
 #include <linux/rculist.h>
 #include <linux/semaphore.h>
 
+#include "patch/tramp.h"
+#include "places/host.h"
 #include "text/going.h"
-#include "text/host.h"
+#include "text/locks.h"
 #include "text/once.h"
 #include "text/sites.h"
-#include "text/tramp.h"
-#include "text/trap.h"
 
 struct kinst_going {
 	struct module *mod;

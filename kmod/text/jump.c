@@ -8,7 +8,7 @@
  *   and back:  patched -> breakpoint -> its tail restored -> hits continue in the site's own slot
  *
  * The first byte is a breakpoint whenever the others change. The criteria are those
- * of kprobes, and more (refs.c), as symbols do not show everything.
+ * of kprobes, and more (places/refs.c), as symbols do not show everything.
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
@@ -20,22 +20,21 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "arch/ksym.h"
 #include "context.h"
-#include "places/func.h"
-#include "text/host.h"
+#include "params.h"
+#include "patch/detour.h"
+#include "patch/patch.h"
+#include "patch/quiesce.h"
+#include "patch/tramp.h"
+#include "patch/unwind.h"
+#include "places/host.h"
+#include "places/read.h"
+#include "places/refs.h"
 #include "text/jump.h"
-#include "kinst.h"
-#include "ksym.h"
+#include "text/locks.h"
 #include "text/once.h"
-#include "text/patch.h"
-#include "text/quiesce.h"
-#include "text/pool.h"
-#include "text/refs.h"
-#include "text/sites.h"
-#include "text/tramp.h"
 #include "text/trap.h"
-
-#define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
 
 /*
  * The replacement, now or later, of a site's breakpoint: a jump over
@@ -48,12 +47,8 @@ struct kinst_jump {
 		struct rcu_head rcu;
 	};
 	struct kinst_site *site;
-	unsigned long detour;
+	struct kinst_detour detour;
 	u8 len; /* of what it replaces: whole instructions */
-	u8 n; /* number of these instructions */
-	bool calls; /* the last of them is a call */
-	u8 at[KINST_JUMP_MOST]; /* their offsets in the detour */
-	u8 from[KINST_JUMP_MOST + 1]; /* their offsets from the site, and that of what follows */
 	bool alone; /* it covers one instruction, so no task can be in the middle of it */
 	bool patched;
 	u8 original[KINST_JUMP_LEN];
@@ -70,8 +65,7 @@ MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe
 /* From arming to the optimizer's run: a site that is gone by then was not worth a jump. */
 #define KINST_JUMP_DELAY (HZ / 50 ?: 1)
 
-/* All but the first under the sites' mutex. */
-static struct kinst_jump *kinst_jump_of[KINST_DETOURS]; /* by detour; read by hits */
+/* Under the sites' mutex. */
 static LIST_HEAD(kinst_jump_candidates); /* sites */
 static LIST_HEAD(kinst_pending); /* prepared jumps */
 static LIST_HEAD(kinst_undone); /* jumps that are no longer reached */
@@ -117,40 +111,13 @@ asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
 	if (number == KINST_DETOURS)
 		return;
 	/* As long as a task is in a detour, its jump and its site exist. */
-	site = kinst_jump_of[number]->site;
+	site = container_of(kinst_detour_of[number], struct kinst_jump, detour)->site;
 	instruction_pointer_set(regs, site->addr);
 	idle = kinst_watch();
 	kinst_hit(site, regs);
 	kinst_unwatch(idle);
 }
 NOKPROBE_SYMBOL(kinst_jump_hit);
-
-/* Context: any, NMI included, with interrupts off. */
-__probe_path unsigned long kinst_detour_place(unsigned long addr, bool *pushed)
-{
-	unsigned int number = kinst_detour_number(addr), i;
-	const struct kinst_jump *j;
-	unsigned long start, in;
-
-	if (number == KINST_DETOURS)
-		return 0;
-	j = READ_ONCE(kinst_jump_of[number]);
-	if (!j)
-		return 0;
-	start = j->site->addr;
-	in = addr - j->detour;
-	if (in < KINST_DETOUR_COPIES) {
-		*pushed = in; /* the flags */
-		return start;
-	}
-	for (i = j->n - 1; i && j->at[i] > in; i--)
-		;
-	if (in == j->at[i])
-		return start + j->from[i];
-	*pushed = j->calls && i == j->n - 1;
-	return start + j->from[*pushed ? i : i + 1];
-}
-NOKPROBE_SYMBOL(kinst_detour_place);
 
 /* ---- what may be a jump ---- */
 
@@ -238,7 +205,7 @@ static bool kinst_is_wanted(const struct kinst_site *site)
 	if (!jump || site->fentry || !site->armed || site->jump || site->lost || list_empty(&site->listeners))
 		return false;
 	list_for_each_entry(listener, &site->listeners, node)
-		if (listener->points->nojump)
+		if (listener->nojump)
 			return false;
 	return true;
 }
@@ -264,10 +231,11 @@ static void kinst_note_copies(struct kinst_jump *j, const struct kinst_cover *co
 {
 	unsigned int i;
 
-	j->n = cover->n;
-	j->calls = kinst_arch_calls(&cover->insns[cover->n - 1]);
+	j->detour.place = j->site->addr;
+	j->detour.n = cover->n;
+	j->detour.calls = kinst_arch_calls(&cover->insns[cover->n - 1]);
 	for (i = 0; i < cover->n; i++)
-		j->from[i + 1] = j->from[i] + cover->insns[i].len;
+		j->detour.from[i + 1] = j->detour.from[i] + cover->insns[i].len;
 }
 
 /* Makes the detour. With the mutex and the patch lock held. */
@@ -287,18 +255,18 @@ static void kinst_prepare(struct kinst_site *site, struct kinst_func *f)
 	j->alone = cover.n == 1;
 	memcpy(j->original, f->text + (site->addr - f->start), KINST_JUMP_LEN);
 	kinst_note_copies(j, &cover);
-	if (kinst_detour_get(cover.insns, cover.n, (unsigned long)kinst_jump_entry, &j->detour, j->at))
+	if (kinst_detour_get(cover.insns, cover.n, (unsigned long)kinst_jump_entry, &j->detour.at, j->detour.copies))
 		goto free;
-	if (!kinst_arch_jump(site->addr, j->detour, j->jump))
+	if (!kinst_arch_jump(site->addr, j->detour.at, j->jump))
 		goto detour;
 	INIT_LIST_HEAD(&j->node);
 	list_add_tail(&j->pending, &kinst_pending);
-	WRITE_ONCE(kinst_jump_of[kinst_detour_number(j->detour)], j);
+	WRITE_ONCE(kinst_detour_of[kinst_detour_number(j->detour.at)], &j->detour);
 	site->jump = j;
 	return;
 
 detour:
-	kinst_detour_put(j->detour);
+	kinst_detour_put(j->detour.at);
 free:
 	kfree(j);
 }
@@ -335,7 +303,7 @@ static void kinst_prepare_some(void)
 	/* Every CPU sees the detours before the first hit continues in one. */
 	kinst_patch_sync();
 	list_for_each_entry(j, &kinst_pending, pending)
-		WRITE_ONCE(j->site->onward, j->detour + KINST_DETOUR_COPIES);
+		WRITE_ONCE(j->site->onward, j->detour.at + KINST_DETOUR_COPIES);
 }
 
 /*
@@ -393,7 +361,7 @@ static void kinst_optimize(struct work_struct *work)
 	bool more, pending;
 
 	/* They would wait for each other's locks. */
-	if (kinst_points_move()) {
+	if (kinst_is_any_moving()) {
 		kinst_optimize_in(KINST_JUMP_DELAY);
 		return;
 	}
@@ -411,7 +379,7 @@ static void kinst_optimize(struct work_struct *work)
 		mutex_unlock(&kinst_sites_mutex);
 		/* At most half of a processor's time: where all that this calls has probes, it takes long. */
 		schedule_timeout_idle(jiffies - begin);
-	} while (more && !kinst_points_move());
+	} while (more && !kinst_is_any_moving());
 	if (more)
 		kinst_optimize_in(KINST_JUMP_DELAY);
 	if (!pending)
@@ -477,7 +445,6 @@ static void kinst_jumps_undo(struct list_head *list)
 		j->patched = false;
 	}
 	list_splice_tail_init(list, &kinst_undone);
-	kinst_sites_reap_later();
 }
 
 /* Moves the jumps that cover the instruction at addr to the list, except one that begins there. */
@@ -493,11 +460,12 @@ static void kinst_jumps_over(unsigned long addr, struct list_head *list)
 	}
 }
 
-void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
+bool kinst_jumps_make_way(struct list_head *listeners, struct list_head *fresh)
 {
 	struct kinst_site *site;
 	struct kinst_listener *listener;
 	struct kinst_jump *j;
+	bool any;
 	LIST_HEAD(list);
 
 	if (atomic_read(&jumps) || !list_empty(&kinst_pending)) {
@@ -505,8 +473,8 @@ void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
 			if (!site->fentry)
 				kinst_jumps_over(site->addr, &list);
 	}
-	if (points->nojump) {
-		list_for_each_entry(listener, &points->listeners, mine)
+	if (listeners) {
+		list_for_each_entry(listener, listeners, mine)
 			if (listener->site && listener->site->jump && !listener->site->lost)
 				list_move_tail(&listener->site->jump->node, &list);
 	}
@@ -514,7 +482,9 @@ void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
 	list_for_each_entry(j, &list, node)
 		kinst_jump_enqueue(j->site);
 	kinst_jump_schedule();
+	any = !list_empty(&list);
 	kinst_jumps_undo(&list);
+	return any;
 }
 
 void kinst_jumps_leave(struct list_head *dead)
@@ -539,7 +509,7 @@ void kinst_jumps_reap(struct list_head *reaped)
 
 static int kinst_by_detour(void *unused, const struct list_head *a, const struct list_head *b)
 {
-	return list_entry(a, struct kinst_jump, node)->detour > list_entry(b, struct kinst_jump, node)->detour;
+	return list_entry(a, struct kinst_jump, node)->detour.at > list_entry(b, struct kinst_jump, node)->detour.at;
 }
 
 void kinst_jumps_free(struct list_head *reaped)
@@ -549,10 +519,15 @@ void kinst_jumps_free(struct list_head *reaped)
 	/* Adjacent detours are written together. */
 	list_sort(NULL, reaped, kinst_by_detour);
 	list_for_each_entry_safe(j, next, reaped, node) {
-		WRITE_ONCE(kinst_jump_of[kinst_detour_number(j->detour)], NULL);
-		kinst_detour_put(j->detour);
+		WRITE_ONCE(kinst_detour_of[kinst_detour_number(j->detour.at)], NULL);
+		kinst_detour_put(j->detour.at);
 		kfree_rcu(j, rcu);
 	}
+}
+
+void kinst_jump_init(void)
+{
+	kinst_unwind_init((unsigned long)kinst_jump_entry, kinst_jump_quiet);
 }
 
 void kinst_jump_exit(void)

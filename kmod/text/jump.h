@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * text/jump.h: the jump-optimised form of a site: a jump to a detour in place of the breakpoint. An architecture
- * provides the code of both, and what may lead to the middle of a jump (refs.h).
+ * provides the code of both (machine/detour.h).
  */
 #ifndef _KINST_JUMP_H
 #define _KINST_JUMP_H
 
 #include <linux/linkage.h>
 #include <linux/list.h>
-#include "text/probe.h"
+#include "text/site.h"
 
 /* Makes the site a candidate for a jump; schedules the candidates. With the sites' mutex held. */
 void kinst_jump_enqueue(struct kinst_site *site);
@@ -16,12 +16,12 @@ void kinst_jump_schedule(void);
 
 /*
  * Called before the batch's sites are armed: undoes the jumps that they would be
- * in the middle of, and all jumps at the points if these exclude jumps. With the
- * mutex and the patch lock held.
+ * in the middle of, and those at the sites of the listeners of a session that excludes jumps
+ * (NULL: it does not). True if there were some: then they are to be reaped. With the mutex and the patch lock held.
  */
-void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh);
+bool kinst_jumps_make_way(struct list_head *listeners, struct list_head *fresh);
 
-/* Turns sites that are removed back into breakpoints. With the mutex and the patch lock held. */
+/* Turns sites that are removed back into breakpoints; they are to be reaped. With the mutex and the patch lock held. */
 void kinst_jumps_leave(struct list_head *dead);
 
 /*
@@ -34,13 +34,17 @@ void kinst_jumps_free(struct list_head *reaped);
 /* The bytes that the jump replaced, and their number; 0 if it is not in the text. */
 size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes);
 
-/* Like kinst_slot_place(), for an address in a detour. */
-unsigned long kinst_detour_place(unsigned long addr, bool *pushed);
-
-/* The function that detours call, of the architecture. It calls kinst_jump_hit() with interrupts off. */
+/* The entry of all detours (text/entry.S), and the offset of the instruction in it that turns interrupts off. */
 void kinst_jump_entry(void);
+extern const u32 kinst_jump_quiet;
+
+/* Called by the entry, with interrupts off. */
 asmlinkage void kinst_jump_hit(struct pt_regs *regs);
 
+/* KINST_IOC_SETTLE: waits until every site that can be a jump is one; returns how many there are. */
+u32 kinst_jumps_settle(void);
+
+void kinst_jump_init(void);
 void kinst_jump_exit(void);
 
 #endif /* _KINST_JUMP_H */

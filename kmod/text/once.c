@@ -24,17 +24,16 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
+#include "arch/ksym.h"
 #include "context.h"
-#include "ksym.h"
+#include "patch/alias.h"
+#include "patch/patch.h"
 #include "places/func.h"
-#include "session/guard.h"
-#include "text/alias.h"
-#include "text/host.h"
-#include "text/jump.h"
+#include "places/host.h"
+#include "program/kernel/fire.h"
+#include "program/session.h"
+#include "text/locks.h"
 #include "text/once.h"
-#include "text/patch.h"
-#include "text/sites.h"
-#include "text/trap.h"
 
 /* After so many hits of a branch that did not go the probe's way, it is spent: it would cost a trap each time for ever. */
 #define KINST_ONCE_MISSES 1000
@@ -233,9 +232,9 @@ struct kinst_once *kinst_once_new(struct kinst_session *s, u32 n)
 	return once;
 }
 
-enum kinst_reason kinst_once_stage(struct kinst_want *want, const struct kinst_arch_insn *insn, enum kinst_when when)
+enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_func *f, u32 probe,
+				   const struct kinst_arch_insn *insn, enum kinst_when when)
 {
-	struct kinst_once *once = want->points->once;
 	struct kinst_shot *shot = &once->shots[once->n];
 
 	/* Other branches do more than to go somewhere. */
@@ -245,11 +244,11 @@ enum kinst_reason kinst_once_stage(struct kinst_want *want, const struct kinst_a
 		return KINST_R_LIMIT;
 	if (!kinst_is_free(insn->addr))
 		return KINST_R_BUSY;
-	shot->host = kinst_host_get(want->func);
+	shot->host = kinst_host_get(f);
 	if (!shot->host)
 		return KINST_R_LIMIT;
 	shot->addr = insn->addr;
-	shot->probe = want->index;
+	shot->probe = probe;
 	shot->when = when;
 	shot->len = insn->len;
 	memcpy(&shot->original, insn->bytes, sizeof(shot->original));

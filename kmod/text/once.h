@@ -10,19 +10,21 @@
 
 #include <linux/list.h>
 #include <linux/ptrace.h>
-#include "arch/arch.h"
-#include "text/probe.h"
+#include "text/site.h"
 
+struct kinst_func;
 struct kinst_once; /* those of one session */
+struct module;
 
 /* For at most n probes; NULL without memory. Context of all but kinst_once_trap(): process. */
 struct kinst_once *kinst_once_new(struct kinst_session *s, u32 n);
 
 /*
- * Stages the probe at the instruction of want->func, if the place is free: what is to come of it, and where it has to go for
- * that. With the mutex and the patch lock held.
+ * Stages the probe of this index at the instruction of f, if the place is free: what is to come of it, and where it has to
+ * go for that. With the mutex and the patch lock held.
  */
-enum kinst_reason kinst_once_stage(struct kinst_want *want, const struct kinst_arch_insn *insn, enum kinst_when when);
+enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_func *f, u32 probe,
+				   const struct kinst_arch_insn *insn, enum kinst_when when);
 
 /* Called when all are staged: from now on their places are taken. Those that are not free any more get a reason. With the mutex held. */
 void kinst_once_ready(struct kinst_once *once, struct kinst_result *res);

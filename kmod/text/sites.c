@@ -19,19 +19,15 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "patch/patch.h"
+#include "patch/quiesce.h"
+#include "patch/tramp.h"
+#include "places/host.h"
 #include "text/fentry.h"
-#include "text/host.h"
 #include "text/jump.h"
-#include "ksym.h"
+#include "text/locks.h"
 #include "text/once.h"
-#include "text/patch.h"
-#include "text/quiesce.h"
 #include "text/sites.h"
-#include "text/tramp.h"
-#include "text/trap.h"
-
-DEFINE_MUTEX(kinst_sites_mutex);
-struct workqueue_struct *kinst_queue;
 
 static LIST_HEAD(kinst_limbo); /* under the mutex */
 
@@ -50,6 +46,21 @@ size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 		return len;
 	*bytes = (const u8 *)&site->original;
 	return sizeof(site->original);
+}
+
+static void kinst_reap(struct work_struct *work);
+static DECLARE_WORK(kinst_reaper, kinst_reap);
+
+void kinst_sites_reap_later(void)
+{
+	queue_work(kinst_queue, &kinst_reaper);
+}
+
+/* With the patch lock held. The reaper looks after the fault pool. */
+static void kinst_slot_leave(unsigned long slot)
+{
+	if (kinst_slot_put(slot))
+		kinst_sites_reap_later();
 }
 
 static struct kinst_site *kinst_site_new(unsigned long addr, struct list_head *fresh)
@@ -94,7 +105,7 @@ site:
 	list_del(&site->batch);
 	kfree(site);
 slot:
-	kinst_slot_put(slot);
+	kinst_slot_leave(slot);
 	*reason = KINST_R_LIMIT;
 	return NULL;
 }
@@ -121,7 +132,7 @@ void kinst_site_drop(struct kinst_site *site)
 	kinst_site_unpublish(site);
 	list_del(&site->batch);
 	kinst_host_put(site->host);
-	kinst_slot_put(site->slot);
+	kinst_slot_leave(site->slot);
 	kfree_rcu(site, rcu);
 }
 
@@ -215,22 +226,6 @@ int kinst_sites_arm_fentry(struct list_head *fresh)
 
 /* ---- removal ---- */
 
-static void kinst_reap(struct work_struct *work);
-static DECLARE_WORK(kinst_reaper, kinst_reap);
-
-void kinst_sites_reap_later(void)
-{
-	queue_work(kinst_queue, &kinst_reaper);
-}
-
-void kinst_site_lose(struct kinst_site *site)
-{
-	pr_warn("kinst: what was at %pS is gone: the module stays loaded, as somebody may bring it back\n",
-		(void *)site->addr);
-	__module_get(THIS_MODULE);
-	site->lost = true;
-}
-
 void kinst_sites_disarm(struct list_head *dead, struct list_head *lost)
 {
 	struct kinst_site *site, *next;
@@ -311,7 +306,7 @@ static bool kinst_reap_some(struct list_head *reaped, struct kinst_site **at)
 	list_for_each_entry_from(site, reaped, batch) {
 		if (n++ == KINST_BATCH)
 			break;
-		kinst_slot_put(site->slot);
+		kinst_slot_leave(site->slot);
 	}
 	kinst_patch_sync();
 	*at = site;
@@ -331,6 +326,26 @@ static void kinst_reap_all(struct list_head *reaped)
 		kinst_patch_unlock();
 		mutex_unlock(&kinst_sites_mutex);
 	} while (more);
+}
+
+#define KINST_REST_DELAY HZ
+
+static void kinst_rest_again(struct work_struct *work);
+static DECLARE_DELAYED_WORK(kinst_rest_work, kinst_rest_again);
+
+/* Checks the fault pool, again and again as long as a task sleeps in it. After a wait for all tasks, or after none has entered it. */
+static void kinst_rest(void)
+{
+	mutex_lock(&kinst_sites_mutex);
+	if (kinst_tramp_rest())
+		schedule_delayed_work(&kinst_rest_work, KINST_REST_DELAY);
+	mutex_unlock(&kinst_sites_mutex);
+}
+
+/* No task has entered the pool since the wait for all tasks: no site has a slot of it. */
+static void kinst_rest_again(struct work_struct *work)
+{
+	kinst_rest();
 }
 
 static void kinst_reap(struct work_struct *work)
@@ -357,9 +372,7 @@ static void kinst_reap(struct work_struct *work)
 	/* Adjacent slots are written together. */
 	list_sort(NULL, &reaped, kinst_by_slot);
 	kinst_reap_all(&reaped);
-	mutex_lock(&kinst_sites_mutex);
-	kinst_tramp_rest();
-	mutex_unlock(&kinst_sites_mutex);
+	kinst_rest();
 
 	list_for_each_entry_safe(site, next, &reaped, batch)
 		kfree(site);
@@ -384,6 +397,7 @@ void kinst_sites_reap_killable(void)
 
 int kinst_sites_init(void)
 {
+	kinst_jump_init();
 	kinst_quiesce_init();
 	kinst_queue = alloc_workqueue("kinst", WQ_UNBOUND, 0);
 	return kinst_queue ? 0 : -ENOMEM;
@@ -395,7 +409,8 @@ void kinst_sites_exit(void)
 	kinst_fentry_exit();
 	kinst_sites_reap();
 	rcu_barrier();
-	kinst_tramp_exit();
+	/* The module is unloaded only when nothing holds it: then no task is in the fault pool. */
+	cancel_delayed_work_sync(&kinst_rest_work);
 	destroy_workqueue(kinst_queue);
 	kinst_quiesce_exit();
 }

@@ -5,32 +5,9 @@
 #ifndef _KINST_SITES_H
 #define _KINST_SITES_H
 
-#include <linux/mutex.h>
-#include <linux/semaphore.h>
-#include <linux/workqueue.h>
-#include "text/probe.h"
+#include "text/site.h"
 
-/*
- * For all of sites, slots and listeners; the probe path reads under RCU instead. Taken before the patch lock. It is not
- * held while ftrace works, which may wait for every CPU.
- */
-extern struct mutex kinst_sites_mutex;
-
-/*
- * Probes that are armed or disarmed, and slots that are given back, under one hold of the locks, for which the load of
- * every module waits. Between two batches others get the locks.
- */
-#define KINST_BATCH 512
-
-/*
- * A session's turn: one at a time arms, from its first site until ftrace has armed the last, or takes away what ftrace
- * serves. The sites of others are armed meanwhile, or breakpoints on their way out. A semaphore, as it may be given back
- * by another task than the one that took it. Taken before the mutex.
- */
-extern struct semaphore kinst_turn;
-
-/* For what changes the text, or waits for all tasks: none of it may keep other work of a CPU waiting. */
-extern struct workqueue_struct *kinst_queue;
+struct kinst_func;
 
 /*
  * The site at the instruction (at the ftrace site), an existing one or a new one
@@ -48,8 +25,6 @@ void kinst_site_drop(struct kinst_site *site);
  */
 void kinst_sites_arm(struct list_head *fresh);
 int kinst_sites_arm_fentry(struct list_head *fresh);
-/* Keeps a site, and the module: what we wrote there was overwritten, and may come back. */
-void kinst_site_lose(struct kinst_site *site);
 /*
  * The mirrors. The breakpoints with the mutex held, without the patch lock; the list then has only what ftrace has armed.
  * Sites whose breakpoint or jump others have overwritten stay for ever, as what was there may come back; they go to the
@@ -58,6 +33,9 @@ void kinst_site_lose(struct kinst_site *site);
 void kinst_sites_disarm(struct list_head *dead, struct list_head *lost);
 /* Empties the list. */
 void kinst_sites_disarm_fentry(struct list_head *dead);
+
+/* The original bytes at addr, below our breakpoint or jump, and how many; 0: nothing of ours is there. With the mutex held. */
+size_t kinst_site_original(unsigned long addr, const u8 **bytes);
 
 /* Forgets lost sites of a module that is unloaded: what was there cannot come back. Without the patch lock. */
 void kinst_sites_forget(struct list_head *lost);

@@ -7,54 +7,18 @@
  * the interrupted code. All functions up to here are in the list of places/trappath.c,
  * and this file calls nothing outside the module: a probe there would hit itself. From
  * kinst_hit() on, a guard ensures that a hit inside a probe's own work runs no
- * program (session/guard.h); the instruction is executed all the same.
+ * program (program/kernel/guard.h); the instruction is executed all the same.
  */
-#include <linux/hash.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
+#include <linux/notifier.h>
 #include <linux/rculist.h>
+#include <machine/trap.h>
 
 #include "context.h"
-#include "session/guard.h"
+#include "program/kernel/fire.h"
 #include "text/once.h"
 #include "text/trap.h"
-
-#define KINST_HASH_BITS 15
-
-static struct hlist_head kinst_sites[1 << KINST_HASH_BITS];
-
-/* Context: any; the caller is in an RCU read-side section or holds kinst_sites_mutex. */
-struct kinst_site *__probe_path kinst_site_find(unsigned long addr)
-{
-	struct kinst_site *site;
-
-	hlist_for_each_entry_rcu_notrace(site, &kinst_sites[hash_long(addr, KINST_HASH_BITS)], node) {
-		if (site->addr == addr)
-			return site;
-	}
-	return NULL;
-}
-NOKPROBE_SYMBOL(kinst_site_find);
-
-void kinst_site_publish(struct kinst_site *site)
-{
-	hlist_add_head_rcu(&site->node, &kinst_sites[hash_long(site->addr, KINST_HASH_BITS)]);
-}
-
-void kinst_site_unpublish(struct kinst_site *site)
-{
-	hlist_del_rcu(&site->node);
-}
-
-void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *arg)
-{
-	struct kinst_site *site;
-	struct hlist_node *next;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(kinst_sites); i++)
-		hlist_for_each_entry_safe(site, next, &kinst_sites[i], node)
-			f(site, arg);
-}
 
 /* Context: the probe path, interrupts off, the guard taken. */
 static __always_inline void kinst_fire_listener(const struct kinst_listener *listener, struct pt_regs *regs, struct kinst_hit *hit)
@@ -151,10 +115,13 @@ void __probe_path kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kinst_hit);
 
-/* Context: the probe path; interrupts off, NMI-like, any stack. */
-bool __probe_path kinst_trap(struct pt_regs *regs, unsigned long addr)
+/*
+ * Handles a hit of the breakpoint at addr: runs the programs and redirects the registers to the trampoline. False if it
+ * is not ours. Context: the probe path, interrupts off, NMI-like, any stack.
+ */
+static __probe_path bool kinst_trap(struct pt_regs *regs, unsigned long addr)
 {
-	struct kinst_site *site = kinst_site_find(addr);
+	struct kinst_site *site = kinst_site_lookup(addr);
 
 	/*
 	 * A site that is known is left by its own way, even if its breakpoint is no longer
@@ -174,3 +141,30 @@ bool __probe_path kinst_trap(struct pt_regs *regs, unsigned long addr)
 	return true;
 }
 NOKPROBE_SYMBOL(kinst_trap);
+
+/*
+ * Context: the kernel's handler of breakpoints, by way of notify_die: interrupts off, NMI-like, any stack. First in the
+ * chain, except for the notifiers of kprobes and of hardware breakpoints, which pass on what is not theirs.
+ */
+static __probe_path int kinst_die(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct pt_regs *regs = kinst_arch_break_regs(event, data);
+
+	return regs && kinst_trap(regs, kinst_arch_break_addr(regs)) ? NOTIFY_STOP : NOTIFY_DONE;
+}
+NOKPROBE_SYMBOL(kinst_die);
+
+static struct notifier_block kinst_die_nb = {
+	.notifier_call = kinst_die,
+	.priority = INT_MAX,
+};
+
+int kinst_trap_init(void)
+{
+	return register_die_notifier(&kinst_die_nb);
+}
+
+void kinst_trap_exit(void)
+{
+	unregister_die_notifier(&kinst_die_nb);
+}

@@ -8,15 +8,8 @@
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
-#include "ksym.h"
-#include "text/probe.h"
-
-/* The hash of sites. Writers hold kinst_sites_mutex; readers are on the probe path. */
-struct kinst_site *kinst_site_find(unsigned long addr);
-void kinst_site_publish(struct kinst_site *site);
-void kinst_site_unpublish(struct kinst_site *site);
-/* Calls f for every site; f may unpublish it. */
-void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *arg);
+#include "arch/ksym.h"
+#include "text/site.h"
 
 /* Runs the programs of all listeners at the site. The instruction pointer is undefined afterwards. */
 void kinst_hit(struct kinst_site *site, struct pt_regs *regs);
@@ -42,13 +35,7 @@ static nokprobe_inline void kinst_unwatch(bool idle)
 	__preempt_count_sub(PREEMPT_OFFSET); /* a task that needs the CPU gets it when interrupts come on */
 }
 
-/*
- * Handles a hit of the breakpoint at addr: runs the programs and redirects the registers to the trampoline. False if it
- * is not ours. Called by the architecture. Context: the probe path, interrupts off, NMI-like, any stack.
- */
-bool kinst_trap(struct pt_regs *regs, unsigned long addr);
-
-/* Provided by the architecture: has kinst_trap() called at breakpoints in the kernel. */
+/* Has breakpoints in the kernel handled. */
 int kinst_trap_init(void);
 void kinst_trap_exit(void);
 

@@ -11,10 +11,10 @@ use crate::{kallsyms, needs};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// The files with the module's rows of symbols.
-const ROWS: [&str; 2] = ["kmod/ksym.c", "kmod/arch/x86/machine/ksym.h"];
+const ROWS: [&str; 2] = ["kmod/arch/ksym.c", "kmod/arch/x86/machine/ksym.h"];
 
 /// The files with the macros that declare their variables.
-const DECLARED: [&str; 2] = ["kmod/ksym.h", "kmod/arch/x86/machine/ksym.h"];
+const DECLARED: [&str; 2] = ["kmod/arch/ksym.h", "kmod/arch/x86/machine/ksym.h"];
 
 /// A row: when the symbol has to be there, and the names that it has in different kernels.
 #[derive(Debug)]

@@ -176,32 +176,42 @@ pub const KNOTS: &[(&str, &str)] = &[
 pub const INCLUDES: &[(&str, &[&str])] = &[
     ("include", &[]),
     ("compat", &[]),
+    ("params.h", &[]),
     ("context.h", &["tests/shim.h"]),
-    ("kinst.h", &["include"]),
-    ("ksym.h", &["arch"]),
-    ("ksym.c", &["arch", "kinst.h", "ksym.h"]),
-    ("arch", &["compat", "context.h", "include", "kinst.h", "ksym.h", "places", "tests/shim.h", "text"]),
-    ("places", &["arch", "kinst.h", "ksym.h", "text"]),
-    ("text", &["arch", "compat", "context.h", "kinst.h", "ksym.h", "places", "program", "session"]),
-    ("program", &["context.h", "include", "kinst.h", "tests/shim.h"]),
-    ("providers", &["arch", "compat", "context.h", "kinst.h", "ksym.h", "places", "program", "text"]),
-    ("session", &["arch", "compat", "context.h", "kinst.h", "ksym.h", "program", "providers"]),
-    ("main.c", &["kinst.h", "ksym.h", "providers", "session"]),
+    ("hit.h", &["include"]),
+    ("arch", &["compat", "context.h", "include", "tests/shim.h"]),
+    ("patch", &["arch", "compat", "context.h", "hit.h", "params.h"]),
+    ("places", &["arch", "compat", "include", "patch"]),
+    // The part of program/ that does not build in user space.
+    ("program/kernel", &["arch", "context.h", "hit.h", "patch", "program"]),
+    ("program", &["context.h", "hit.h", "include", "tests/shim.h"]),
+    ("text", &["arch", "context.h", "params.h", "patch", "places", "program", "program/kernel"]),
+    ("points", &["include", "patch", "places", "program", "text"]),
+    (
+        "providers",
+        &[
+            "arch",
+            "compat",
+            "context.h",
+            "hit.h",
+            "include",
+            "patch",
+            "places",
+            "points",
+            "program",
+            "program/kernel",
+            "text",
+        ],
+    ),
+    ("session", &["compat", "params.h", "points", "program", "program/kernel", "providers", "text"]),
+    ("main.c", &["arch", "include", "program/kernel", "providers", "session"]),
 ];
 
 /// The files of the kernel module, each with its header, through which circles of includes may lead, and why.
-pub const TANGLES: &[(&str, &str)] = &[
-    ("kmod/places/func", "to be turned"),
-    ("kmod/program/action", "to be turned"),
-    (
-        "kmod/program/session",
-        "defines the state of a session and of a CPU, which each file of the room works on",
-    ),
-    ("kmod/text/host", "to be turned"),
-    ("kmod/text/once", "to be turned"),
-    ("kmod/text/probe", "to be turned"),
-    ("kmod/text/sites", "to be turned"),
-];
+pub const TANGLES: &[(&str, &str)] = &[(
+    "kmod/program/session",
+    "has the state of a session and of a CPU, which the files of its parts work on",
+)];
 
 /// The stages that neither access the outside nor do what the compiler cannot check.
 pub const PURE: &[&str] = &[
@@ -256,7 +266,6 @@ pub const LONG_FILES: &[(&str, &str)] = &[
     ("kmod/arch/x86/insn.c", "one table of instruction classes, and the emitters that only they use"),
     ("kmod/text/jump.c", "one state machine: each step is read with the one that it takes back"),
     ("kmod/program/image.c", "the order of the checks is part of what user space mirrors"),
-    ("kmod/session/builtin.c", "one variable after the other"),
     ("kmod/session/chardev.c", "a session's life: each step is beside the one that takes it back"),
     ("kmod/tests/unit.c", "tests, one after the other"),
     ("kmod/tests/vm/hammer.c", "a program that a guest gets as one file"),
@@ -275,7 +284,7 @@ pub const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("kmod/program/dif/interp.c", "step", "one switch over the opcodes"),
     ("kmod/program/dif/subr.c", "kinst_dif_subr", "one switch over the subroutines"),
     ("kmod/program/ecb.c", "record", "one switch over the actions"),
-    ("kmod/session/builtin.c", "kinst_env_var", "one switch over the variables"),
+    ("kmod/program/kernel/builtin.c", "kinst_env_var", "one switch over the variables"),
     ("kmod/tests/unit.c", "test_verifier", "a table of images"),
     ("kmod/tests/unit_data.c", "test_dynvars", "one life of a variable"),
     ("kmod/tests/unit_str.c", "test_strings", "a table of strings"),

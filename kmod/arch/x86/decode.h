@@ -9,7 +9,7 @@
 #include <asm/insn.h>
 
 #ifdef __KERNEL__
-#include "ksym.h"
+#include "arch/ksym.h"
 
 static inline int kinst_insn_decode(struct insn *insn, const void *text, int avail)
 {

@@ -6,16 +6,13 @@
 #include <linux/extable.h>
 
 #include "arch/arch.h"
-#include "text/patch.h"
 
-void kinst_arch_extable_set(struct exception_table_entry *entry, const struct exception_table_entry *like,
-			    unsigned long fixup)
+unsigned long kinst_arch_extable(const struct exception_table_entry *entry, const struct exception_table_entry *like,
+				 unsigned long fixup, int words[2])
 {
-	int word[2];
-
 	BUILD_BUG_ON(offsetof(struct exception_table_entry, data) !=
 		     offsetof(struct exception_table_entry, fixup) + sizeof(int));
-	word[0] = (int)(fixup - (unsigned long)&entry->fixup);
-	word[1] = like->data;
-	kinst_patch_write((unsigned long)&entry->fixup, word, sizeof(word));
+	words[0] = (int)(fixup - (unsigned long)&entry->fixup);
+	words[1] = like->data;
+	return (unsigned long)&entry->fixup;
 }

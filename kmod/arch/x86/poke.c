@@ -11,10 +11,10 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-#include "context.h"
 #include "arch/arch.h"
+#include "arch/ksym.h"
 #include "compat/cpuid.h"
-#include "ksym.h"
+#include "context.h"
 
 /*
  * QEMU without KVM (TCG) drops its translation of what is about to be stored, and

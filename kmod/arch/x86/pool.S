@@ -5,7 +5,7 @@
  * entries that the kernel finds as it finds any module's.
  *
  * Every slot of the fault pool has an entry, in the order of the slots, so that
- * the table is already sorted. text/tramp.c writes its fixup and type when the
+ * the table is already sorted. patch/tramp.c writes its fixup and type when the
  * slot is used. Until then the fixup is a breakpoint that belongs to no site:
  * objtool requires an instruction there, and to continue in an unused slot would be
  * a bug. No indirect branch leads to a slot, so none begins with endbr64.
@@ -14,7 +14,7 @@
 #include <linux/objtool.h>
 #include <asm/asm.h>
 #include <machine/text.h>
-#include "text/pool.h"
+#include "arch/pool.h"
 
 	.section .text.kinst_pool, "ax", @progbits
 	.balign	4096

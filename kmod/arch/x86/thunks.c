@@ -8,9 +8,8 @@
 #include <linux/uaccess.h>
 
 #include "arch/arch.h"
+#include "arch/ksym.h"
 #include "compat/config.h"
-#include "ksym.h"
-#include "places/func.h"
 
 bool kinst_arch_is_return_thunk(unsigned long target)
 {

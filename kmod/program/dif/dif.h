@@ -216,7 +216,7 @@ u64 kinst_strnlen(struct kinst_ctx *c, u64 addr, u64 limit);
 /* memcmp()-like order of two strings, of which at most limit bytes count; NULL comes first. */
 int kinst_strcmp(struct kinst_ctx *c, u64 a, u64 b, u64 limit);
 
-/* Writes n bytes where a program may write, its scratch memory and its variables; elsewhere a BADADDR fault. */
+/* Writes n bytes (program/dif/store.c) where a program may write, its scratch memory and its variables; elsewhere a BADADDR fault. */
 bool kinst_store(struct kinst_ctx *c, u64 addr, const void *src, u64 n);
 bool kinst_storable(struct kinst_ctx *c, u64 addr, u64 n);
 

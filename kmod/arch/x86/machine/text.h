@@ -25,6 +25,13 @@
 #define KINST_FTRACE_LEN 5
 #define KINST_STATIC_CALL_LEN 5
 
+/* Short jumps lead no further. */
+#define KINST_SHORT 130
+
+/* Bytes that may be a reference to an address in the text, and how many addresses they may refer to. */
+#define KINST_REFERENCE_LEN 4
+#define KINST_REFERENCES 2
+
 #ifndef __ASSEMBLER__
 
 /* The piece of text that a breakpoint replaces; written in one go. */
@@ -53,6 +60,15 @@ static inline bool kinst_arch_may_be_ours(const void *text)
 static inline void kinst_arch_fill(void *text, size_t len)
 {
 	memset(text, KINST_BREAK, len);
+}
+
+/* The addresses that the bytes at addr may refer to: they may be a distance from their end, or an address. */
+static inline void kinst_arch_references(const u8 *text, unsigned long addr, unsigned long to[KINST_REFERENCES])
+{
+	s32 value = (s32)(text[0] | text[1] << 8 | text[2] << 16 | (u32)text[3] << 24);
+
+	to[0] = addr + KINST_REFERENCE_LEN + (long)value;
+	to[1] = (unsigned long)(long)value;
 }
 
 #endif /* __ASSEMBLER__ */

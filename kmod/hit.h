@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * hit.h: one firing of a probe, on its way from a provider to the programs.
+ */
+#ifndef _KINST_HIT_H
+#define _KINST_HIT_H
+
+#include <linux/ptrace.h>
+#include <linux/types.h>
+#include "include/uapi/kinst.h"
+
+/*
+ * Steps that one hit may take for all listeners of the place, whatever their sessions (program/dif/dif.h defines
+ * a step): interrupts are off meanwhile.
+ */
+#define KINST_HIT_FUEL (4u << 20)
+
+/* One firing of a probe, as its programs see it. */
+struct kinst_hit {
+	/*
+	 * The registers at the probed instruction, with its address as ip. Timers: those of the interrupted
+	 * code. System calls: those of the program. ERROR: those of the hit that faulted. NULL for BEGIN, END,
+	 * SDT and EVENT.
+	 */
+	struct pt_regs *regs;
+	u32 kind; /* KINST_P_* */
+	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
+	u32 fuel; /* steps left; KINST_HIT_FUEL at first */
+	u64 args[6];
+	/* The kernel's function that called us, and its size: without registers, a stack begins below it. */
+	unsigned long via, via_size;
+};
+
+static inline bool kinst_is_insn(u32 kind)
+{
+	return kind == KINST_P_INSN || kind == KINST_P_EDGE;
+}
+
+static inline bool kinst_is_timer(u32 kind)
+{
+	return kind == KINST_P_PROFILE || kind == KINST_P_TICK;
+}
+
+#endif /* _KINST_HIT_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * params.h: the parameters of the module that can only be read.
+ */
+#ifndef _KINST_PARAMS_H
+#define _KINST_PARAMS_H
+
+#include <linux/errno.h>
+
+struct kernel_param;
+
+/* Their setter. */
+static inline int kinst_refuse_to_set(const char *value, const struct kernel_param *kp)
+{
+	return -EPERM;
+}
+
+#endif /* _KINST_PARAMS_H */

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * patch/tramp.c: the pools of slots and of detours (arch/x86/pool.S) and what is written into
+ * them.
+ *
+ * The ordinary pool: a slot is reused once no task can be in it (text/sites.c waits
+ * for that). The fault pool: for instructions with an exception-table entry. A task
+ * can sleep in the page fault of such an instruction for any time, with the address
+ * saved on its stack, so a slot stays with its instruction, and the module stays
+ * loaded, until no task has such an address.
+ */
+#include <linux/bitmap.h>
+#include <linux/extable.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "arch/ksym.h"
+#include "compat/config.h"
+#include "context.h"
+#include "params.h"
+#include "patch/patch.h"
+#include "patch/tramp.h"
+
+/* A pool whose slots are reused. */
+struct kinst_slots {
+	u8 *at;
+	size_t size; /* of a slot */
+	unsigned int count;
+	unsigned long *used;
+	unsigned int next; /* where the search for a free one begins */
+};
+
+static DECLARE_BITMAP(kinst_used, KINST_POOL_SLOTS);
+static struct kinst_slots kinst_pool_slots = {
+	.at = kinst_pool,
+	.size = KINST_SLOT_SIZE,
+	.count = KINST_POOL_SLOTS,
+	.used = kinst_used,
+};
+
+static DECLARE_BITMAP(kinst_detoured, KINST_DETOURS);
+static struct kinst_slots kinst_detour_slots = {
+	.at = kinst_detours,
+	.size = KINST_DETOUR_LEN,
+	.count = KINST_DETOURS,
+	.used = kinst_detoured,
+};
+
+/* The contents of each slot of the ordinary pool. */
+static unsigned long kinst_slot_owner[KINST_POOL_SLOTS]; /* address of the instruction */
+static u8 kinst_slot_len[KINST_POOL_SLOTS]; /* its length; 0: a call */
+
+static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
+static unsigned int kinst_fault_end; /* no slot from here on has an owner */
+static unsigned int kinst_fault_sites; /* that have a slot of the fault pool; under the mutex, like all of these */
+static bool kinst_fault_pinned; /* the module stays: a task may sleep in the pool */
+
+#define KINST_OWNER_LOST 1 /* its instruction has changed; the slot is not given out again */
+
+/* How much of the pools is in use: read-only files in /sys/module/kinst/parameters. */
+static int kinst_show_slots(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u\n", bitmap_weight(kinst_used, KINST_POOL_SLOTS));
+}
+
+static int kinst_show_fault_slots(char *buffer, const struct kernel_param *kp)
+{
+	unsigned int i, owned = 0;
+
+	for (i = 0; i < READ_ONCE(kinst_fault_end); i++)
+		owned += !!READ_ONCE(kinst_fault_owner[i]);
+	return sysfs_emit(buffer, "%u\n", owned);
+}
+
+static const struct kernel_param_ops kinst_slots_ops = { .set = kinst_refuse_to_set, .get = kinst_show_slots };
+module_param_cb(slots, &kinst_slots_ops, NULL, 0400);
+MODULE_PARM_DESC(slots, "trampolines in use (to be read)");
+
+static const struct kernel_param_ops kinst_fault_slots_ops = {
+	.set = kinst_refuse_to_set,
+	.get = kinst_show_fault_slots,
+};
+module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0400);
+MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken until no task can be in one (to be read)");
+
+static bool kinst_slot_is_fault(unsigned long slot)
+{
+	return slot - (unsigned long)kinst_fault_pool < KINST_FAULT_SLOTS * KINST_SLOT_SIZE;
+}
+
+/* Makes the slot's own exception-table entry do what the original one does. */
+static void kinst_fault_entry(unsigned long slot, const struct kinst_arch_insn *insn,
+			      const struct exception_table_entry *original)
+{
+	const struct exception_table_entry *entry = kinst_sym_search_exception_tables(slot);
+	unsigned long fixup = (unsigned long)&original->fixup + original->fixup, at;
+	int words[2];
+
+	/*
+	 * A fixup to the next instruction stays inside the slot: one handler
+	 * (ZEROPAD) takes the distance to the fixup for the instruction's length.
+	 */
+	if (fixup == insn->addr + insn->len)
+		fixup = slot + insn->len;
+	at = kinst_arch_extable(entry, original, fixup, words);
+	kinst_patch_write(at, words, sizeof(words));
+}
+
+static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn,
+					      const struct exception_table_entry *original, unsigned long *slot)
+{
+	u8 bytes[KINST_SLOT_SIZE];
+	enum kinst_reason reason;
+	unsigned int i, free = kinst_fault_end;
+
+	/* Only an instruction that begins its slot has the slot's address when it faults. */
+	if (insn->flow != KINST_FLOW_NEXT)
+		return KINST_R_UNSUPPORTED;
+	kinst_patch_flush();
+	for (i = 0; i < kinst_fault_end; i++) {
+		if (!kinst_fault_owner[i])
+			free = i;
+		if (kinst_fault_owner[i] != insn->addr)
+			continue;
+		*slot = (unsigned long)kinst_fault_pool + i * KINST_SLOT_SIZE;
+		reason = kinst_arch_relocate(insn, *slot, bytes);
+		if (reason)
+			return reason;
+		if (!memcmp(bytes, (void *)*slot, KINST_SLOT_SIZE)) {
+			kinst_fault_entry(*slot, insn, original);
+			return KINST_OK;
+		}
+		kinst_fault_owner[i] = KINST_OWNER_LOST;
+	}
+	if (free == KINST_FAULT_SLOTS)
+		return KINST_R_NOSLOT;
+	*slot = (unsigned long)kinst_fault_pool + free * KINST_SLOT_SIZE;
+	reason = kinst_arch_relocate(insn, *slot, bytes);
+	if (reason)
+		return reason;
+	kinst_fault_owner[free] = insn->addr;
+	kinst_fault_end = max(kinst_fault_end, free + 1);
+	kinst_fault_entry(*slot, insn, original);
+	kinst_patch_write(*slot, bytes, sizeof(bytes));
+	return KINST_OK;
+}
+
+/* The module's code no longer runs, so no task sleeps in one of its faults. Context: the sites' mutex. */
+void kinst_tramp_forget(const struct module *mod)
+{
+	unsigned int i;
+
+	for (i = 0; i < kinst_fault_end; i++)
+		if (within_module(kinst_fault_owner[i], mod))
+			kinst_fault_owner[i] = 0;
+}
+
+/* The address of a free one, searched for from where the last one was taken; or 0. */
+static unsigned long kinst_slots_find(const struct kinst_slots *slots)
+{
+	unsigned int i = find_next_zero_bit(slots->used, slots->count, slots->next);
+
+	if (i >= slots->count)
+		i = find_first_zero_bit(slots->used, slots->count);
+	return i < slots->count ? (unsigned long)slots->at + i * slots->size : 0;
+}
+
+static unsigned int kinst_slots_number(const struct kinst_slots *slots, unsigned long slot)
+{
+	return (slot - (unsigned long)slots->at) / slots->size;
+}
+
+static void kinst_slots_take(struct kinst_slots *slots, unsigned long slot, const u8 *bytes)
+{
+	unsigned int i = kinst_slots_number(slots, slot);
+
+	__set_bit(i, slots->used);
+	slots->next = i + 1;
+	kinst_patch_write(slot, bytes, slots->size);
+}
+
+static void kinst_slots_give(struct kinst_slots *slots, unsigned long slot)
+{
+	u8 bytes[KINST_DETOUR_LEN];
+
+	kinst_arch_fill(bytes, sizeof(bytes));
+	kinst_patch_write(slot, bytes, slots->size);
+	__clear_bit(kinst_slots_number(slots, slot), slots->used);
+}
+
+static void kinst_fault_pin(void)
+{
+	kinst_fault_sites++;
+	if (!kinst_fault_pinned)
+		__module_get(THIS_MODULE);
+	kinst_fault_pinned = true;
+}
+
+enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot)
+{
+	const struct exception_table_entry *original = kinst_sym_search_exception_tables(insn->addr);
+	u8 bytes[KINST_SLOT_SIZE];
+	enum kinst_reason reason;
+	unsigned int number;
+
+	/* A direct jump or call does not fault: the entry is for an alternative of it, such as "rep stosb" in clear_user(). */
+	if (original && !insn->target) {
+		reason = kinst_fault_slot_get(insn, original, slot);
+		if (!reason)
+			kinst_fault_pin();
+		return reason;
+	}
+	*slot = kinst_slots_find(&kinst_pool_slots);
+	if (!*slot)
+		return KINST_R_NOSLOT;
+	reason = kinst_arch_relocate(insn, *slot, bytes);
+	if (reason)
+		return reason;
+	number = kinst_slots_number(&kinst_pool_slots, *slot);
+	kinst_slot_owner[number] = insn->addr;
+	kinst_slot_len[number] = kinst_arch_calls(insn) ? 0 : insn->len;
+	kinst_slots_take(&kinst_pool_slots, *slot, bytes);
+	return KINST_OK;
+}
+
+/* Context: any, NMI included, with interrupts off. A slot's owner does not change while a task is in the slot. */
+__probe_path unsigned long kinst_slot_place(unsigned long addr, bool *pushed)
+{
+	unsigned long in = addr - (unsigned long)kinst_pool, i = in / KINST_SLOT_SIZE;
+
+	if (i < KINST_POOL_SLOTS) {
+		if (!(in % KINST_SLOT_SIZE))
+			return kinst_slot_owner[i];
+		*pushed = !kinst_slot_len[i];
+		return kinst_slot_owner[i] + kinst_slot_len[i];
+	}
+	in = addr - (unsigned long)kinst_fault_pool;
+	i = in / KINST_SLOT_SIZE;
+	if (i < KINST_FAULT_SLOTS)
+		return kinst_fault_owner[i] + in % KINST_SLOT_SIZE;
+	return 0;
+}
+NOKPROBE_SYMBOL(kinst_slot_place);
+
+bool kinst_slot_put(unsigned long slot)
+{
+	if (!slot)
+		return false;
+	if (!kinst_slot_is_fault(slot)) {
+		kinst_slots_give(&kinst_pool_slots, slot);
+		return false;
+	}
+	return !--kinst_fault_sites;
+}
+
+unsigned int kinst_slots_left(void)
+{
+	return KINST_POOL_SLOTS - bitmap_weight(kinst_used, KINST_POOL_SLOTS);
+}
+
+enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long entry,
+				   unsigned long *detour, u8 *at)
+{
+	u8 bytes[KINST_DETOUR_LEN];
+	enum kinst_reason reason;
+
+	*detour = kinst_slots_find(&kinst_detour_slots);
+	if (!*detour)
+		return KINST_R_NOSLOT;
+	reason = kinst_arch_detour(insns, n, *detour, entry, bytes, at);
+	if (!reason)
+		kinst_slots_take(&kinst_detour_slots, *detour, bytes);
+	return reason;
+}
+
+void kinst_detour_put(unsigned long detour)
+{
+	kinst_slots_give(&kinst_detour_slots, detour);
+}
+
+/* ---- tasks in the fault pool ---- */
+
+/*
+ * Whether an address inside the fault pool is on the task's stack. A task that sleeps there has it among the registers
+ * that its page fault has saved, which stay where they are until the fault ends: so the task may run meanwhile.
+ * Remains of an older fault on the stack of a running task count, too: they will be gone at a later check.
+ */
+static bool kinst_task_in_fault_pool(struct task_struct *task)
+{
+	unsigned long stack = (unsigned long)READ_ONCE(task->stack), sp = kinst_arch_task_sp(task), at = stack;
+	unsigned long words[64];
+	size_t i, len;
+
+	if (!stack || task == current)
+		return false;
+	if (!kinst_task_runs(task) && sp - stack < THREAD_SIZE)
+		at = round_down(sp, sizeof(long));
+	for (; at < stack + THREAD_SIZE; at += len) {
+		len = min(sizeof(words), stack + THREAD_SIZE - at);
+		if (copy_from_kernel_nofault(words, (void *)at, len))
+			return false; /* the task and its stack are gone */
+		for (i = 0; i < len / sizeof(long); i++)
+			if (kinst_slot_is_fault(words[i]))
+				return true;
+	}
+	return false;
+}
+
+static bool kinst_is_anyone_in_fault_pool(void)
+{
+	struct task_struct *group, *task;
+	bool found = false;
+
+	rcu_read_lock();
+	for_each_process_thread(group, task) {
+		if (kinst_task_in_fault_pool(task)) {
+			found = true;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+bool kinst_tramp_rest(void)
+{
+	if (!kinst_fault_pinned || kinst_fault_sites)
+		return false;
+	if (kinst_is_anyone_in_fault_pool())
+		return true;
+	memset(kinst_fault_owner, 0, kinst_fault_end * sizeof(*kinst_fault_owner));
+	WRITE_ONCE(kinst_fault_end, 0);
+	kinst_fault_pinned = false;
+	module_put(THIS_MODULE);
+	return false;
+}

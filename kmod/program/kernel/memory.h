@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* program/kernel/memory.h: what is interrupted by a hit; any context. */
+#ifndef _KINST_MEMORY_H
+#define _KINST_MEMORY_H
+
+#include "hit.h"
+
+/*
+ * The context that a breakpoint, an NMI or our timer has interrupted: 0 a thread, 1 a
+ * softirq, 2 an interrupt. Each of these three counts as one interrupt itself.
+ */
+u32 kinst_context_level(const struct kinst_hit *hit);
+
+#endif /* _KINST_MEMORY_H */
