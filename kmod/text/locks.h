@@ -32,9 +32,11 @@ extern struct semaphore kinst_turn;
 /* For what changes the text, or waits for all tasks: none of it may keep other work of a CPU waiting. */
 extern struct workqueue_struct *kinst_queue;
 
-/* A session's probes are being armed or disarmed, from one to the other; and whether those of any session are. */
+/* A session's probes are being armed or disarmed, from one to the other. */
 void kinst_move_begin(void);
 void kinst_move_end(void);
+
+/* Whether those of any session are. */
 bool kinst_is_any_moving(void);
 
 #endif /* _KINST_LOCKS_H */

@@ -30,12 +30,17 @@ struct Include<'a> {
 pub fn check(sources: &[Source], used: &mut Used) -> Vec<Finding> {
     let files: Vec<&Source> = sources.iter().filter(|source| is_of_module(&source.path)).collect();
     let paths: BTreeSet<&str> = files.iter().map(|source| source.path.as_str()).collect();
-    let files: Vec<&Source> = files.into_iter().filter(|source| !source.is_in(&[TESTS])).collect();
+    let files: Vec<&Source> = files.into_iter().filter(|source| is_of_room(source)).collect();
     let mut findings: Vec<Finding> = files.iter().filter_map(|source| without_row(source)).collect();
     let includes: Vec<Include<'_>> = files.iter().flat_map(|source| includes(source, &paths)).collect();
     findings.extend(includes.iter().filter_map(|include| room(include, used)));
     findings.extend(circles(&includes, used));
     findings
+}
+
+/// Whether it is a file of the module, which the tests are not.
+pub fn is_of_room(source: &Source) -> bool {
+    is_of_module(&source.path) && !source.is_in(&[TESTS])
 }
 
 fn is_of_module(path: &str) -> bool {
@@ -73,7 +78,7 @@ fn resolved<'a>(from: &str, name: &str, paths: &BTreeSet<&'a str>) -> Option<&'a
 }
 
 /// The first row that a file is below: its room, and what that may include.
-fn row(path: &str) -> Option<(&'static str, &'static [&'static str])> {
+pub fn row(path: &str) -> Option<(&'static str, &'static [&'static str])> {
     INCLUDES.iter().find(|(room, _)| is_below(path, room)).copied()
 }
 

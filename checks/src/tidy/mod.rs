@@ -2,6 +2,7 @@
 
 mod context;
 mod cycles;
+mod declared;
 mod dependencies;
 mod files;
 mod imports;
@@ -108,6 +109,8 @@ fn check() -> Result<Vec<Finding>> {
     let mut used = imports::Used::default();
     let mut includes = includes::Used::default();
     findings.extend(includes::check(&sources, &mut includes));
+    let mut ports = BTreeSet::new();
+    findings.extend(declared::check(&sources, &mut ports));
     for file in &files {
         findings.extend(imports::check(file, &mut used));
     }
@@ -120,6 +123,7 @@ fn check() -> Result<Vec<Finding>> {
         findings.extend(imports::stale(table, &used));
         findings.extend(cycles::stale(table, &knots));
         findings.extend(includes::stale(table, &includes));
+        findings.extend(declared::stale(table, &ports));
     }
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)

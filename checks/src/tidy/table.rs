@@ -213,6 +213,13 @@ pub const TANGLES: &[(&str, &str)] = &[(
     "has the state of a session and of a CPU, which the files of its parts work on",
 )];
 
+/// The headers of the kernel module that declare functions of another room, that room, and why.
+pub const PORTS: &[(&str, &str, &str)] = &[(
+    "kmod/program/env.h",
+    "program/kernel",
+    "is what programs need of the kernel, or of kmod/tests/mock.c in user space",
+)];
+
 /// The stages that neither access the outside nor do what the compiler cannot check.
 pub const PURE: &[&str] = &[
     "crates/bpf",
