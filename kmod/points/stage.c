@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 
 #include "points/stage.h"
-#include "program/session.h"
+#include "program/alloc.h"
 #include "text/sites.h"
 
 /* ---- listeners ---- */

@@ -3,7 +3,7 @@
  * program/agg.c: the aggregations of one CPU, and the arithmetic of their values.
  */
 #include "context.h"
-#include "program/session.h"
+#include "program/agg.h"
 
 /* An entry in a half. The part for user space starts at e. */
 struct agg_node {
@@ -155,9 +155,9 @@ static __at_hit u64 *find(struct kinst_ctx *c, struct kinst_aggbuf *b, struct ki
 }
 NOKPROBE_SYMBOL(find);
 
-__at_hit void kinst_agg_update(struct kinst_ctx *c, const struct kinst_act *act, const u8 *key, u64 value, u64 incr)
+__at_hit void kinst_agg_update(struct kinst_aggbuf *b, struct kinst_ctx *c, const struct kinst_act *act, const u8 *key,
+			       u64 value, u64 incr)
 {
-	struct kinst_aggbuf *b = &c->vcpu->agg;
 	struct kinst_agghalf *h = &b->half[READ_ONCE(b->active)];
 	u64 *data;
 

@@ -37,7 +37,8 @@ u64 kinst_agg_bytes(const struct kinst_prog *p);
  * entry; value and incr are what the action's DIFOs gave. Faults in c if the list of the
  * entry is too long. Probe context.
  */
-void kinst_agg_update(struct kinst_ctx *c, const struct kinst_act *act, const u8 *key, u64 value, u64 incr);
+void kinst_agg_update(struct kinst_aggbuf *b, struct kinst_ctx *c, const struct kinst_act *act, const u8 *key, u64 value,
+		      u64 incr);
 
 /* The value of an aggregation without a key, or NULL until kinst_agg_update() creates it. Probe context. */
 static nokprobe_inline u64 *kinst_agg_single(struct kinst_aggbuf *b, const struct kinst_act *act)

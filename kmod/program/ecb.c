@@ -7,6 +7,7 @@
 #include "context.h"
 #include "program/action.h"
 #include "program/session.h"
+#include "program/spec.h"
 
 /* ---- one DIFO and its value ---- */
 
@@ -154,7 +155,7 @@ static __at_hit void aggregate(struct kinst_ctx *c, const struct kinst_act *act)
 		return;
 	if (act->a.incr != KINST_NONE && !run(c, act->a.incr, &incr))
 		return;
-	kinst_agg_update(c, act, c->vcpu->entry, value, incr);
+	kinst_agg_update(&c->vcpu->agg, c, act, c->vcpu->entry, value, incr);
 }
 NOKPROBE_SYMBOL(aggregate);
 
@@ -165,7 +166,7 @@ static nokprobe_inline void count(struct kinst_ctx *c, const struct kinst_act *a
 	if (likely(data))
 		data[0]++;
 	else
-		kinst_agg_update(c, act, c->vcpu->entry, 0, 0);
+		kinst_agg_update(&c->vcpu->agg, c, act, c->vcpu->entry, 0, 0);
 }
 
 /* Runs any action other than a count() without a key. */

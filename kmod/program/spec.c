@@ -4,6 +4,7 @@
  */
 #include "context.h"
 #include "program/session.h"
+#include "program/spec.h"
 
 /* ---- memory; context: process ---- */
 

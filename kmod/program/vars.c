@@ -15,7 +15,8 @@
  * Context: probe, in the guard, unless said otherwise.
  */
 #include "context.h"
-#include "program/session.h"
+#include "program/vars.h"
+#include "program/vcpu.h"
 
 #define MAX_BUCKETS 65536
 

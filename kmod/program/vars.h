@@ -8,7 +8,7 @@
 #ifndef _KINST_VARS_H
 #define _KINST_VARS_H
 
-#include "program/dif/dif.h"
+#include "program/image.h"
 
 /*
  * Dynamic memory is cut into slabs; a run of one or more slabs holds chunks of
@@ -65,6 +65,12 @@ struct kinst_vars {
 	u32 ncpus;
 	struct kinst_dynvar *rinsing; /* the cleaner's, between two grace periods */
 };
+
+/* Bytes of the key of a dynamic variable: a full tuple stack of strings, and the thread. */
+static inline u64 kinst_key_size(const struct kinst_prog *p)
+{
+	return DIF_NTUPLE * (8 + (u64)roundup(p->strsize, 8)) + 16;
+}
 
 /* Process context. */
 int kinst_vars_alloc(struct kinst_vars *v, const struct kinst_prog *p, u32 ncpus);

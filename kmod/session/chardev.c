@@ -24,7 +24,9 @@
 #include <linux/workqueue.h>
 #include "compat/vma.h"
 #include "program/kernel/guard.h"
+#include "program/alloc.h"
 #include "program/session.h"
+#include "program/spec.h"
 #include "providers/dtrace.h"
 #include "providers/sources.h"
 #include "session/chardev.h"

@@ -3,7 +3,9 @@
 #ifndef _KINST_MOCK_H
 #define _KINST_MOCK_H
 
+#include "program/alloc.h"
 #include "program/session.h"
+#include "program/spec.h"
 
 #define MOCK_NREGS 22
 

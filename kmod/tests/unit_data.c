@@ -268,7 +268,7 @@ static void test_aggs(void)
 		key[0] = rnd(50);
 		sums[key[0]] += v;
 		f.c->fuel = KINST_FUEL;
-		kinst_agg_update(f.c, &f.s.prog.acts[1], (u8 *)key, v, 1);
+		kinst_agg_update(&f.c->vcpu->agg, f.c, &f.s.prog.acts[1], (u8 *)key, v, 1);
 	}
 	h = kinst_agg_switch(&f.s.vcpus[0]->agg);
 	while ((e = kinst_agg_next(h, &pos))) {
@@ -282,7 +282,7 @@ static void test_aggs(void)
 	for (i = 0; i < 1000; i++) {
 		key[0] = i;
 		f.c->fuel = KINST_FUEL;
-		kinst_agg_update(f.c, &f.s.prog.acts[1], (u8 *)key, 1, 1);
+		kinst_agg_update(&f.c->vcpu->agg, f.c, &f.s.prog.acts[1], (u8 *)key, 1, 1);
 	}
 	EXPECT(f.s.vcpus[0]->agg.drops == 1000 - 4096 / 32);
 	fixture_close(&f);
@@ -309,7 +309,7 @@ static void test_lists(void)
 	for (i = 0; i < 2000; i++) {
 		f.c->fuel = KINST_FUEL;
 		key[0] = i;
-		kinst_agg_update(f.c, &f.s.prog.acts[1], (u8 *)key, 0, 1);
+		kinst_agg_update(&f.c->vcpu->agg, f.c, &f.s.prog.acts[1], (u8 *)key, 0, 1);
 		EXPECT(f.c->fuel == KINST_FUEL - i * KINST_NODE_STEPS);
 		push_key(f.c, i);
 		f.c->fuel = KINST_FUEL;
@@ -320,7 +320,7 @@ static void test_lists(void)
 	/* The oldest is the last of its aggregation's list. */
 	f.c->fuel = 1999 * KINST_NODE_STEPS - 1;
 	key[0] = 0;
-	kinst_agg_update(f.c, &f.s.prog.acts[1], (u8 *)key, 0, 1);
+	kinst_agg_update(&f.c->vcpu->agg, f.c, &f.s.prog.acts[1], (u8 *)key, 0, 1);
 	EXPECT(f.c->faulted && f.c->fault == KINST_FLT_ILLOP);
 	f.c->faulted = false;
 	f.c->fuel = 1000 * KINST_NODE_STEPS;

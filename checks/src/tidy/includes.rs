@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cycles::circle;
-use super::table::{INCLUDES, TANGLES};
+use super::table::INCLUDES;
 use super::{Finding, Source};
 
 const ROOT: &str = "kmod/";
@@ -13,12 +13,8 @@ const TESTS: &str = "kmod/tests";
 /// The folder of the architectures: `<machine/x.h>` is that of the one that is built for.
 const ARCH: &str = "kmod/arch/";
 
-/// The rows that something needs.
-#[derive(Default)]
-pub struct Used {
-    rooms: BTreeSet<(&'static str, &'static str)>,
-    tangles: BTreeSet<&'static str>,
-}
+/// The rows that something needs: the room, and what it includes.
+pub type Used = BTreeSet<(&'static str, &'static str)>;
 
 /// One line `#include`, as far as it names a file of the module.
 struct Include<'a> {
@@ -34,7 +30,7 @@ pub fn check(sources: &[Source], used: &mut Used) -> Vec<Finding> {
     let mut findings: Vec<Finding> = files.iter().filter_map(|source| without_row(source)).collect();
     let includes: Vec<Include<'_>> = files.iter().flat_map(|source| includes(source, &paths)).collect();
     findings.extend(includes.iter().filter_map(|include| room(include, used)));
-    findings.extend(circles(&includes, used));
+    findings.extend(circles(&includes));
     findings
 }
 
@@ -101,7 +97,7 @@ fn room(include: &Include<'_>, used: &mut Used) -> Option<Finding> {
     // The longest one, as a folder in a room has a row of its own.
     let fits = allowed.iter().filter(|allowed| is_below(include.to, allowed));
     if let Some(fit) = fits.max_by_key(|allowed| allowed.len()) {
-        used.rooms.insert((room, fit));
+        used.insert((room, fit));
         return None;
     }
     let name = include.to.trim_start_matches(ROOT);
@@ -119,7 +115,7 @@ fn unit(path: &str) -> &str {
     path.rsplit_once('.').map_or(path, |(unit, _)| unit)
 }
 
-fn circles(includes: &[Include<'_>], used: &mut Used) -> Vec<Finding> {
+fn circles(includes: &[Include<'_>]) -> Vec<Finding> {
     let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut lines: BTreeMap<(&str, &str), &Include<'_>> = BTreeMap::new();
     for include in includes {
@@ -128,12 +124,6 @@ fn circles(includes: &[Include<'_>], used: &mut Used) -> Vec<Finding> {
             edges.entry(from).or_default().insert(to);
             lines.entry((from, to)).or_insert(include);
         }
-    }
-    for (tangle, _) in TANGLES {
-        if circle(&edges, tangle).is_some() {
-            used.tangles.insert(tangle);
-        }
-        edges.remove(tangle);
     }
     let mut findings = Vec::new();
     let mut told: BTreeSet<&str> = BTreeSet::new();
@@ -152,22 +142,18 @@ fn circles(includes: &[Include<'_>], used: &mut Used) -> Vec<Finding> {
 
 /// Rows that nothing needs.
 pub fn stale(table: &Source, used: &Used) -> Vec<Finding> {
-    let line = |constant: &str, name: &str| {
+    let line = |name: &str| {
         let row = format!("(\"{name}\",");
         let broken = format!("\"{name}\",");
-        let mut lines = table.text.lines().zip(1..).skip_while(|(text, _)| !text.contains(constant));
+        let mut lines =
+            table.text.lines().zip(1..).skip_while(|(text, _)| !text.contains("pub const INCLUDES"));
         lines.find(|(text, _)| text.contains(&row) || text.trim() == broken).map_or(1, |(_, line)| line)
     };
     let rows =
         INCLUDES.iter().flat_map(|(room, allowed)| allowed.iter().map(move |allowed| (*room, *allowed)));
-    let rows = rows.filter(|row| !used.rooms.contains(row)).map(|(room, allowed)| {
-        let message = format!("a stale row: kmod/{room} does not include {allowed}");
-        table.finding(line("pub const INCLUDES", room), message)
-    });
-    let tangles = TANGLES.iter().filter(|(unit, _)| !used.tangles.contains(unit)).map(|(unit, _)| {
-        table.finding(line("pub const TANGLES", unit), format!("a stale row: {unit} is in no circle"))
-    });
-    rows.chain(tangles).collect()
+    let stale = rows.filter(|row| !used.contains(row));
+    let message = |room, allowed| format!("a stale row: kmod/{room} does not include {allowed}");
+    stale.map(|(room, allowed)| table.finding(line(room), message(room, allowed))).collect()
 }
 
 #[cfg(test)]
@@ -240,18 +226,17 @@ mod tests {
 
     #[test]
     fn rows_are_used_or_stale() {
-        let table = Source { path: "table.rs".into(), text: String::new() };
-        let rows: usize = INCLUDES.iter().map(|(_, allowed)| allowed.len()).sum();
-        assert_eq!(stale(&table, &Used::default()).len(), rows + TANGLES.len());
-        let Some((unit, _)) = TANGLES.first() else { return };
-        let (own, other) = (format!("{unit}.c"), format!("{unit}_other.h"));
-        let name = |path: &str| path.trim_start_matches(ROOT).to_owned();
-        let text = format!("#include \"{}\"\n", name(&other));
-        let back = format!("#include \"{}.h\"\n", name(unit));
-        let header = format!("{unit}.h");
-        let mut used = Used::default();
-        let files = sources(&[(&own, &text), (&header, ""), (&other, &back)]);
-        assert_eq!(check(&files, &mut used), []);
-        assert!(used.tangles.contains(unit));
+        let text = "(\"text\",\npub const INCLUDES: …\n    (\"hit.h\", &[\"include\"]),\n";
+        let table = Source { path: "table.rs".into(), text: text.into() };
+        let mut used: Used =
+            INCLUDES.iter().flat_map(|(room, allowed)| allowed.iter().map(move |to| (*room, *to))).collect();
+        assert_eq!(stale(&table, &used), []);
+        assert!(used.remove(&("hit.h", "include")));
+        let shown: Vec<String> = stale(&table, &used).iter().map(Finding::shown).collect();
+        assert_eq!(shown, ["table.rs:3: a stale row: kmod/hit.h does not include include"]);
+        let files =
+            [("kmod/hit.h", "#include \"include/uapi/kinst.h\"\n"), ("kmod/include/uapi/kinst.h", "")];
+        assert_eq!(check(&sources(&files), &mut used), []);
+        assert_eq!(stale(&table, &used), []);
     }
 }

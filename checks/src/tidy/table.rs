@@ -207,12 +207,6 @@ pub const INCLUDES: &[(&str, &[&str])] = &[
     ("main.c", &["arch", "include", "program/kernel", "providers", "session"]),
 ];
 
-/// The files of the kernel module, each with its header, through which circles of includes may lead, and why.
-pub const TANGLES: &[(&str, &str)] = &[(
-    "kmod/program/session",
-    "has the state of a session and of a CPU, which the files of its parts work on",
-)];
-
 /// The headers of the kernel module that declare functions of another room, that room, and why.
 pub const PORTS: &[(&str, &str, &str)] = &[(
     "kmod/program/env.h",

@@ -9,6 +9,7 @@
  */
 #include "context.h"
 #include "program/session.h"
+#include "program/spec.h"
 
 #define MEMSTR_MAX 4096
 #define NTOA_MAX 48 /* an IPv6 address in text, and some more */

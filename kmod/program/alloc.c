@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/session.c: the memory that a session's programs run in, all of it allocated before
+ * program/alloc.c: the memory that a session's programs run in, all of it allocated before
  * anything is armed.
  *
  * Context: process.
  */
-#include "program/session.h"
+#include "program/alloc.h"
+#include "program/spec.h"
 
 static u64 vcpu_bytes(const struct kinst_prog *p)
 {
