@@ -28,7 +28,7 @@ pub fn crates(dir: &Path) -> Result<String> {
             let mut words = line.split_whitespace();
             Some((words.next()?.to_owned(), words.next()?.strip_prefix('v')?.to_owned()))
         })
-        .filter(|(name, _)| name != "kinst")
+        .filter(|(name, _)| name != "kinst" && !name.starts_with("kinst-"))
         .collect();
     linked.sort();
     linked.dedup();
