@@ -155,9 +155,9 @@ pub struct Spot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     Always,
-    /// Those at which the branch is taken; its condition: the opcode of the short form (x86-64), or what b.cond has.
-    Taken(u8),
-    NotTaken(u8),
+    /// Those at which the branch is taken.
+    Taken(Condition),
+    NotTaken(Condition),
     /// Those at which these bits of a register are all 0, or are not.
     Zero {
         register: u8,
@@ -170,6 +170,12 @@ pub enum When {
     /// `switch`. The two parts of the function are from an address up to another.
     Leaves(Jump, [(u64, u64); 2]),
 }
+
+/// The condition of a branch that depends on the flags, as the instructions of its machine have it: on x86-64 the opcode of
+/// the short form, on arm64 the number in b.cond. Which flags it is about is
+/// known where programs for the machine are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition(pub u8);
 
 /// The operand of an indirect jump: a register, or memory at `base + index * 2^shift + by`. Registers are the numbers that
 /// instructions have for them.

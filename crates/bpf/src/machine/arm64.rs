@@ -6,7 +6,7 @@ use crate::insn::Reg::{Frame, R1, R2, R3, R6};
 use crate::insn::{Alu, Cond, Width};
 use kinst_base::machine::Facts;
 use kinst_base::machine::arm64::{FACTS, PSTATE};
-use kinst_base::probe::Key;
+use kinst_base::probe::{Condition, Key};
 
 #[derive(Debug)]
 pub struct Arm64;
@@ -28,7 +28,7 @@ impl Machine for Arm64 {
     }
 
     /// Conditions are those of b.cond.
-    fn condition(&self, condition: u8) -> (u32, bool) {
+    fn condition(&self, Condition(condition): Condition) -> (u32, bool) {
         let (bits, inverted) = match condition >> 1 & 7 {
             0 => (bit::ZERO, false),
             1 => (bit::CARRY, false),
@@ -120,7 +120,7 @@ mod tests {
                 let mut word = flags;
                 word |= if n != v { bit::LESS } else { 0 };
                 word |= if c { 0 } else { bit::NOT_CARRY };
-                let (bits, inverted) = Arm64.condition(condition);
+                let (bits, inverted) = Arm64.condition(Condition(condition));
                 assert_eq!((word & bits != 0) != inverted, holds(condition, set), "{condition} {flags:04b}");
             }
         }

@@ -5,7 +5,7 @@ mod x86;
 
 use super::asm::{Assembler, Label};
 use kinst_base::machine::{self, Facts, PtRegs};
-use kinst_base::probe::Key;
+use kinst_base::probe::{Condition, Key};
 use std::fmt::Debug;
 
 /// A kind of machine.
@@ -17,8 +17,8 @@ pub trait Machine: Debug + Sync {
     }
 
     /// Of which bits of what [`Machine::flags`] makes one is set where a branch with the condition is taken; or, if the
-    /// second is true, none. Conditions are the numbers that [`kinst_base::probe::When`] has.
-    fn condition(&self, condition: u8) -> (u32, bool);
+    /// second is true, none.
+    fn condition(&self, condition: Condition) -> (u32, bool);
 
     /// Makes R1 the bits that conditions depend on, by way of R2; R6 is the context.
     fn flags(&self, asm: &mut Assembler);

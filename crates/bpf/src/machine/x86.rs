@@ -6,7 +6,7 @@ use crate::insn::Reg::{Frame, R1, R2, R3, R6};
 use crate::insn::{Alu, Cond, Width};
 use kinst_base::machine::Facts;
 use kinst_base::machine::x86::{CX, FACTS, FLAGS};
-use kinst_base::probe::Key;
+use kinst_base::probe::{Condition, Key};
 
 #[derive(Debug)]
 pub struct X86;
@@ -33,7 +33,7 @@ impl Machine for X86 {
     }
 
     /// Conditions are opcodes, as those of the short form.
-    fn condition(&self, opcode: u8) -> (u32, bool) {
+    fn condition(&self, Condition(opcode): Condition) -> (u32, bool) {
         match opcode {
             0xe0 => (bit::LAST | bit::ZERO, true),
             0xe1 => (bit::LAST | bit::NOT_ZERO, true),
@@ -162,7 +162,7 @@ mod tests {
                 let flags =
                     bits.iter().enumerate().filter(|(at, _)| choice >> at & 1 != 0).map(|(_, bit)| bit).sum();
                 for count in [0, 1, 2, u64::MAX] {
-                    let (bits, inverted) = X86.condition(opcode);
+                    let (bits, inverted) = X86.condition(Condition(opcode));
                     let goes = (made(flags, count) & bits != 0) != inverted;
                     assert_eq!(goes, taken(opcode, flags, count), "{opcode:x} {flags:x} {count}");
                 }

@@ -99,10 +99,12 @@ fn target(asm: &mut Assembler, machine: &dyn Machine, jump: Jump, out: Label) {
 mod tests {
     use super::*;
     use crate::machine::{ARM64, X86_64};
+    use kinst_base::probe::Condition;
 
     #[test]
     fn a_branch_goes_either_way() {
         for (machine, condition) in [(X86_64, 0x74), (X86_64, 0x75), (ARM64, 0), (ARM64, 13)] {
+            let condition = Condition(condition);
             let (bits, inverted) = test(machine, When::Taken(condition));
             assert_eq!(test(machine, When::NotTaken(condition)), (bits, !inverted));
             assert_eq!((bits, inverted), machine.condition(condition), "{machine:?}");

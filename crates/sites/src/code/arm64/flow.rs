@@ -1,7 +1,7 @@
 //! sites/code/arm64/flow.rs: where control goes after an instruction (Arm Architecture Reference Manual, C4.1.65).
 
 use crate::code::set::Control;
-use kinst_base::probe::When;
+use kinst_base::probe::{Condition, When};
 
 pub const NOP: u32 = 0xd503_201f;
 
@@ -55,7 +55,7 @@ pub fn branch(word: u32) -> Option<[When; 2]> {
     match word {
         _ if word & 0xff00_000e == 0x5400_000e => None,
         _ if word & 0xff00_0000 == 0x5400_0000 => {
-            let condition = (word & 0xf) as u8;
+            let condition = Condition((word & 0xf) as u8);
             Some([When::Taken(condition), When::NotTaken(condition)])
         }
         _ if word & 0x7e00_0000 == 0x3400_0000 => {
@@ -92,14 +92,14 @@ mod tests {
     fn branches_depend_on_flags_or_a_register() {
         let zero = |register, bits, is| Some(When::Zero { register, bits, is });
         let cases = [
-            (0x5400_0041, Some(When::Taken(1))),            // b.ne
-            (0x5400_004b, Some(When::Taken(11))),           // b.lt
-            (0x5400_004e, None),                            // b.al
-            (0xb4ff_ffe0, zero(0, u64::MAX, true)),         // cbz x0
-            (0x3500_0041, zero(1, u32::MAX.into(), false)), // cbnz w1
-            (0x3700_0042, zero(2, 1, false)),               // tbnz w2, #0
-            (0xb607_ffe0, zero(0, 1 << 32, true)),          // tbz x0, #32
-            (0x1400_0002, None),                            // b
+            (0x5400_0041, Some(When::Taken(Condition(1)))),  // b.ne
+            (0x5400_004b, Some(When::Taken(Condition(11)))), // b.lt
+            (0x5400_004e, None),                             // b.al
+            (0xb4ff_ffe0, zero(0, u64::MAX, true)),          // cbz x0
+            (0x3500_0041, zero(1, u32::MAX.into(), false)),  // cbnz w1
+            (0x3700_0042, zero(2, 1, false)),                // tbnz w2, #0
+            (0xb607_ffe0, zero(0, 1 << 32, true)),           // tbz x0, #32
+            (0x1400_0002, None),                             // b
         ];
         for (word, expected) in cases {
             assert_eq!(branch(word).map(|[taken, _]| taken), expected, "{word:#x}");

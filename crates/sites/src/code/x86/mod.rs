@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::deciding::Operand;
 use super::refusal::Refusal;
 use super::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
-use kinst_base::probe::{Jump, When};
+use kinst_base::probe::{Condition, Jump, When};
 use kinst_dwarf::variables::term::Term;
 
 /// x86-64 in 64-bit mode.
@@ -70,7 +70,8 @@ impl InstructionSet for X86 {
     }
 
     fn branch(&self, code: &[u8]) -> Option<[When; 2]> {
-        decode::condition(code).map(|opcode| [When::Taken(opcode), When::NotTaken(opcode)])
+        let condition = Condition(decode::condition(code)?);
+        Some([When::Taken(condition), When::NotTaken(condition)])
     }
 
     fn jump(&self, code: &[u8], address: u64) -> Option<Jump> {
