@@ -12,8 +12,6 @@ pub enum Error {
     TooManyKeys { found: usize, most: usize, span: Span },
     /// A variable of a type too large for any variable.
     LargeVariable { name: String, bytes: u64, most: u64, span: Span },
-    /// A translated object, which is not a value; the checker lets none through.
-    Translated { span: Span },
     /// A limit of the object: its size or its tables.
     Object { error: AsmError, span: Span },
 }
@@ -37,8 +35,6 @@ impl Error {
                     .at(*span, "too large")
                     .help("keep a pointer to it, or an associative array of its parts")
             }
-            Error::Translated { span } => Diagnostic::error(tags::CG_DYN, "a translated object is no value")
-                .at(*span, "has members only"),
             Error::Object { error, span } => {
                 Diagnostic::error(tags::UNKNOWN, format!("the expression does not fit a DIF object: {error}"))
                     .at(*span, "too large")

@@ -105,7 +105,6 @@ impl Object<'_, '_> {
                 Ok(index)
             }
             ExprKind::Convert(value) => self.convert(value, &expr.ty),
-            ExprKind::Translated { .. } => Err(Box::new(Error::Translated { span: expr.span })),
             ExprKind::Call { subroutine, args } => {
                 let args = self.hold_all(args)?;
                 self.push_all(args)?;
@@ -296,11 +295,7 @@ fn is_exact(value: &Expr, width: Width) -> bool {
         ExprKind::Comma { right: value, .. } | ExprKind::Bounded { index: value, .. } => {
             is_exact(value, width)
         }
-        ExprKind::Str(_)
-        | ExprKind::Negate(_)
-        | ExprKind::Complement(_)
-        | ExprKind::Arith { .. }
-        | ExprKind::Translated { .. } => false,
+        ExprKind::Str(_) | ExprKind::Negate(_) | ExprKind::Complement(_) | ExprKind::Arith { .. } => false,
     }
 }
 

@@ -17,7 +17,6 @@ pub(super) fn need(expr: &Expr) -> usize {
         }
         ExprKind::Comma { left, right } => need(left).max(need(right)),
         ExprKind::Convert(value) | ExprKind::Bounded { index: value, .. } => need(value).max(2),
-        ExprKind::Translated { source, .. } => need(source),
         ExprKind::Call { args, .. } => keys_need(args),
         ExprKind::Assign { place, value } => need(value).max(place_need(place) + 1) + 1,
         ExprKind::Update { place, value, .. } => place_need(place).max(need(value)) + place_held(place) + 2,
@@ -37,8 +36,7 @@ pub(super) fn is_pure(expr: &Expr) -> bool {
         | ExprKind::Complement(value)
         | ExprKind::Not(value)
         | ExprKind::Convert(value)
-        | ExprKind::Bounded { index: value, .. }
-        | ExprKind::Translated { source: value, .. } => is_pure(value),
+        | ExprKind::Bounded { index: value, .. } => is_pure(value),
         ExprKind::Arith { left, right, .. }
         | ExprKind::Compare { left, right, .. }
         | ExprKind::Logic { left, right, .. }

@@ -204,7 +204,6 @@ impl Dump<'_> {
             ExprKind::Comma { left, right } => self.pair(format!(",: {ty}"), left, right),
             ExprKind::Bounded { index, length } => self.one(format!("below {length}: {ty}"), index),
             ExprKind::Convert(value) => self.one(format!("convert: {ty}"), value),
-            ExprKind::Translated { source, .. } => self.one(format!("translated: {ty}"), source),
             ExprKind::Call { subroutine, args } => {
                 self.nested(format!("{}(): {ty}", subroutine.name()), |dump| {
                     args.iter().for_each(|arg| dump.expr(arg));

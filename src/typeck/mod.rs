@@ -5,6 +5,7 @@ mod dump;
 mod env;
 mod error;
 mod expr;
+mod operand;
 mod place;
 mod report;
 mod stmt;

@@ -307,11 +307,6 @@ pub enum ExprKind {
     },
     /// The operand, converted to the node's type.
     Convert(Box<Expr>),
-    /// The result of a translator: it has members and is not a value. Only the checker sees it.
-    Translated {
-        translator: usize,
-        source: Box<Expr>,
-    },
     Call {
         subroutine: Subr,
         args: Vec<Expr>,
@@ -404,11 +399,6 @@ pub enum LogicOp {
 impl Expr {
     pub fn new(kind: ExprKind, ty: Type, span: Span) -> Expr {
         Expr { kind, ty, span }
-    }
-
-    /// Whether this is an aggregation or a translated object, which has no value.
-    pub fn is_dynamic(&self) -> bool {
-        self.ty == Type::Dynamic || matches!(self.kind, ExprKind::Translated { .. })
     }
 
     /// Returns the value of a constant.

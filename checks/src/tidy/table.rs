@@ -296,7 +296,6 @@ pub const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/parser/tests.rs", "soup", "a table of words"),
     ("crates/sites/src/kept/image.rs", "write", "the tables of the file, one after the other"),
     ("src/typeck/dump.rs", "stmt", "one match over the statements"),
-    ("src/typeck/expr/ops.rs", "apply_unary", "one match over the operators"),
     ("tests/model/functions.rs", "function", "the shapes of a function, one after the other"),
     ("tests/oracle/exits.rs", "all_copies_of_a_kernel", "one sweep with its report"),
     ("tests/oracle/vmlinux.rs", "compare", "the steps of one comparison"),

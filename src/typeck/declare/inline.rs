@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::names::Name;
 use super::specs::{Allowed, has_user};
 use crate::parser::ast::{self, Derived};
-use crate::typeck::error::Result;
+use crate::typeck::error::{Error, Result};
+use crate::typeck::operand::{Operand, Translated};
 use crate::typeck::typed::{Expr, ExprKind, Scope};
 use crate::typeck::{Checker, error};
 use kinst_base::attributes::{Attributes, STABLE};
@@ -95,7 +96,7 @@ impl Checker<'_> {
     }
 
     /// Checks a use without arguments.
-    pub(in crate::typeck) fn check_inline(&mut self, name: &str, span: Span) -> Option<Result<Expr>> {
+    pub(in crate::typeck) fn check_inline(&mut self, name: &str, span: Span) -> Option<Result<Operand>> {
         let inline = self.inlines.get(name)?.clone();
         Some(match inline.params {
             Some(_) => Err(error::Name::ArrayAsScalar { name: name.to_string(), span }.into()),
@@ -109,7 +110,7 @@ impl Checker<'_> {
         name: &Spanned<String>,
         args: &[ast::Expr],
         span: Span,
-    ) -> Option<Result<Expr>> {
+    ) -> Option<Result<Operand>> {
         let inline = self.inlines.get(&name.node)?.clone();
         let params = inline.params.clone()?;
         Some(self.bind(&name.node, &params, args, span).and_then(|frame| self.expand(&inline, frame, span)))
@@ -137,22 +138,42 @@ impl Checker<'_> {
         Ok(frame)
     }
 
-    fn expand(&mut self, inline: &Inline, frame: Frame, span: Span) -> Result<Expr> {
+    fn expand(&mut self, inline: &Inline, frame: Frame, span: Span) -> Result<Operand> {
         let body = match &inline.value {
             Value::Constant(value) => {
-                return Ok(Expr::new(ExprKind::Int(*value as u64), inline.ty.clone(), span));
+                return Ok(Expr::new(ExprKind::Int(*value as u64), inline.ty.clone(), span).into());
             }
             Value::Expression(body) => body,
         };
-        let value = self.check_in_frame(body, frame, span)?;
-        if !self.is_compatible(&value, &inline.ty) {
-            let (left, right) = (inline.ty.clone(), value.ty);
-            return Err(
-                error::Definition::InlineType { expected: left, found: right, span: body.span }.into()
-            );
+        let found = self.check_in_frame(body, frame, span)?;
+        let mismatch = |found| {
+            error::Definition::InlineType { expected: inline.ty.clone(), found, span: body.span }.into()
+        };
+        self.passed(found, &inline.ty, span, mismatch)
+    }
+
+    /// Gives what was found the type that is declared for it; `mismatch` is the error that it cannot have that.
+    pub(in crate::typeck) fn passed(
+        &self,
+        found: Operand,
+        to: &Type,
+        span: Span,
+        mismatch: impl FnOnce(Type) -> Box<Error>,
+    ) -> Result<Operand> {
+        match found {
+            Operand::Value(value) if self.is_compatible(&value, to) => {
+                Ok(Expr { ty: to.clone(), span, ..self.convert(value, to) }.into())
+            }
+            Operand::Translated(object) if self.is_compatible(&object.stand_in(), to) => {
+                match object.ty.same(to) {
+                    true => Ok(Translated { ty: to.clone(), span, ..*object }.into()),
+                    // Only a value is converted.
+                    false => object.no_value(span),
+                }
+            }
+            Operand::Value(value) => Err(mismatch(value.ty)),
+            Operand::Translated(object) => Err(mismatch(object.ty)),
         }
-        let value = self.convert(value, &inline.ty);
-        Ok(Expr { ty: inline.ty.clone(), span, ..value })
     }
 
     /// Checks an expression in which only the names in `frame` and the global ones are visible.
@@ -161,7 +182,7 @@ impl Checker<'_> {
         body: &ast::Expr,
         frame: Frame,
         span: Span,
-    ) -> Result<Expr> {
+    ) -> Result<Operand> {
         self.expansions += 1;
         if self.expansions > MOST_EXPANSIONS {
             return Err(error::Definition::TooManyExpansions { most: MOST_EXPANSIONS, span }.into());

@@ -6,6 +6,7 @@ use super::inline::{Inline, Value};
 use super::specs::has_user;
 use crate::parser::ast::{EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition};
 use crate::typeck::error::Result;
+use crate::typeck::operand::Operand;
 use crate::typeck::{Checker, error};
 use crate::vocabulary::constants;
 use kinst_base::attributes::STABLE;
@@ -189,7 +190,9 @@ impl Checker<'_> {
         }
         let span = self.inlines.get(name).map(|inline| inline.span);
         let value = span.and_then(|span| self.check_inline(name, span)).and_then(Result::ok);
-        value.is_some_and(|value| value.constant() == Some(number as u64))
+        value.is_some_and(
+            |value| matches!(value, Operand::Value(value) if value.constant() == Some(number as u64)),
+        )
     }
 
     /// Returns the type of an enumerator: int, as in C; in a header, as in GNU C, what holds the number.

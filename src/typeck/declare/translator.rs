@@ -6,6 +6,7 @@ use super::inline::Frame;
 use super::names::Name;
 use crate::parser::ast;
 use crate::typeck::error::Result;
+use crate::typeck::operand::{Operand, Translated};
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::{Checker, error};
 use kinst_base::diag::{suggest, tags};
@@ -111,31 +112,31 @@ impl Checker<'_> {
         value: &ast::Expr,
         source: Expr,
         span: Span,
-    ) -> Result<Expr> {
+    ) -> Result<Operand> {
         let frame = Frame::from([(translator.parameter.clone(), source)]);
-        let found = self.check_in_frame(value, frame, span)?;
-        // Strings and arrays of char may be translated into one another.
-        let textual = found.ty.is_string_compatible() && member.ty.is_string_compatible();
-        if !textual && !self.is_compatible(&found, &member.ty) {
-            let (member, expected, found) = (member.name.clone(), member.ty.clone(), found.ty);
-            return Err(error::Translator::Type { member, expected, found, span: value.span }.into());
-        }
-        if textual
-            && !found.ty.is_string()
-            && matches!(member.ty.resolved(), Type::Array { .. } | Type::String)
-        {
+        let found = match self.check_in_frame(value, frame, span)? {
+            // Strings and arrays of char may be translated into one another.
+            Operand::Value(found) if found.ty.is_string_compatible() && member.ty.is_string_compatible() => {
+                return Ok(self.translate_text(found, member, span)?.into());
+            }
+            found => found,
+        };
+        self.passed(found, &member.ty, span, |found| {
+            let (member, expected) = (member.name.clone(), member.ty.clone());
+            error::Translator::Type { member, expected, found, span: value.span }.into()
+        })
+    }
+
+    fn translate_text(&mut self, found: Expr, member: &Member, span: Span) -> Result<Expr> {
+        if !found.ty.is_string() && matches!(member.ty.resolved(), Type::Array { .. } | Type::String) {
             return Ok(Expr { span, ..self.cast(found, Type::String, None) });
         }
-        if textual {
-            return match member.ty.resolved() {
-                Type::Array { len: len @ 1.., .. } if found.ty.is_string() => {
-                    self.in_array(found, *len, member.ty.clone(), span)
-                }
-                _ => Ok(Expr { span, ..found }),
-            };
+        match member.ty.resolved() {
+            Type::Array { len: len @ 1.., .. } if found.ty.is_string() => {
+                self.in_array(found, *len, member.ty.clone(), span)
+            }
+            _ => Ok(Expr { span, ..found }),
         }
-        let value = self.convert(found, &member.ty);
-        Ok(Expr { ty: member.ty.clone(), span, ..value })
     }
 
     /// Puts a string, cut to `len` bytes with its NUL, into an array of char in memory of the probe.
@@ -180,13 +181,13 @@ impl Checker<'_> {
         ty: &ast::TypeName,
         operand: &ast::Expr,
         span: Span,
-    ) -> Result<Expr> {
+    ) -> Result<Operand> {
         let ty = self.resolve_type(ty)?;
         let source = self.check_expr(operand)?;
-        self.translated(ty, source, span)
+        Ok(self.translated(ty, source, span)?.into())
     }
 
-    pub(in crate::typeck) fn translated(&self, ty: Type, source: Expr, span: Span) -> Result<Expr> {
+    pub(in crate::typeck) fn translated(&self, ty: Type, source: Expr, span: Span) -> Result<Translated> {
         let record = match ty.resolved() {
             Type::Pointer { to, .. } => self.complete((**to).clone()),
             _ => self.complete(ty.clone()),
@@ -194,13 +195,13 @@ impl Checker<'_> {
         let Type::Record(output) = record.resolved() else {
             return Err(error::Translator::Missing { output: ty, input: source.ty, span }.into());
         };
-        let Some(index) = self.find_translator(output, &source) else {
+        let Some(translator) = self.find_translator(output, &source) else {
             return Err(error::Translator::Missing { output: ty, input: source.ty, span }.into());
         };
-        let input = self.translators.list[index].input.clone();
+        let input = self.translators.list[translator].input.clone();
         let source = self.convert(source, &input);
-        let source = Box::new(Expr { ty: input, ..source });
-        Ok(Expr::new(ExprKind::Translated { translator: index, source }, ty, span))
+        let source = Expr { ty: input, ..source };
+        Ok(Translated { translator, source, ty, span })
     }
 
     /// Checks `place = translated`: assigns each member that the translator makes; the value is the whole object.
@@ -208,18 +209,18 @@ impl Checker<'_> {
         &mut self,
         place: Place,
         ty: Type,
-        translator: usize,
-        source: &Expr,
+        object: &Translated,
         span: Span,
     ) -> Result<Expr> {
-        let translator = self.translators.list[translator].clone();
+        let translator = self.translators.list[object.translator].clone();
         let members = self.types().members(&translator.output);
         let mut whole = Expr::new(ExprKind::Place(place.clone()), ty.clone(), span);
         for (name, value) in translator.members.iter().rev() {
             let Some(member) = members.iter().find(|member| member.name == name.node) else { continue };
-            let value = self.translate(&translator, member, value, source.clone(), span)?;
-            let object = Expr::new(ExprKind::Place(place.clone()), ty.clone(), span);
-            let target = self.load_member(object, member.clone(), false, span)?;
+            let value =
+                self.translate(&translator, member, value, object.source.clone(), span)?.value(span)?;
+            let base = Expr::new(ExprKind::Place(place.clone()), ty.clone(), span);
+            let target = self.load_member(base, member.clone(), false, span)?;
             let ExprKind::Place(target) = target.kind else { continue };
             let array = matches!(member.ty.resolved(), Type::Array { .. });
             let value = if array && value.ty.is_string() { padded(value) } else { value };
@@ -241,34 +242,28 @@ impl Checker<'_> {
         self.translators.making(output).any(|(_, t)| t.input.same(input))
     }
 
-    /// Checks `translated.member` or `translated->member`; `None` if the base is not a translated value.
+    /// Checks `translated.member` or `translated->member`.
     pub(in crate::typeck) fn check_translated_member(
         &mut self,
-        base: &Expr,
+        object: Translated,
         member: &Spanned<String>,
         span: Span,
-    ) -> Option<Result<Expr>> {
-        let ExprKind::Translated { translator: index, source } = &base.kind else { return None };
-        let translator = self.translators.list[*index].clone();
+    ) -> Result<Operand> {
+        let translator = self.translators.list[object.translator].clone();
         let members = self.types().members(&translator.output);
         let record = Type::Record(translator.output.clone());
         let Some(found) = members.iter().find(|m| m.name == member.node) else {
             let similar = suggest::nearest(&member.node, members.iter().map(|m| m.name.as_str()));
             let (similar, member, span) = (similar.map(str::to_string), member.node.clone(), member.span);
-            return Some(Err(error::Memory::NoMember {
-                tag: tags::TYPE_MEMBER,
-                member,
-                record,
-                similar,
-                span,
-            }
-            .into()));
+            return Err(
+                error::Memory::NoMember { tag: tags::TYPE_MEMBER, member, record, similar, span }.into()
+            );
         };
         let Some((_, value)) = translator.members.iter().find(|(name, _)| name.node == member.node) else {
             let (member, declared, span) = (member.node.clone(), translator.span, member.span);
-            return Some(Err(error::Translator::NotTranslated { member, record, declared, span }.into()));
+            return Err(error::Translator::NotTranslated { member, record, declared, span }.into());
         };
-        Some(self.translate(&translator, found, value, (**source).clone(), span))
+        self.translate(&translator, found, value, object.source, span)
     }
 }
 

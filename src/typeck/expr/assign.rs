@@ -5,6 +5,7 @@ use super::ops::{arith_op, is_argument};
 use crate::parser::ast::{self, BinaryOp};
 use crate::typeck::declare::names::Name;
 use crate::typeck::error::{Error, Result};
+use crate::typeck::operand::Operand;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::{Checker, error, words};
 use crate::vocabulary::builtin::What;
@@ -51,16 +52,17 @@ impl Checker<'_> {
         }
     }
 
-    fn store(&mut self, left: &ast::Expr, value: Expr, right: &ast::Expr, span: Span) -> Result<Expr> {
+    fn store(&mut self, left: &ast::Expr, value: Operand, right: &ast::Expr, span: Span) -> Result<Expr> {
         let target = self.check_target(left)?;
-        let first = first_type(right, &value);
-        if let ExprKind::Translated { translator, source } = &value.kind {
-            if value.ty.is_pointer() {
-                return Err(error::Translator::Value { found: value.ty, span: right.span }.into());
+        let value = match value {
+            Operand::Value(value) => value,
+            Operand::Translated(object) if object.ty.is_pointer() => return object.no_value(right.span),
+            Operand::Translated(object) => {
+                let (place, ty) = self.require_target(target, &object.stand_in(), object.ty.clone())?;
+                return self.snapshot(place, ty, &object, span);
             }
-            let (place, ty) = self.require_target(target, &value, first)?;
-            return self.snapshot(place, ty, *translator, source, span);
-        }
+        };
+        let first = first_type(right, &value);
         if value.ty.is_void() || value.ty == Type::Dynamic {
             return Err(error::Assignment::NoValue { found: value.ty, span: value.span }.into());
         }
@@ -293,7 +295,7 @@ impl Checker<'_> {
         if builtin.is_some_and(|entry| matches!(entry.what, What::Library)) && !constant {
             return Err(error.into());
         }
-        let ty = self.check_ident(name.name, name.span)?.ty;
+        let ty = self.check_ident(name.name, name.span)?.ty().clone();
         Ok(Some((ty, error)))
     }
 

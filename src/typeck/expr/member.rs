@@ -4,6 +4,7 @@ use super::sum;
 use crate::parser::ast;
 use crate::typeck::declare::names::Name;
 use crate::typeck::error::Result;
+use crate::typeck::operand::Operand;
 use crate::typeck::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
 use crate::typeck::{Checker, error};
 use kinst_base::diag::{Tag, suggest, tags};
@@ -19,25 +20,25 @@ impl Checker<'_> {
         arrow: bool,
         member: &Spanned<String>,
         span: Span,
-    ) -> Result<Expr> {
+    ) -> Result<Operand> {
         if let ast::ExprKind::Scope(scope) = base.kind {
             if !arrow {
                 return Err(error::Name::BareScope { span: base.span }.into());
             }
             let name = Name { scope: scope.into(), name: &member.node, span };
             return match self.names.find(&name) {
-                Some(id) => self.read_scalar(id, span),
+                Some(id) => Ok(self.read_scalar(id, span)?.into()),
                 None => Err(self.undefined(&name)),
             };
         }
         if self.is_locals(base) {
-            return self.check_local(base.span, arrow, member, span);
+            return Ok(self.check_local(base.span, arrow, member, span)?.into());
         }
         let argument = self.argument_meant(base);
-        let base = self.check_operand(base)?;
-        if let Some(value) = self.check_translated_member(&base, member, span) {
-            return value;
-        }
+        let base = match self.check_operand(base)? {
+            Operand::Value(base) => base,
+            Operand::Translated(object) => return self.check_translated_member(*object, member, span),
+        };
         let record = match arrow {
             true => match base.ty.referent() {
                 Some(record) => record.clone(),
@@ -56,7 +57,7 @@ impl Checker<'_> {
             self.require_record(&record, base.span, |found, span| error::Memory::NotRecord { found, span })?;
         let found = self.find_member(&tagged, &record, member, tags::TYPE_MEMBER)?;
         let user = in_user_memory(&base);
-        self.load_member(base, found, user, span)
+        Ok(self.load_member(base, found, user, span)?.into())
     }
 
     /// The probe whose argument the expression is, if it is `args[N]`.

@@ -14,6 +14,7 @@ use super::error::{Error, Result};
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId, written_aggregation};
 use super::{Checker, error};
 use crate::parser::ast;
+use crate::typeck::operand::Operand;
 use crate::typeck::words;
 use crate::vocabulary::builtin::{self, What};
 use crate::vocabulary::constants;
@@ -25,18 +26,8 @@ use kinst_types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
 use member::{in_user_memory, in_variable};
 
 impl Checker<'_> {
+    /// Checks an expression that must be a value.
     pub(super) fn check_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
-        let value = self.check_operand(expr)?;
-        match value.kind {
-            ExprKind::Translated { .. } => {
-                Err(error::Translator::Value { found: value.ty, span: expr.span }.into())
-            }
-            _ => Ok(value),
-        }
-    }
-
-    /// Checks an expression that may also be a translated value, which has only members.
-    pub(super) fn check_operand(&mut self, expr: &ast::Expr) -> Result<Expr> {
         use ast::ExprKind as K;
         let span = expr.span;
         match &expr.kind {
@@ -47,21 +38,14 @@ impl Checker<'_> {
                 Ok(Expr::new(ExprKind::Int(*value as u64), ty, span))
             }
             K::Str { value, .. } => Ok(Expr::new(ExprKind::Str(value.clone()), Type::String, span)),
-            K::Ident(name) => self.check_ident(name, span),
             K::Aggregation(name) => self.check_aggregation_operand(name, span),
             K::Scope(_) => Err(error::Name::BareScope { span }.into()),
-            K::Unary { op, operand } => self.check_unary(*op, operand, span),
             K::Postfix { op, operand } => self.check_step(operand, *op == ast::PostfixOp::Inc, true, span),
             K::Binary { op, left, right } => self.check_binary(*op, left, right, span),
             K::Assign { op: None, left, right } => self.check_assign(left, right, span),
             K::Assign { op: Some(op), left, right } => self.check_update(*op, left, right, span),
-            K::Conditional { condition, then, otherwise } => {
-                self.check_conditional(condition, then, otherwise, span)
-            }
             K::Comma { left, right } => self.check_comma(left, right, span),
             K::Call { callee, args } => self.check_call(callee, args, span),
-            K::Index { base, indices } => self.check_index(base, indices, span),
-            K::Member { base, arrow, member } => self.check_member(base, *arrow, member, span),
             K::Cast { ty, operand } => {
                 let ty = self.resolve_type(ty)?;
                 let value = self.check_expr(operand)?;
@@ -72,7 +56,41 @@ impl Checker<'_> {
                 self.sizeof(&ty, span)
             }
             K::Offsetof { ty, member } => self.check_offsetof(ty, member, span),
+            K::Ident(_)
+            | K::Unary { .. }
+            | K::Conditional { .. }
+            | K::Index { .. }
+            | K::Member { .. }
+            | K::Xlate { .. } => self.check_operand(expr)?.value(span),
+        }
+    }
+
+    /// Checks an expression that may also be a translated object, which has only members.
+    pub(super) fn check_operand(&mut self, expr: &ast::Expr) -> Result<Operand> {
+        use ast::ExprKind as K;
+        let span = expr.span;
+        match &expr.kind {
+            K::Ident(name) => self.check_ident(name, span),
+            K::Unary { op, operand } => self.check_unary(*op, operand, span),
+            K::Conditional { condition, then, otherwise } => {
+                self.check_conditional(condition, then, otherwise, span)
+            }
+            K::Index { base, indices } => self.check_index(base, indices, span),
+            K::Member { base, arrow, member } => self.check_member(base, *arrow, member, span),
             K::Xlate { ty, operand } => self.check_xlate(ty, operand, span),
+            K::Int { .. }
+            | K::Char { .. }
+            | K::Str { .. }
+            | K::Aggregation(_)
+            | K::Scope(_)
+            | K::Postfix { .. }
+            | K::Binary { .. }
+            | K::Assign { .. }
+            | K::Comma { .. }
+            | K::Call { .. }
+            | K::Cast { .. }
+            | K::SizeofType { .. }
+            | K::Offsetof { .. } => self.check_expr(expr).map(Operand::Value),
         }
     }
 
@@ -81,29 +99,29 @@ impl Checker<'_> {
         name.scope == Scope::Global && self.frames.last().is_some_and(|frame| frame.contains_key(name.name))
     }
 
-    pub(super) fn check_ident(&mut self, name: &str, span: Span) -> Result<Expr> {
+    pub(super) fn check_ident(&mut self, name: &str, span: Span) -> Result<Operand> {
         if let Some(bound) = self.frames.last().and_then(|frame| frame.get(name)) {
-            return Ok(Expr { span, ..bound.clone() });
+            return Ok(Expr { span, ..bound.clone() }.into());
         }
         let wanted = Name { scope: Scope::Global, name, span };
         if let Some(inline) = self.check_inline(name, span) {
             return inline;
         }
         if let Some(id) = self.names.find(&wanted) {
-            return self.read_scalar(id, span);
+            return Ok(self.read_scalar(id, span)?.into());
         }
         if let Some(entry) = self.builtin(name) {
-            return self.check_builtin(entry, span);
+            return Ok(self.check_builtin(entry, span)?.into());
         }
         if constants::is_register(name) && !self.env.places.machine().facts().has_register_constants {
             let (name, machine) = (name.to_owned(), self.env.places.machine().facts().name);
             return Err(error::Name::Register { name, machine, span }.into());
         }
         if let Some((value, ty)) = words::constant(name) {
-            return Ok(Expr::new(ExprKind::Int(value as u64), ty, span));
+            return Ok(Expr::new(ExprKind::Int(value as u64), ty, span).into());
         }
         if name.contains('`') {
-            return self.check_symbol_read(name, span);
+            return Ok(self.check_symbol_read(name, span)?.into());
         }
         if name == "locals" {
             return Err(error::Local::Alone { span }.into());
@@ -170,12 +188,12 @@ impl Checker<'_> {
         }
     }
 
-    fn check_index(&mut self, base: &ast::Expr, indices: &[ast::Expr], span: Span) -> Result<Expr> {
+    fn check_index(&mut self, base: &ast::Expr, indices: &[ast::Expr], span: Span) -> Result<Operand> {
         if let ast::ExprKind::Aggregation(name) = &base.kind {
             for key in indices {
                 self.check_expr(key)?;
             }
-            return self.check_aggregation_operand(name, span);
+            return Ok(self.check_aggregation_operand(name, span)?.into());
         }
         if let ast::ExprKind::Ident(name) = &base.kind {
             let name = Spanned::new(name.clone(), base.span);
@@ -189,21 +207,23 @@ impl Checker<'_> {
                 if self.names.variable(id).keys.is_some() {
                     let keys = self.check_keys(id, indices, span)?;
                     let ty = self.names.variable(id).ty.clone();
-                    return Ok(Expr::new(ExprKind::Place(Place::Element { array: id, keys }), ty, span));
+                    return Ok(
+                        Expr::new(ExprKind::Place(Place::Element { array: id, keys }), ty, span).into()
+                    );
                 }
             } else if name.scope == Scope::Clause {
                 return Err(error::Array::Local { name: name.full(), span }.into());
             } else if name.scope == Scope::Thread {
-                return self.read_ahead(&name, indices, span);
+                return Ok(self.read_ahead(&name, indices, span)?.into());
             } else {
                 match self.builtin(name.name) {
                     Some(entry) => match entry.what {
                         What::Array(array) => return self.check_builtin_array(entry, array, indices, span),
-                        What::Library => return self.check_builtin(entry, span),
+                        What::Library => return Ok(self.check_builtin(entry, span)?.into()),
                         _ => {}
                     },
                     None if constants::lookup(name.name).is_none() => {
-                        return self.read_ahead(&name, indices, span);
+                        return Ok(self.read_ahead(&name, indices, span)?.into());
                     }
                     None => {}
                 }
@@ -222,7 +242,7 @@ impl Checker<'_> {
         if let (Type::Pointer { to, .. }, true) = (&address.ty, user) {
             address.ty = Type::Pointer { to: to.clone(), user };
         }
-        self.dereference(address, span)
+        Ok(self.dereference(address, span)?.into())
     }
 
     /// Refuses a constant index beyond the array, and has others checked where the array is in a variable of D: its
@@ -253,7 +273,7 @@ impl Checker<'_> {
         array: Builtin,
         indices: &[ast::Expr],
         span: Span,
-    ) -> Result<Expr> {
+    ) -> Result<Operand> {
         if array == Builtin::Args {
             return self.check_typed_argument(indices, span);
         }
@@ -266,7 +286,7 @@ impl Checker<'_> {
             _ => return Err(error::Array::RegisterIndex { array: entry.name, span: index.span }.into()),
         }
         let kind = ExprKind::BuiltinElement { array, index: Box::new(index) };
-        Ok(Expr::new(kind, words::type_of("uint64_t"), span))
+        Ok(Expr::new(kind, words::type_of("uint64_t"), span).into())
     }
 
     /// Returns the keys of an element of a known associative array, converted to its key types.
@@ -302,9 +322,10 @@ impl Checker<'_> {
 
     /// Checks a value that can be a key of an array or aggregation.
     pub(super) fn check_key(&mut self, index: &ast::Expr) -> Result<Expr> {
-        let key = self.check_operand(index)?;
-        if key.ty.is_void() || key.is_dynamic() {
-            return Err(error::Array::KeyVoid { found: key.ty, span: index.span }.into());
+        let no_value = |found| error::Array::KeyVoid { found, span: index.span };
+        let key = self.check_operand(index)?.known().map_err(|(found, _)| no_value(found))?;
+        if key.ty.is_void() {
+            return Err(no_value(key.ty).into());
         }
         self.require_sized(&key, tags::OP_INCOMPLETE)?;
         Ok(key)

@@ -3,6 +3,7 @@
 use super::{fold, sum};
 use crate::parser::ast::{self, BinaryOp, UnaryOp};
 use crate::typeck::error::Result;
+use crate::typeck::operand::{Operand, Translated};
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, LogicOp, Memory, Place};
 use crate::typeck::{Checker, error, words};
 use crate::vocabulary::builtin;
@@ -16,34 +17,36 @@ impl Checker<'_> {
         op: UnaryOp,
         operand: &ast::Expr,
         span: Span,
-    ) -> Result<Expr> {
+    ) -> Result<Operand> {
         match op {
-            UnaryOp::PreInc => return self.check_step(operand, true, false, span),
-            UnaryOp::PreDec => return self.check_step(operand, false, false, span),
+            UnaryOp::PreInc => return self.check_step(operand, true, false, span).map(Operand::Value),
+            UnaryOp::PreDec => return self.check_step(operand, false, false, span).map(Operand::Value),
             _ => {}
         }
         if let (UnaryOp::Sizeof, ast::ExprKind::Ident(name)) = (op, &operand.kind)
             && name.contains('`')
             && let Some(size) = self.symbol_size(name, span)
         {
-            return Ok(size);
+            return Ok(size.into());
         }
-        let value = self.check_operand(operand)?;
-        self.apply_unary(op, operand, value, span)
+        match self.check_operand(operand)? {
+            Operand::Value(value) => self.apply_unary(op, operand, value, span).map(Operand::Value),
+            Operand::Translated(object) if op == UnaryOp::Deref => {
+                self.dereference_object(object, operand.span, span)
+            }
+            Operand::Translated(object) => object.no_value(operand.span),
+        }
+    }
+
+    /// The target of a translated pointer exists only through its members too.
+    fn dereference_object(&self, object: Box<Translated>, operand: Span, span: Span) -> Result<Operand> {
+        match object.ty.referent() {
+            Some(to) => Ok(Translated { ty: self.complete(to.clone()), span, ..*object }.into()),
+            None => object.no_value(operand),
+        }
     }
 
     fn apply_unary(&self, op: UnaryOp, operand: &ast::Expr, value: Expr, span: Span) -> Result<Expr> {
-        let translated = matches!(value.kind, ExprKind::Translated { .. });
-        match value.ty.referent() {
-            // The target of a translated pointer exists only through its members too.
-            Some(to) if translated && op == UnaryOp::Deref => {
-                return Ok(Expr::new(value.kind, self.complete(to.clone()), span));
-            }
-            _ if translated => {
-                return Err(error::Translator::Value { found: value.ty, span: operand.span }.into());
-            }
-            _ => {}
-        }
         match op {
             UnaryOp::Plus | UnaryOp::Neg => {
                 require(value.ty.is_integer(), &value, |found, span| error::Operator::NotArithmetic {
@@ -218,7 +221,7 @@ impl Checker<'_> {
         then: &ast::Expr,
         otherwise: &ast::Expr,
         span: Span,
-    ) -> Result<Expr> {
+    ) -> Result<Operand> {
         let condition = self.check_expr(condition)?;
         require(condition.ty.is_scalar(), &condition, |found, span| error::Operator::NotScalar {
             op: "?:",
@@ -228,23 +231,20 @@ impl Checker<'_> {
         // A constant decides which arm there is; the other one may be anything that parses.
         if let Some(value) = condition.constant() {
             let chosen = self.check_operand(if value != 0 { then } else { otherwise })?;
-            return Ok(Expr { span, ..chosen });
+            return Ok(chosen.at(span));
         }
         self.refuse_action(then, "?:")?;
         self.refuse_action(otherwise, "?:")?;
         let then = self.check_operand(then)?;
         let otherwise = self.check_operand(otherwise)?;
-        for branch in [&then, &otherwise] {
-            if branch.is_dynamic() {
-                return Err(error::Operator::DynamicOperand { op: "?:", span: branch.span }.into());
-            }
-        }
+        let then = Box::new(known("?:", then)?);
+        let otherwise = Box::new(known("?:", otherwise)?);
         let Some(ty) = self.unify(&then, &otherwise) else {
             let (left, right) = (then.ty, otherwise.ty);
             return Err(error::Operator::Incompatible { op: "?:", left, right, span }.into());
         };
-        let (condition, then, otherwise) = (Box::new(condition), Box::new(then), Box::new(otherwise));
-        Ok(Expr::new(ExprKind::Conditional { condition, then, otherwise }, ty, span))
+        let condition = Box::new(condition);
+        Ok(Expr::new(ExprKind::Conditional { condition, then, otherwise }, ty, span).into())
     }
 
     pub(in crate::typeck) fn check_comma(
@@ -257,13 +257,10 @@ impl Checker<'_> {
         self.refuse_action(right, ",")?;
         let left = self.check_operand(left)?;
         let right = self.check_operand(right)?;
-        for operand in [&left, &right] {
-            if operand.is_dynamic() {
-                return Err(error::Operator::DynamicOperand { op: ",", span: operand.span }.into());
-            }
-        }
+        let left = Box::new(known(",", left)?);
+        let right = Box::new(known(",", right)?);
         let ty = right.ty.clone();
-        Ok(Expr::new(ExprKind::Comma { left: Box::new(left), right: Box::new(right) }, ty, span))
+        Ok(Expr::new(ExprKind::Comma { left, right }, ty, span))
     }
 
     /// Refuses an action as an operand of `?:` or `,`.
@@ -277,6 +274,11 @@ impl Checker<'_> {
         }
         Ok(())
     }
+}
+
+/// The value of an operand that must have one.
+fn known(op: &'static str, operand: Operand) -> Result<Expr> {
+    operand.known().map_err(|(_, span)| error::Operator::DynamicOperand { op, span }.into())
 }
 
 fn require(ok: bool, value: &Expr, error: impl Fn(Type, Span) -> error::Operator) -> Result<()> {

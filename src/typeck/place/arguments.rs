@@ -4,6 +4,7 @@ use crate::parser::ast;
 use crate::sugar::plain::ProbeDesc;
 use crate::typeck::declare::provider::Argument;
 use crate::typeck::error::{Error, Result};
+use crate::typeck::operand::Operand;
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::{Checker, error, words};
 use crate::vocabulary::syscalls;
@@ -43,7 +44,7 @@ impl Checker<'_> {
         &mut self,
         indices: &[ast::Expr],
         span: Span,
-    ) -> Result<Expr> {
+    ) -> Result<Operand> {
         let [index] = indices else {
             return Err(error::Args::Subscript { tag: tags::PROTO_LEN, span }.into());
         };
@@ -55,10 +56,10 @@ impl Checker<'_> {
             return Err(error::Args::Outside { span }.into());
         };
         if let Some(argument) = self.check_driver_argument(number, index.span, span) {
-            return argument;
+            return argument.map(Operand::from);
         }
         if let Some(argument) = self.check_site_argument(number, index.span, span) {
-            return argument;
+            return argument.map(Operand::from);
         }
         let wanted = Wanted { number, index: index.span, span };
         let mut argument: Option<Argument> = None;
@@ -83,9 +84,9 @@ impl Checker<'_> {
         let raw = Expr::new(ExprKind::Builtin(*raw), words::type_of("int64_t"), span);
         let value = Expr::new(ExprKind::Convert(Box::new(raw)), native, span);
         if self.is_compatible(&value, &ty) {
-            return Ok(Expr { ty, ..value });
+            return Ok(Expr { ty, ..value }.into());
         }
-        self.translated(ty, value, span)
+        Ok(self.translated(ty, value, span)?.into())
     }
 
     /// Returns the argument on which all probes that a description names must agree. Probes whose arguments have no

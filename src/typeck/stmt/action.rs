@@ -130,10 +130,11 @@ impl Checker<'_> {
         if args.first().is_some_and(|arg| as_aggregation(arg).is_some()) {
             return Err(error::Trace::Aggregation { action: name, span: args[0].span }.into());
         }
-        let value = self.check_operand(&args[0])?;
-        if value.is_dynamic() {
-            return Err(error::Trace::Dynamic { action: name, found: value.ty, span: value.span }.into());
-        }
+        let value = self.check_operand(&args[0])?.known().map_err(|(found, span)| error::Trace::Dynamic {
+            action: name,
+            found,
+            span,
+        })?;
         if value.ty.is_void() {
             return Err(error::Trace::Void { action: name, span: value.span }.into());
         }

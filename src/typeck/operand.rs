@@ -1,0 +1,80 @@
+//! typeck/operand.rs: an operand before its use is known: a value, or an object that a translator makes.
+
+use super::error::{self, Result};
+use super::typed::{Expr, ExprKind};
+use kinst_base::source::Span;
+use kinst_dif::insn::Builtin;
+use kinst_types::Type;
+
+/// What an expression is where it need not be a value.
+pub(in crate::typeck) enum Operand {
+    Value(Expr),
+    Translated(Box<Translated>),
+}
+
+/// The result of a translator: it has members, and is not a value.
+pub(in crate::typeck) struct Translated {
+    pub translator: usize,
+    /// A value of the translator's input.
+    pub source: Expr,
+    pub ty: Type,
+    pub span: Span,
+}
+
+impl From<Expr> for Operand {
+    fn from(value: Expr) -> Operand {
+        Operand::Value(value)
+    }
+}
+
+impl From<Translated> for Operand {
+    fn from(object: Translated) -> Operand {
+        Operand::Translated(Box::new(object))
+    }
+}
+
+impl Translated {
+    /// A value of the same type, where only that matters. It is not a constant.
+    pub fn stand_in(&self) -> Expr {
+        Expr::new(ExprKind::Builtin(Builtin::Id), self.ty.clone(), self.span)
+    }
+
+    /// The error that it is used as a value.
+    pub fn no_value<T>(self, span: Span) -> Result<T> {
+        Err(error::Translator::Value { found: self.ty, span }.into())
+    }
+}
+
+impl Operand {
+    pub fn ty(&self) -> &Type {
+        match self {
+            Operand::Value(value) => &value.ty,
+            Operand::Translated(object) => &object.ty,
+        }
+    }
+
+    /// The same at another place of the program.
+    pub fn at(self, span: Span) -> Operand {
+        match self {
+            Operand::Value(value) => Expr { span, ..value }.into(),
+            Operand::Translated(object) => Translated { span, ..*object }.into(),
+        }
+    }
+
+    /// The value; an object is reported at `span`.
+    pub fn value(self, span: Span) -> Result<Expr> {
+        match self {
+            Operand::Value(value) => Ok(value),
+            Operand::Translated(object) => object.no_value(span),
+        }
+    }
+
+    /// The value. An aggregation and an object have none: their type and place are returned.
+    pub fn known(self) -> std::result::Result<Expr, (Type, Span)> {
+        match self {
+            Operand::Value(value) if value.ty != Type::Dynamic => Ok(value),
+            Operand::Value(Expr { ty, span, .. }) => Err((ty, span)),
+            Operand::Translated(object) => Err((object.ty, object.span)),
+        }
+    }
+}
