@@ -1,7 +1,7 @@
 //! kinst for Linux: a D compiler and DTrace consumer that traces any kernel instruction, and inlined functions.
 //!
-//! The modules are in three groups: the stages of a program, the sources of knowledge about the kernel, and what all of
-//! them share.
+//! The modules are the stages of a program, and the words of D. What they stand on are crates of their own (crates/), which
+//! are modules of this one by the names that docs/ARCHITECTURE.md has for them.
 //!
 //! ```text
 //! D text ─parser→ ast::Program ─sugar→ plain::Program ─typeck→ typed::Program ─codegen→ dif::Program ─backend→ the kernel
@@ -50,7 +50,6 @@ pub mod knowledge;
 pub mod options;
 pub mod vocabulary;
 
-// The crates of crates/, by the names that ARCHITECTURE.md has for them.
 pub use kinst_base::{attributes, diag, glob, image, machine, probe, reason, source, uapi};
 pub use {
     kinst_bpf as bpf, kinst_debuginfo as debuginfo, kinst_dif as dif, kinst_dwarf as dwarf,
