@@ -1,6 +1,6 @@
 //! kinst for Linux: a D compiler and DTrace consumer that traces any kernel instruction, and inlined functions.
 //!
-//! The modules are the stages of a program, and the words of D. What they stand on are crates of their own (crates/), which
+//! The modules are the stages of a program, and the words of D. The layers below them are crates of their own (crates/), which
 //! are modules of this one by the names that docs/ARCHITECTURE.md has for them.
 //!
 //! ```text
