@@ -1,6 +1,6 @@
 //! base/machine/arm64.rs: the 64-bit state of Arm.
 
-use super::facts::{Facts, Privilege, PtRegs, Room};
+use super::facts::{Facts, Privilege, PtRegs, Room, Thunks};
 
 pub static FACTS: Facts = Facts {
     name: "aarch64",
@@ -28,6 +28,7 @@ pub static FACTS: Facts = Facts {
     driver_nop: &NOP,
     has_kprobe_jumps: false,
     has_jump_tables: true,
+    thunks: Thunks { beginnings: &[], registers: &[] },
     has_empty_alternatives: true,
     is_relocated_at_start: true,
     relocates_instructions: true,

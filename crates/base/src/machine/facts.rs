@@ -39,6 +39,8 @@ pub struct Facts {
     pub has_kprobe_jumps: bool,
     /// Whether the kernel's switches may be compiled to tables of jumps.
     pub has_jump_tables: bool,
+    /// The functions through which a compiler may make indirect jumps.
+    pub thunks: Thunks,
     /// Whether an alternative without code replaces a jump by a nop.
     pub has_empty_alternatives: bool,
     /// Whether the linked kernel relocates its own tables as it starts, and the fields of instructions are relocated by kinds
@@ -47,6 +49,27 @@ pub struct Facts {
     pub relocates_instructions: bool,
     /// Whether return addresses may be signed, which the vendor's instructions of call frames say.
     pub signs_addresses: bool,
+}
+
+/// Functions that jump to the address in a register: the beginnings of their names, each before the name of any of these
+/// registers, which are in the order of the numbers that instructions have for them.
+#[derive(Debug)]
+pub struct Thunks {
+    pub beginnings: &'static [&'static str],
+    pub registers: &'static [&'static str],
+}
+
+impl Thunks {
+    /// The number of the register whose thunk has this name.
+    pub fn register(&self, name: &str) -> Option<u8> {
+        let register = self.beginnings.iter().find_map(|beginning| name.strip_prefix(beginning))?;
+        self.registers.iter().position(|known| *known == register).map(|number| number as u8)
+    }
+
+    /// The name of one that is there if any is; `None` where compilers make none.
+    pub fn first(&self) -> Option<String> {
+        Some(format!("{}{}", self.beginnings.first()?, self.registers.first()?))
+    }
 }
 
 /// Nops in front of a function's first instruction, which begin with a landing pad if there are as many as can be.

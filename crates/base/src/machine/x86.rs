@@ -1,6 +1,6 @@
 //! base/machine/x86.rs: x86-64.
 
-use super::facts::{Facts, Privilege, PtRegs};
+use super::facts::{Facts, Privilege, PtRegs, Thunks};
 
 pub static FACTS: Facts = Facts {
     name: "x86_64",
@@ -28,6 +28,13 @@ pub static FACTS: Facts = Facts {
     driver_nop: &[0x0f, 0x1f, 0x44, 0x00, 0x00],
     has_kprobe_jumps: true,
     has_jump_tables: false,
+    thunks: Thunks {
+        beginnings: &["__x86_indirect_thunk_", "__x86_indirect_jump_thunk_", "__x86_indirect_its_thunk_"],
+        registers: &[
+            "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+            "r14", "r15",
+        ],
+    },
     has_empty_alternatives: false,
     is_relocated_at_start: false,
     relocates_instructions: false,

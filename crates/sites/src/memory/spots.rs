@@ -5,14 +5,6 @@ use crate::code::decode::{self, Control, Step};
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Jump, Key, Place, Spot, When};
 
-/// The thunks through which a compiler makes indirect jumps, before the name of a register.
-const THUNKS: [&str; 3] =
-    ["__x86_indirect_thunk_", "__x86_indirect_jump_thunk_", "__x86_indirect_its_thunk_"];
-const REGISTERS: [&str; 16] = [
-    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-    "r15",
-];
-
 impl Spots for Text {
     fn machine(&self) -> Machine {
         self.kernel.machine()
@@ -79,7 +71,12 @@ impl Text {
 
     /// Whether indirect jumps of compilers go through thunks.
     fn has_thunks(&self) -> bool {
-        self.kernel.address_of("__x86_indirect_thunk_rax").is_some()
+        self.kernel
+            .machine()
+            .facts()
+            .thunks
+            .first()
+            .is_some_and(|name| self.kernel.address_of(&name).is_some())
     }
 
     /// The part of a function that has a symbol of its own, `f.cold`, by the first jump into it.
@@ -157,7 +154,6 @@ impl Text {
             return decode::of(self.kernel.machine()).jump(&code, target).filter(|jump| !jump.memory)?.base;
         };
         let name = name.strip_prefix("__pi_").unwrap_or(&name);
-        let register = THUNKS.iter().find_map(|thunk| name.strip_prefix(thunk))?;
-        REGISTERS.iter().position(|known| *known == register).map(|number| number as u8)
+        self.kernel.machine().facts().thunks.register(name)
     }
 }
