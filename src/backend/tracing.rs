@@ -43,15 +43,22 @@ pub enum Fired {
 
 /// A request that the kernel has refused while a program was armed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {request}: {errno}", uapi::DEVICE)]
+#[error("{to}: {request}: {errno}")]
 pub struct RequestError {
+    /// The module's device, or the system call.
+    pub to: &'static str,
     pub request: &'static str,
     pub errno: String,
 }
 
 impl RequestError {
-    /// Converts the error of a request.
-    pub fn of(request: &'static str) -> impl Fn(Errno) -> RequestError {
-        move |errno| RequestError { request, errno: errno_text(errno) }
+    /// Converts the error of a request to the module.
+    pub fn of_module(request: &'static str) -> impl Fn(Errno) -> RequestError {
+        move |errno| RequestError { to: uapi::DEVICE, request, errno: errno_text(errno) }
+    }
+
+    /// Converts the error of a request to the kernel itself.
+    pub fn of_kernel(request: &'static str) -> impl Fn(Errno) -> RequestError {
+        move |errno| RequestError { to: "the kernel", request, errno: errno_text(errno) }
     }
 }

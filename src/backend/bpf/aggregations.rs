@@ -68,7 +68,7 @@ impl Aggregations {
                     add(entries, key, value, snapshot);
                 }
             });
-            taken.map_err(RequestError::of("BPF_MAP_LOOKUP_AND_DELETE_BATCH"))?;
+            taken.map_err(RequestError::of_kernel("BPF_MAP_LOOKUP_AND_DELETE_BATCH"))?;
         }
         Ok(())
     }
@@ -82,9 +82,10 @@ impl Aggregations {
     ) -> Result<(), RequestError> {
         for (cpu, snapshot) in (0..self.cpus).zip(snapshots) {
             let cpu = cpu.to_ne_bytes();
-            let value = map.lookup(&cpu).map_err(RequestError::of("BPF_MAP_LOOKUP_ELEM"))?;
+            let value = map.lookup(&cpu).map_err(RequestError::of_kernel("BPF_MAP_LOOKUP_ELEM"))?;
             if value.iter().any(|byte| *byte != 0) {
-                map.update(&cpu, &vec![0; value.len()]).map_err(RequestError::of("BPF_MAP_UPDATE_ELEM"))?;
+                map.update(&cpu, &vec![0; value.len()])
+                    .map_err(RequestError::of_kernel("BPF_MAP_UPDATE_ELEM"))?;
                 add(entries, &[], &value, snapshot);
             }
         }

@@ -167,9 +167,9 @@ impl Session {
     }
 
     fn run(&self, programs: &[bpf::Program]) -> Result<(), RequestError> {
-        programs
-            .iter()
-            .try_for_each(|program| program.run(self.cpu).map_err(RequestError::of("BPF_PROG_TEST_RUN")))
+        programs.iter().try_for_each(|program| {
+            program.run(self.cpu).map_err(RequestError::of_kernel("BPF_PROG_TEST_RUN"))
+        })
     }
 
     fn counts(&self) -> Counts {
@@ -207,7 +207,7 @@ impl Tracing for Session {
         // exit() in BEGIN stays.
         let [warmup, active] = [uapi::State::WARMUP, uapi::State::ACTIVE].map(|state| u64::from(state.0));
         let _ = self.state().compare_exchange(warmup, active, Ordering::Release, Ordering::Relaxed);
-        self.timers.start().map_err(RequestError::of("perf's clocks"))
+        self.timers.start().map_err(RequestError::of_kernel("perf's clocks"))
     }
 
     fn stop(&mut self) -> Result<(), RequestError> {

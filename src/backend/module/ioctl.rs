@@ -25,7 +25,7 @@ impl Device {
         let info = unsafe { file.get::<{ uapi::IOC_INFO }, uapi::Info>() };
         let info = info.map_err(|errno| match errno {
             Errno::NOTTY => Error::Interface,
-            errno => RequestError::of("INFO")(errno).into(),
+            errno => RequestError::of_module("INFO")(errno).into(),
         })?;
         if info.abi != uapi::ABI_VERSION {
             return Err(Error::Abi { ours: uapi::ABI_VERSION, theirs: info.abi });
@@ -51,7 +51,8 @@ impl Device {
     /// Verifies the image and arms its probes; returns one result per probe.
     pub fn load(&self, image: &[u8], probes: usize) -> Result<Vec<uapi::Result>, Error> {
         let mut results = vec![uapi::Result::default(); probes];
-        let too_large = RequestError { request: "LOAD", errno: "the image is too large".to_owned() };
+        let too_large =
+            RequestError { to: uapi::DEVICE, request: "LOAD", errno: "the image is too large".to_owned() };
         let (Ok(image_len), Ok(nresults)) = (u32::try_from(image.len()), u32::try_from(probes)) else {
             return Err(too_large.into());
         };
@@ -80,19 +81,19 @@ impl Device {
     pub fn go(&self) -> Result<(), RequestError> {
         // SAFETY: GO takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_GO }>() };
-        done.map_err(RequestError::of("GO"))
+        done.map_err(RequestError::of_module("GO"))
     }
 
     pub fn stop(&self) -> Result<(), RequestError> {
         // SAFETY: STOP takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_STOP }>() };
-        done.map_err(RequestError::of("STOP"))
+        done.map_err(RequestError::of_module("STOP"))
     }
 
     pub fn status(&self) -> Result<uapi::Status, RequestError> {
         // SAFETY: IOC_STATUS writes one struct kinst_status.
         let status = unsafe { self.file.get::<{ uapi::IOC_STATUS }, uapi::Status>() };
-        status.map_err(RequestError::of("STATUS"))
+        status.map_err(RequestError::of_module("STATUS"))
     }
 
     /// Copies one CPU's aggregations to `buffer`; returns the bytes used, and drops since LOAD.
@@ -105,7 +106,7 @@ impl Device {
         };
         // SAFETY: IOC_AGGSNAP writes at most `size` bytes at `buf`, and the struct itself.
         let done = unsafe { self.file.update::<{ uapi::IOC_AGGSNAP }, _>(&mut snap) };
-        done.map_err(RequestError::of("AGGSNAP"))?;
+        done.map_err(RequestError::of_module("AGGSNAP"))?;
         Ok(((snap.used as usize).min(buffer.len()), snap.drops))
     }
 
@@ -119,7 +120,7 @@ impl Device {
         };
         // SAFETY: IOC_FIRED writes `count` bytes at `buf`, or nothing.
         let done = unsafe { self.file.update::<{ uapi::IOC_FIRED }, _>(&mut fired) };
-        done.map_err(RequestError::of("FIRED"))?;
+        done.map_err(RequestError::of_module("FIRED"))?;
         Ok(buffer.into_iter().map(fired_of).collect())
     }
 
@@ -136,7 +137,7 @@ impl Device {
             };
             // SAFETY: IOC_INSNS writes at most `count` instructions at `buf`, and the struct itself.
             let done = unsafe { self.file.update::<{ uapi::IOC_INSNS }, _>(&mut insns) };
-            done.map_err(RequestError::of("INSNS"))?;
+            done.map_err(RequestError::of_module("INSNS"))?;
             if insns.reason != uapi::Reason::OK.0 {
                 return Ok(Err(uapi::Reason(insns.reason)));
             }
@@ -166,7 +167,7 @@ impl Device {
 
     fn map(&self, length: usize, offset: u64, access: Access) -> Result<Mapping, RequestError> {
         let mapped = self.file.map(length, offset, access);
-        mapped.map_err(RequestError::of("mmap"))
+        mapped.map_err(RequestError::of_module("mmap"))
     }
 }
 
@@ -209,7 +210,11 @@ fn fired_of(state: u8) -> Fired {
 }
 
 fn bad_ring(cpu: u32) -> RequestError {
-    RequestError { request: "mmap", errno: format!("the ring of CPU {cpu} has no sensible size") }
+    RequestError {
+        to: uapi::DEVICE,
+        request: "mmap",
+        errno: format!("the ring of CPU {cpu} has no sensible size"),
+    }
 }
 
 fn open_error(errno: Errno) -> Error {
@@ -241,6 +246,6 @@ fn load_error(errno: Errno) -> Error {
         Errno::ACCESS => Error::Lockdown,
         Errno::DQUOT => Error::Together,
         Errno::TOOBIG | Errno::NOSPC | Errno::OVERFLOW => Error::Limit,
-        errno => RequestError::of("LOAD")(errno).into(),
+        errno => RequestError::of_module("LOAD")(errno).into(),
     }
 }
