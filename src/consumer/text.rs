@@ -39,7 +39,24 @@ pub(super) fn begins_a_line(statement: &Statement) -> bool {
         StatementKind::Printf(format) => {
             matches!(format.pieces.first(), Some(FormatPiece::Text(text)) if text.starts_with(b"\n"))
         }
-        _ => false,
+        StatementKind::Silent
+        | StatementKind::Trace(_)
+        | StatementKind::Print { .. }
+        | StatementKind::PrintAll(_)
+        | StatementKind::System(_)
+        | StatementKind::Freopen(_)
+        | StatementKind::Printa { format: Some(_), .. }
+        | StatementKind::Sym(_)
+        | StatementKind::Tracemem
+        | StatementKind::Printm
+        | StatementKind::Exit
+        | StatementKind::Clear(_)
+        | StatementKind::Trunc { .. }
+        | StatementKind::Normalize(_)
+        | StatementKind::Denormalize(_)
+        | StatementKind::Setopt
+        | StatementKind::Ftruncate
+        | StatementKind::Thread => false,
     }
 }
 
@@ -224,6 +241,11 @@ pub(super) fn of(display: &Display) -> Of {
     match display {
         Display::Ustack | Display::Usym | Display::Umod | Display::Uaddr => Of::User,
         Display::Sym { called } => Of::Function { called: *called },
-        _ => Of::Kernel,
+        Display::Int { .. }
+        | Display::String
+        | Display::Bytes
+        | Display::Stack
+        | Display::Address { .. }
+        | Display::Mod => Of::Kernel,
     }
 }

@@ -412,7 +412,7 @@ fn variables(
         }
         let (held_in, next) = match variable.scope {
             Scope::Global => (HeldIn::Globals, &mut all.globals),
-            _ => (HeldIn::Cpu, &mut all.at),
+            Scope::Thread | Scope::Local => (HeldIn::Cpu, &mut all.at),
         };
         all.statics.insert(name, Static { held_in, at: *next, copy });
         *next += 8 + copy.map_or(0, |(size, _)| size.next_multiple_of(8));
@@ -449,7 +449,22 @@ fn loads(program: &Program) -> Result<HashMap<(Scope, u32), usize>, Missing> {
                     stores |= [Subr::Copyinto as u16, Subr::Bcopy as u16].contains(&subr);
                     continue;
                 }
-                _ => continue,
+                Insn::Three { .. }
+                | Insn::Two { .. }
+                | Insn::Compare { .. }
+                | Insn::Test { .. }
+                | Insn::Branch { .. }
+                | Insn::Load { .. }
+                | Insn::Ret { .. }
+                | Insn::Plain { .. }
+                | Insn::Int { .. }
+                | Insn::Str { .. }
+                | Insn::Array { .. }
+                | Insn::LoadVar { .. }
+                | Insn::StoreVar { .. }
+                | Insn::PushRef { .. }
+                | Insn::PushVal { .. }
+                | Insn::Xlate { .. } => continue,
             };
             *here.entry((scope, id.into())).or_default() += 1;
         }

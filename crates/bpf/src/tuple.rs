@@ -107,7 +107,11 @@ impl Walk<'_> {
             | Insn::Load { rd, .. }
             | Insn::Str { rd, .. }
             | Insn::Call { rd, .. } => self.set(rd, None),
-            _ => {}
+            Insn::Compare { .. }
+            | Insn::Test { .. }
+            | Insn::Store { .. }
+            | Insn::Plain { .. }
+            | Insn::Xlate { .. } => {}
         }
         Ok(true)
     }

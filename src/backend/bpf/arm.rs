@@ -70,7 +70,13 @@ impl Arming<'_> {
             }
             _ if unit.kind.is_trampoline() => self.at_function(unit, program),
             _ if unit.kind.is_multi() => self.at_functions(unit, program),
-            _ => {
+            Place::Error
+            | Place::Insn { .. }
+            | Place::Edge { .. }
+            | Place::Driver { .. }
+            | Place::FbtEntry { .. }
+            | Place::FbtReturn { .. }
+            | Place::Gate { .. } => {
                 self.at_places(unit, &program)?;
                 self.session.at_places.push(program);
             }

@@ -52,7 +52,17 @@ impl ArmError {
         match error {
             EnableError::Tracefs => Some(ArmError::Tracefs),
             EnableError::KprobeEvents => Some(ArmError::NoKprobeEvents),
-            _ => None,
+            EnableError::Unable { .. }
+            | EnableError::Program(_)
+            | EnableError::NoBpf
+            | EnableError::Rights(_)
+            | EnableError::Lockdown
+            | EnableError::WriteUser
+            | EnableError::Strings
+            | EnableError::Memory
+            | EnableError::Descriptors
+            | EnableError::Request { .. }
+            | EnableError::Verifier { .. } => None,
         }
     }
 

@@ -211,7 +211,15 @@ fn own<'p>(probes: impl Iterator<Item = &'p Probe>, spots: &dyn Spots) -> Vec<(u
             Place::Event { number } => {
                 names.extend(event::tracepoint(*number).map(|name| format!("__traceiter_{name}")));
             }
-            _ => {}
+            Place::Error
+            | Place::Insn { .. }
+            | Place::Edge { .. }
+            | Place::Driver { .. }
+            | Place::FbtEntry { .. }
+            | Place::FbtReturn { .. }
+            | Place::Profile { .. }
+            | Place::Tick { .. }
+            | Place::Gate { .. } => {}
         }
     }
     names.sort_unstable();

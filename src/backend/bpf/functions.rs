@@ -157,7 +157,19 @@ fn wanted<'p>(program: &Program, enabled: &'p Enabled, walking: &HashSet<u32>) -
         let (function, returns) = match probe.place {
             Place::FbtEntry { func } => (func, false),
             Place::FbtReturn { func } => (func, true),
-            _ => return None,
+            Place::Begin
+            | Place::End
+            | Place::Error
+            | Place::Insn { .. }
+            | Place::Edge { .. }
+            | Place::Driver { .. }
+            | Place::Profile { .. }
+            | Place::Tick { .. }
+            | Place::SyscallEntry { .. }
+            | Place::SyscallReturn { .. }
+            | Place::Sdt { .. }
+            | Place::Event { .. }
+            | Place::Gate { .. } => return None,
         };
         let [registers, argument] = only.get(&index).copied().unwrap_or_default();
         let only_kprobes = match () {

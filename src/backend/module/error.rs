@@ -81,7 +81,19 @@ impl Error {
             Error::Unloadable(explained) => Some(explained.short),
             Error::NoNode => Some("its device has no node in /dev"),
             Error::NotRoot => Some("it is root's"),
-            _ => None,
+            Error::Forbidden
+            | Error::Abi { .. }
+            | Error::Interface
+            | Error::Busy
+            | Error::Together
+            | Error::Lockdown
+            | Error::Memory
+            | Error::Buffers
+            | Error::Limit
+            | Error::Verify(_)
+            | Error::Encode(_)
+            | Error::Open { .. }
+            | Error::Request(_) => None,
         }
     }
 

@@ -269,7 +269,7 @@ impl Source {
         let shown = aggregation.written();
         let starts = match kind {
             Kind::Histogram => table::starts(aggregation.function, aggregation.arg),
-            _ => Vec::new(),
+            Kind::Counter | Kind::Sum | Kind::Gauge => Vec::new(),
         };
         Source {
             id,

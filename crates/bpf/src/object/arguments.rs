@@ -80,7 +80,17 @@ impl Object<'_, '_> {
             ProbeKind::Error if number < 6 => {
                 self.asm.load(Width::Double, R1, R7, cpu::ERROR + 8 * number as i16);
             }
-            _ => self.asm.mov(R1, 0),
+            ProbeKind::Insn
+            | ProbeKind::Return
+            | ProbeKind::Fexit
+            | ProbeKind::MultiReturn
+            | ProbeKind::Timer
+            | ProbeKind::Bare
+            | ProbeKind::Error
+            | ProbeKind::CallEntry
+            | ProbeKind::CallReturn
+            | ProbeKind::Trace(_)
+            | ProbeKind::Event => self.asm.mov(R1, 0),
         }
     }
 

@@ -5,18 +5,20 @@ use crate::insn::Reg::{Frame, R0, R1, R2, R3, R7, R8};
 use crate::insn::{Alu, Cond, Helper, Width};
 use crate::library::Function;
 use crate::memory::{SCRATCH, cpu};
+use crate::missing::Missing;
 use kinst_base::uapi::Flt;
 use kinst_dif::insn::Opcode;
 
 impl Object<'_, '_> {
-    pub(super) fn load(&mut self, op: Opcode, r1: u8, rd: u8) {
+    pub(super) fn load(&mut self, op: Opcode, r1: u8, rd: u8) -> Result<(), Missing> {
         use Opcode::*;
         let user = op.reads_process();
         let width = match op {
             Ldsb | Ldub | Uldsb | Uldub | Rldsb | Rldub => Width::Byte,
             Ldsh | Lduh | Uldsh | Ulduh | Rldsh | Rlduh => Width::Half,
             Ldsw | Lduw | Uldsw | Ulduw | Rldsw | Rlduw => Width::Word,
-            _ => Width::Double,
+            Ldx | Uldx | Rldx => Width::Double,
+            _ => return Err(Missing::Invalid),
         };
         let signed = matches!(op, Ldsb | Ldsh | Ldsw | Uldsb | Uldsh | Uldsw | Rldsb | Rldsh | Rldsw);
         self.get(R3, r1);
@@ -29,6 +31,7 @@ impl Object<'_, '_> {
             self.asm.alu(Alu::Arsh, R1, unused);
         }
         self.set(rd, R1);
+        Ok(())
     }
 
     /// Copies what is at R3, which R8 has too, to the stack.
@@ -42,15 +45,18 @@ impl Object<'_, '_> {
         self.asm.branch(Cond::Ne, R0, 0, bad);
     }
 
-    pub(super) fn store(&mut self, op: Opcode, rs: u8, rd: u8) {
-        self.get(R1, rd);
-        self.get(R2, rs);
-        self.library(match op {
+    pub(super) fn store(&mut self, op: Opcode, rs: u8, rd: u8) -> Result<(), Missing> {
+        let function = match op {
             Opcode::Stb => Function::StoreByte,
             Opcode::Sth => Function::StoreHalf,
             Opcode::Stw => Function::StoreWord,
-            _ => Function::StoreDouble,
-        });
+            Opcode::Stx => Function::StoreDouble,
+            _ => return Err(Missing::Invalid),
+        };
+        self.get(R1, rd);
+        self.get(R2, rs);
+        self.library(function);
+        Ok(())
     }
 
     pub(super) fn allocate(&mut self, r1: u8, rd: u8) {

@@ -331,8 +331,8 @@ impl<'a, 'b> Object<'a, 'b> {
                 self.asm.mov(R2, 0);
                 self.compared(R1, R2);
             }
-            Insn::Load { op, r1, rd } => self.load(op, r1, rd),
-            Insn::Store { op, rs, rd } => self.store(op, rs, rd),
+            Insn::Load { op, r1, rd } => self.load(op, r1, rd)?,
+            Insn::Store { op, rs, rd } => self.store(op, rs, rd)?,
             // The entries of the tuple stack are known from the beginning.
             Insn::Plain { .. } => {}
             Insn::Int { index, rd } => {
@@ -375,7 +375,7 @@ impl<'a, 'b> Object<'a, 'b> {
                 self.asm.mov(R8, R1);
                 self.read(Helper::ProbeReadKernel, Width::Byte);
             }
-            _ => {}
+            (Pushed::Number | Pushed::Bytes(_), false) => {}
         }
         Ok(())
     }

@@ -22,7 +22,8 @@ impl Object<'_, '_> {
             Opcode::Ldls => self.load_static(Scope::Local, id)?,
             Opcode::Ldgs => self.load_static(Scope::Global, id)?,
             Opcode::Ldts | Opcode::Ldtaa => self.load_dynamic(Scope::Thread, id)?,
-            _ => self.load_dynamic(Scope::Global, id)?,
+            Opcode::Ldgaa => self.load_dynamic(Scope::Global, id)?,
+            _ => return Err(Missing::Invalid),
         }
         self.set(rd, R1);
         Ok(())
@@ -33,7 +34,8 @@ impl Object<'_, '_> {
             Opcode::Stls => self.store_static(Scope::Local, id, rs),
             Opcode::Stgs => self.store_static(Scope::Global, id, rs),
             Opcode::Stts | Opcode::Sttaa => self.store_dynamic(Scope::Thread, id, rs),
-            _ => self.store_dynamic(Scope::Global, id, rs),
+            Opcode::Stgaa => self.store_dynamic(Scope::Global, id, rs),
+            _ => Err(Missing::Invalid),
         }
     }
 

@@ -292,7 +292,15 @@ impl Writer<'_> {
                     asm.store(Width::Double, R7, cpu::ARGUMENTS + 8 * number as i16, R1);
                 }
             }
-            _ => {}
+            ProbeKind::Insn
+            | ProbeKind::Entry
+            | ProbeKind::Fentry
+            | ProbeKind::MultiEntry
+            | ProbeKind::Timer
+            | ProbeKind::Bare
+            | ProbeKind::Error
+            | ProbeKind::CallReturn
+            | ProbeKind::Trace(_) => {}
         }
     }
 }
