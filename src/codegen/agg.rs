@@ -1,7 +1,9 @@
 //! codegen/agg.rs: `@a[keys] = function(value)`: the actions for the keys, then the aggregating action.
 
+use super::error::Result;
+use super::generator::Generator;
+use super::layout;
 use super::stmt::{action, number, stack_action};
-use super::{Generator, Result, layout};
 use crate::typeck::typed::{AggregationId, Expr, Key};
 use kinst_dif::{Action, ActionKind};
 

@@ -1,6 +1,6 @@
 //! codegen/bits.rs: bit-fields: loaded with the integer around them and extended; stored beside their neighbours.
 
-use super::Result;
+use super::error::Result;
 use super::expr::Object;
 use super::place::{load_opcode, store_opcode};
 use super::regs::Held;

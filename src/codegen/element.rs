@@ -1,8 +1,8 @@
 //! codegen/element.rs: the tuple stack: keys of associative arrays and arguments of subroutines.
 
+use super::error::{Error, Result};
 use super::expr::Object;
 use super::regs::Held;
-use super::{Error, Result};
 use crate::typeck::typed::{Expr, ExprKind};
 use kinst_dif::insn::{Opcode, PUSH_D, PUSH_STRING, TUPLE_ENTRIES};
 

@@ -4,6 +4,8 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::Span;
 use kinst_dif::asm::AsmError;
 
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// An expression needs more registers than exist, even with spilling.

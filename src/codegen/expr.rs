@@ -1,8 +1,10 @@
 //! codegen/expr.rs: generation of one DIF object from one expression.
 
+use super::error::{Error, Result};
+use super::generator::Generator;
+use super::layout;
 use super::need::{is_pure, need};
 use super::regs::{Held, Location, Registers};
-use super::{Error, Generator, Result, layout};
 use crate::typeck::narrow;
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind};
 use kinst_base::source::Span;

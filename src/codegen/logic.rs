@@ -1,6 +1,6 @@
 //! codegen/logic.rs: `! && || ^^ ?:`, some of whose operands run conditionally.
 
-use super::Result;
+use super::error::Result;
 use super::expr::Object;
 use crate::typeck::typed::{Expr, LogicOp};
 use kinst_dif::insn::{Opcode, Reg};

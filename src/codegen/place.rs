@@ -1,7 +1,7 @@
 //! codegen/place.rs: reading and writing variables, elements and memory.
 
-use super::Result;
 use super::element::Entry;
+use super::error::Result;
 use super::expr::{Object, opcode};
 use super::regs::Held;
 use crate::typeck::typed::{ArithOp, Bits, Expr, Place, Scope, VariableId};

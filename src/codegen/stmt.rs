@@ -1,6 +1,8 @@
 //! codegen/stmt.rs: generation of actions and consumer statements from clauses and statements.
 
-use super::{Generator, Result, layout};
+use super::error::Result;
+use super::generator::Generator;
+use super::layout;
 use crate::typeck::typed::{
     AggregationId, Clause, Control, Expr, FormatAction, Key, Printed, StackAction, Stmt, StmtKind,
 };

@@ -146,7 +146,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("crates/bpf/src/object", "defines the state of an object while it is made"),
     ("crates/bpf/src/program", "defines the state of a clause while it is made"),
     ("src/cli/doctor", "defines a finding, which each group of checks makes"),
-    ("src/codegen", "defines the generator, to which each file adds methods"),
     ("src/consumer/export", "defines the contract of a form, with the list of them"),
     ("src/consumer/export/otlp", "defines the envelope that its parts fill"),
     ("src/consumer/output", "defines the text that each file writes"),

@@ -4,7 +4,7 @@
 mod property;
 mod property_strings;
 
-use super::generate;
+use super::generator::generate;
 use crate::typeck::tests::check_text;
 use kinst_dif::insn::{Builtin, Subr};
 use kinst_dif::{ActionKind, Options, disasm, layout, thread};

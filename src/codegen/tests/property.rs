@@ -1,7 +1,8 @@
 //! codegen/tests/property.rs: a property test: DIF of random integer expressions against an evaluator of the syntax tree.
 
 use super::run;
-use crate::codegen::{Error, generate};
+use crate::codegen::error::Error;
+use crate::codegen::generator::generate;
 use crate::parser::ast::{BinaryOp, Expr, ExprKind, PostfixOp, TypeKeyword, TypeSpec, UnaryOp};
 use crate::sugar::plain;
 use crate::typeck::tests::{check_text, parse_text};

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::Still;
-use crate::codegen::generate;
+use crate::codegen::generator::generate;
 use crate::typeck::tests::check_text;
 use kinst_dif::{ActionKind, Options, disasm};
 use kinst_oracle::interp::{self, Flt, State};
