@@ -1,7 +1,8 @@
 //! options/parse.rs: parsing of option values.
 
+use super::error::Error;
 use super::table::{Kind, SECOND};
-use super::{Error, Value};
+use super::value::Value;
 use kinst_base::attributes;
 
 pub(super) fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {

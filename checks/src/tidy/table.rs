@@ -155,7 +155,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("crates/dwarf/src/types", "defines the types of a file, which it builds"),
     ("crates/dwarf/src/variables", "defines the variables, which its files describe"),
     ("src/knowledge", "defines where types are found"),
-    ("src/options", "defines a value and its errors"),
     ("crates/os/src", "defines a call that one of its files makes"),
     ("crates/os/src/bpf", "defines the call of bpf(2), which each file makes"),
     ("crates/sites/src/catalog", "defines the catalogue, to which each provider adds methods"),
