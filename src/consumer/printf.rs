@@ -3,7 +3,8 @@
 use super::clock;
 use super::frame::{self, Frame, Naming};
 use super::output::Text;
-use super::output::bytes::{escaped, until_nul};
+use super::output::bytes::until_nul;
+use super::output::escaped;
 use super::output::stack;
 use kinst_dif::{Conversion, Count, Format, FormatPiece};
 

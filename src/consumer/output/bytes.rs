@@ -1,6 +1,6 @@
 //! consumer/output/bytes.rs: strings, byte arrays and hex dumps.
 
-use super::Text;
+use super::text::Text;
 
 /// How a by-reference value is shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,28 +59,6 @@ pub fn dump(out: &mut Text, value: &[u8]) {
 
 pub fn until_nul(value: &[u8]) -> &[u8] {
     value.split(|byte| *byte == 0).next().unwrap_or(value)
-}
-
-/// Escapes text as in a D string, in octal where there is no other escape.
-pub fn escaped(text: &[u8]) -> Vec<u8> {
-    let mut shown = Vec::with_capacity(text.len());
-    for byte in text {
-        match byte {
-            0x07 => shown.extend(b"\\a"),
-            0x08 => shown.extend(b"\\b"),
-            0x0c => shown.extend(b"\\f"),
-            b'\n' => shown.extend(b"\\n"),
-            b'\r' => shown.extend(b"\\r"),
-            b'\t' => shown.extend(b"\\t"),
-            0x0b => shown.extend(b"\\v"),
-            0 => shown.extend(b"\\0"),
-            b'"' => shown.extend(b"\\\""),
-            b'\\' => shown.extend(b"\\\\"),
-            0x20..=0x7e => shown.push(*byte),
-            _ => shown.extend(format!("\\{byte:03o}").bytes()),
-        }
-    }
-    shown
 }
 
 /// Whether bytes that are perhaps numbers are rather text: at least two characters, all printable, and a NUL after them.

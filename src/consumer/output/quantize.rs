@@ -1,6 +1,6 @@
 //! consumer/output/quantize.rs: distributions as bar graphs.
 
-use super::Text;
+use super::text::Text;
 use kinst_dif::layout::{Llquantize, Lquantize};
 
 /// The buckets of quantize(): 63 negative powers of two, zero, 63 positive ones.

@@ -1,6 +1,8 @@
 //! consumer/output/shape.rs: print(): a value with its members, as C would initialise it.
 
-use super::{Text, bytes};
+use super::bytes;
+use super::escape::escaped;
+use super::text::Text;
 use kinst_dif::PrintedLine;
 use kinst_dif::shape::{Part, Shape, bit_field, enumerator, field, is_in, number, signed};
 
@@ -50,7 +52,7 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
         }
         Shape::Text { bytes } => {
             out.str("\"");
-            out.raw(&bytes::escaped(bytes::until_nul(field(value, 0, *bytes))));
+            out.raw(&escaped(bytes::until_nul(field(value, 0, *bytes))));
             out.str("\"");
         }
         Shape::Array { of, stride, len } => array(out, value, of, (*stride, *len), depth),
@@ -103,7 +105,7 @@ fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), de
     // A name in a kernel's structure is often an array of unsigned characters.
     if matches!(of, Shape::Number { bytes: 1 }) && bytes::is_text(field(value, 0, len)) {
         out.put(format_args!("\""));
-        out.raw(&bytes::escaped(bytes::until_nul(field(value, 0, len))));
+        out.raw(&escaped(bytes::until_nul(field(value, 0, len))));
         return out.str("\"");
     }
     let flat =

@@ -1,6 +1,6 @@
 //! consumer/output/stack.rs: stacks, a frame a line.
 
-use super::Text;
+use super::text::Text;
 use crate::consumer::frame::{Frame, Naming, kernel_stack, user_stack};
 
 /// Prints a line break, then the frames of a kernel stack.

@@ -1,0 +1,47 @@
+//! consumer/output/escape.rs: bytes as a D string has them, and what a terminal would obey.
+
+use std::borrow::Cow;
+
+/// Escapes as in a D string what a terminal would obey: control characters, those beyond ASCII too, and bytes that are no
+/// UTF-8. Line breaks and tabs stay.
+pub fn visible(text: &[u8]) -> Cow<'_, [u8]> {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if str::from_utf8(text).is_ok_and(|text| text.chars().all(harmless)) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = Vec::with_capacity(text.len() + 16);
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let mut utf8 = [0; 4];
+            let c_bytes = c.encode_utf8(&mut utf8).as_bytes();
+            match harmless(c) {
+                true => shown.extend_from_slice(c_bytes),
+                false => shown.extend(escaped(c_bytes)),
+            }
+        }
+        shown.extend(escaped(chunk.invalid()));
+    }
+    Cow::Owned(shown)
+}
+
+/// Escapes text as in a D string, in octal where there is no other escape.
+pub fn escaped(text: &[u8]) -> Vec<u8> {
+    let mut shown = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            0x07 => shown.extend(b"\\a"),
+            0x08 => shown.extend(b"\\b"),
+            0x0c => shown.extend(b"\\f"),
+            b'\n' => shown.extend(b"\\n"),
+            b'\r' => shown.extend(b"\\r"),
+            b'\t' => shown.extend(b"\\t"),
+            0x0b => shown.extend(b"\\v"),
+            0 => shown.extend(b"\\0"),
+            b'"' => shown.extend(b"\\\""),
+            b'\\' => shown.extend(b"\\\\"),
+            0x20..=0x7e => shown.push(*byte),
+            _ => shown.extend(format!("\\{byte:03o}").bytes()),
+        }
+    }
+    shown
+}
