@@ -1,7 +1,8 @@
 //! consumer/export/flame.rs: -O flame: a flame graph as one HTML file, which needs nothing else.
 
+use super::exporter::Export;
 use super::profile::{self, Kind, NO_FRAMES, Sample, Series};
-use super::{Export, Tables};
+use super::tables::Tables;
 use crate::consumer::clock::rfc3339;
 use crate::consumer::frame::Frame;
 use kinst_sites::listing::Place;

@@ -3,8 +3,9 @@
 //! `outermost;…;innermost N`. The parts of the key that are not stacks come first; kernel frames end in `_[k]`, inlined ones
 //! in `_[i]`. In a name `;` becomes `:`, and a control character a space.
 
+use super::exporter::Export;
 use super::profile::{self, Kind, NO_FRAMES, Sample, Series};
-use super::{Export, Tables};
+use super::tables::Tables;
 use crate::consumer::frame::Frame;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
 //! consumer/export/form.rs: the argument of -O: a form, and where it goes.
 
 use super::destination::Destination;
+use super::exporter::Export;
+use super::exports::Exports;
 use super::flame::Flame;
 use super::folded::Folded;
 use super::json::Json;
@@ -11,7 +13,7 @@ use super::otlp::{Envelope, Otlp, Receiver};
 use super::perfetto::Perfetto;
 use super::pprof::Pprof;
 use super::prom::Prom;
-use super::{Export, Exports, destination, profile};
+use super::{destination, profile};
 use crate::options::{Options, key};
 use kinst_dif::enabled::Enabled;
 use kinst_dif::{Program, StatementKind};

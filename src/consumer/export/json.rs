@@ -3,7 +3,8 @@
 mod value;
 
 use self::value::{Address, Aggregated, FrameObject, Int, Shown, Text};
-use super::{Export, Tables};
+use super::exporter::Export;
+use super::tables::Tables;
 use crate::consumer::clock::rfc3339;
 use crate::consumer::event::{Acted, Event, Joined, Printed};
 use crate::consumer::message::{Message, What};

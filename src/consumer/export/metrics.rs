@@ -1,7 +1,7 @@
 //! consumer/export/metrics.rs: aggregations as metrics: families of series with labels, as monitoring systems keep them.
 
-use super::Tables;
 use super::labels::{self, Names};
+use super::tables::Tables;
 use crate::consumer::message::{Message, What};
 use crate::consumer::table::{self, Aggregate, Entry};
 use crate::options::{Options, key};

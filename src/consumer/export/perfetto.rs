@@ -4,12 +4,14 @@
 //! an instant. A return ends the innermost slice of its function, and the slices in that one, whose returns were not seen.
 //! A return without its entry is an instant; an entry without its return is a slice that does not end.
 
+use super::exporter::Export;
+use super::profile;
 use super::proto::Message as _;
 use super::proto::trace::{
     Clock, ClockSnapshot, DebugAnnotation, INCREMENTAL_STATE_CLEARED, MONOTONIC, ProcessDescriptor, REALTIME,
     ThreadDescriptor, Trace, TracePacket, TrackDescriptor, TrackEvent, Type, Value as Shown,
 };
-use super::{Export, Tables, profile};
+use super::tables::Tables;
 use crate::consumer::clock::rfc3339;
 use crate::consumer::event::{Acted, Event, Printed, Thread};
 use crate::consumer::frame::Frame;

@@ -1,8 +1,9 @@
 //! consumer/export/pprof.rs: -O pprof: a gzipped profile.proto, for pprof, Pyroscope, Parca, speedscope.
 
+use super::exporter::Export;
 use super::profile::{self, Label, NO_FRAMES, Sample, Series};
 use super::proto::{self, Message as _};
-use super::{Export, Tables};
+use super::tables::Tables;
 use crate::consumer::frame::Frame;
 use crate::consumer::value::Value;
 use flate2::{Compression, write::GzEncoder};

@@ -236,7 +236,7 @@ pub fn remark(form: &str, series: &[Series], negative: bool) -> Option<String> {
 #[cfg(test)]
 pub mod sample {
     use super::*;
-    use crate::consumer::export::Tables;
+    use crate::consumer::export::tables::Tables;
     use crate::consumer::table::Bucket;
     use kinst_sites::listing::Place;
 

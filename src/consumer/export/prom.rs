@@ -1,7 +1,8 @@
 //! consumer/export/prom.rs: -O prom: aggregations as Prometheus' text, for the textfile collector of node_exporter.
 
+use super::exporter::Export;
 use super::metrics::{Family, Kind, Metrics, Value};
-use super::{Export, Tables};
+use super::tables::Tables;
 use crate::consumer::message::Message;
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! consumer/export/otlp/collector.rs: the thread that sends requests to a collector over HTTP, so that a trace never waits for it.
 
-use super::Envelope;
+use super::envelope::Envelope;
 use super::queue::{self, Item, Signal};
 use super::schema::Answer;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! consumer/export/otlp/logs.rs: firings, faults and losses as OTLP's log records.
 
+use super::envelope::text;
 use super::schema::{AnyValue, Int, KeyValue, LogRecord};
-use super::text;
 use crate::consumer::clock::rfc3339;
 use crate::consumer::event::{Acted, Event, Printed};
 use crate::consumer::export::labels;

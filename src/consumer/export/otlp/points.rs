@@ -1,7 +1,7 @@
 //! consumer/export/otlp/points.rs: families of series as OTLP's metrics.
 
+use super::envelope::text;
 use super::schema::{CUMULATIVE, Data, HistogramPoint, Int, Metric, Number, NumberPoint};
-use super::text;
 use crate::consumer::export::metrics::{Family, Kind, Point, Value};
 
 /// `now`: when the aggregations were read, in nanoseconds since 1970.

@@ -1,9 +1,12 @@
 //! consumer/export/otlp/tests.rs: tests of the lines of a file, which OpenTelemetry's own schema reads.
 
-use super::*;
-use crate::consumer::event::{Acted, Printed};
+use super::envelope::Envelope;
+use super::exporter::{Otlp, Receiver};
+use crate::consumer::event::{Acted, Event, Printed};
+use crate::consumer::export::exporter::Export as _;
+use crate::consumer::export::metrics::Metrics;
 use crate::consumer::frame::Frame;
-use crate::consumer::message::What;
+use crate::consumer::message::{Message, What};
 use crate::consumer::table::Aggregate;
 use crate::consumer::value::{Member, Value};
 use crate::tables::{self, Rows, number, program};

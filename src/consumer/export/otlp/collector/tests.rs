@@ -1,7 +1,7 @@
 //! consumer/export/otlp/collector/tests.rs: collectors that are there, late, busy, slow, or none.
 
 use super::*;
-use crate::consumer::export::otlp::Envelope;
+use crate::consumer::export::otlp::envelope::Envelope;
 use serde_json::Value as Json;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -1,0 +1,99 @@
+//! consumer/export/otlp/envelope.rs: the envelope of a request: the resource and the scope of what is sent.
+
+use super::queue::{Item, Signal};
+use super::schema::{AnyValue, KeyValue, Resource};
+use serde::Serialize;
+
+/// What is around the records of a request, already as JSON.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    pub(super) resource: String,
+    scope: String,
+}
+
+impl Envelope {
+    /// The resource is this program on this machine; the variables are those of OpenTelemetry's SDKs.
+    pub fn of_this_machine() -> Envelope {
+        let variable = |name| std::env::var(name).unwrap_or_default();
+        Envelope::new(
+            &kinst_os::hostname(),
+            &variable("OTEL_SERVICE_NAME"),
+            &variable("OTEL_RESOURCE_ATTRIBUTES"),
+        )
+    }
+
+    /// `attributes`: `key=value,key=value`, with percent signs for commas and the like.
+    pub(super) fn new(host: &str, service: &str, attributes: &str) -> Envelope {
+        let mut all: Vec<(String, String)> = vec![
+            ("service.name".into(), "kinst".into()),
+            ("service.version".into(), env!("CARGO_PKG_VERSION").into()),
+            ("host.name".into(), host.into()),
+        ];
+        let mut set = |key: &str, value: String| match all.iter_mut().find(|(known, _)| known == key) {
+            Some((_, known)) => *known = value,
+            None => all.push((key.into(), value)),
+        };
+        let pairs = attributes.split(',').filter_map(|pair| pair.split_once('='));
+        for (key, value) in pairs.filter(|(key, _)| !key.trim().is_empty()) {
+            set(key.trim(), unquoted(value.trim()));
+        }
+        if !service.is_empty() {
+            set("service.name", service.into());
+        }
+        let attributes = all.into_iter().map(|(key, value)| text(&key, value)).collect();
+        let scope = serde_json::json!({ "name": "kinst", "version": env!("CARGO_PKG_VERSION") });
+        Envelope {
+            resource: String::from_utf8(json(&Resource { attributes })).unwrap_or_default(),
+            scope: scope.to_string(),
+        }
+    }
+
+    /// A request with these items.
+    pub fn request(&self, signal: Signal, items: &[Item]) -> Vec<u8> {
+        let (outer, inner, list) = match signal {
+            Signal::Logs => ("resourceLogs", "scopeLogs", "logRecords"),
+            Signal::Metrics { .. } => ("resourceMetrics", "scopeMetrics", "metrics"),
+        };
+        let Envelope { resource, scope } = self;
+        let head =
+            format!("{{\"{outer}\":[{{\"resource\":{resource},\"{inner}\":[{{\"scope\":{scope},\"{list}\":[");
+        let mut request = head.into_bytes();
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                request.push(b',');
+            }
+            request.extend(&item.json);
+        }
+        request.extend(b"]}]}]}");
+        request
+    }
+}
+
+/// Reads `%2C` and its like.
+fn unquoted(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+pub(super) fn text(key: &str, value: impl Into<String>) -> KeyValue {
+    KeyValue { key: key.to_owned(), value: AnyValue::String(value.into()) }
+}
+
+pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
+    // All keys are strings, and nothing here fails by itself.
+    serde_json::to_vec(value).unwrap_or_default()
+}
