@@ -4,25 +4,13 @@ use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::symbols::Kallsyms;
+use super::symbols::{Kallsyms, Located};
 use kinst_base::diag::Diagnostic;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Description, Fields, Site};
 use kinst_debuginfo::{Bytes, ElfFile, read_shown};
 use kinst_dwarf::variables::scope::{NoScope, Scope};
 use kinst_sites::{Driven, ProbeCatalog as _};
-
-/// The facts about one symbol, without its type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located {
-    pub module: String,
-    pub name: String,
-    /// The address in the running kernel; in a sysroot, that in the file.
-    pub address: u64,
-    /// 0: not known.
-    pub bytes: u64,
-    pub function: bool,
-}
 
 /// The files of one kernel. Each query opens what it needs, and nothing else.
 pub trait Files {

@@ -1,7 +1,18 @@
 //! knowledge/symbols.rs: functions and variables of the running kernel by name, from /proc/kallsyms.
 
-use super::Located;
 use kinst_base::image::KERNEL_PROPER;
+
+/// The facts about one symbol, without its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    pub module: String,
+    pub name: String,
+    /// The address in the running kernel; in a sysroot, that in the file.
+    pub address: u64,
+    /// 0: not known.
+    pub bytes: u64,
+    pub function: bool,
+}
 
 /// The text of /proc/kallsyms.
 #[derive(Debug, Default)]

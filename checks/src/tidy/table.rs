@@ -151,7 +151,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("crates/oracle/src/verify", "defines the refusals, which each file makes"),
     ("crates/dwarf/src/types", "defines the types of a file, which it builds"),
     ("crates/dwarf/src/variables", "defines the variables, which its files describe"),
-    ("src/knowledge", "defines where types are found"),
     ("crates/os/src", "defines a call that one of its files makes"),
     ("crates/os/src/bpf", "defines the call of bpf(2), which each file makes"),
     ("crates/sites/src/catalog", "defines the catalogue, to which each provider adds methods"),
