@@ -1,6 +1,6 @@
 //! base/diag/advice.rs: help that follows from the text that an error of the checker is about.
 
-use super::Diagnostic;
+use super::diagnostic::Diagnostic;
 
 /// Adds what the text under the error explains: a macro argument that is no number, a character constant that was
 /// meant as a string. `arguments` are those of the command line.

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Reset, Style};
 use codespan_reporting::diagnostic::{LabelStyle, Severity as Shown};
 use codespan_reporting::term::WriteStyle;
 
-use super::Severity;
+use super::diagnostic::Severity;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();

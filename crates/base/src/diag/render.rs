@@ -8,7 +8,8 @@ use codespan_reporting::term;
 use serde::Serialize;
 
 use super::color::{Painted, paint, title_style};
-use super::{Diagnostic, Label, Severity, tags};
+use super::diagnostic::{Diagnostic, Label, Severity};
+use super::tags;
 use crate::source::{FileId, Origin, Sources, Span};
 
 /// How to render.

@@ -1,6 +1,6 @@
 //! base/diag/tags.rs: the table of the stable tags that -xerrtags prints.
 
-use super::Tag;
+use super::tag::Tag;
 
 /// Defines one constant per tag, and [`ALL`] with a line on each.
 macro_rules! tags {
