@@ -160,8 +160,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("crates/sites/src/target", "defines the kernel, to which each file adds methods"),
     ("src/typeck", "defines the checker, to which each file adds methods"),
     ("src/typeck/expr", "defines helpers of all operators"),
-    ("crates/types/src", "defines the types, which its files lay out and find"),
-    ("crates/types/src/btf", "defines the reader of BTF, to which each file adds methods"),
 ];
 
 /// The rooms of the kernel module, and what each may include besides itself: rooms, and single files. The first row that a

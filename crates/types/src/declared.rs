@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Layout, Member, Tagged, Type, TypeId, TypeOrigin, TypeSource, has_size};
-use crate::TagKind;
+use super::layout::{Layout, has_size};
+use super::source::{Member, TypeSource};
+use super::tag::TagKind;
+use super::ty::{Tagged, Type, TypeId, TypeOrigin};
 use kinst_base::source::Span;
 
 /// Typedefs by name; structs, unions and enums in the order of their first appearance in the program.

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{Int, KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeSource};
-use crate::TagKind;
+use super::source::{KernelTypes, Member, Prototype, Symbol, TypeSource};
+use super::tag::TagKind;
+pub use super::ty::PLACE_IN_CODE;
+use super::ty::{Int, Tagged, Type};
 
 const fn int(name: &'static str, bytes: u8, signed: bool) -> Type {
     Type::Int(Int { name: Cow::Borrowed(name), bytes, signed })
@@ -65,9 +67,6 @@ const TYPEDEFS: &[(&str, &str)] = &[
     ("gid_t", "unsigned int"),
     (PLACE_IN_CODE, "unsigned long"),
 ];
-
-/// The type of `caller`: an address in the kernel's code, which is shown by its name.
-pub const PLACE_IN_CODE: &str = "pc_t";
 
 /// The types of §3 of the language: enough for any program that names no type of the kernel.
 #[derive(Clone, Copy, Debug, Default)]

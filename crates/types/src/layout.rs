@@ -1,6 +1,7 @@
 //! types/layout.rs: sizes of types, and D's integer promotion.
 
-use super::{Type, intrinsic};
+use super::intrinsic;
+use super::ty::Type;
 
 /// The parameters that sizes depend on; the data model is LP64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +61,8 @@ fn rank(ty: &Type) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TypeSource;
     use crate::intrinsic::Intrinsic;
+    use crate::source::TypeSource;
 
     #[test]
     fn promotion_follows_the_rank() {

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::format::Record;
 use super::index::Group;
-use super::{Btf, Record};
-use crate::TagKind;
+use super::reader::Btf;
 use crate::intrinsic::{self, Intrinsic};
-use crate::{Int, Member, Prototype, Tagged, Type, TypeId, TypeOrigin, TypeSource};
+use crate::source::{Member, Prototype, TypeSource};
+use crate::tag::TagKind;
+use crate::ty::{Int, Tagged, Type, TypeId, TypeOrigin};
 
 /// The most steps from a type to its parts, and the most structs without a name inside each other: files whose types go
 /// in circles end here.

@@ -1,6 +1,5 @@
 //! types/btf/index.rs: types by name: made for a group of kinds when the first name of it is looked up.
 
-use super::Btf;
 use super::format::Kind;
 
 /// Kinds that share a name space, or are only ever looked up together.
@@ -34,9 +33,9 @@ impl Group {
 pub(super) struct Index(Vec<(u32, u32)>);
 
 impl Index {
-    pub fn new(btf: &Btf, group: Group) -> Index {
-        let members = btf.members_of(group);
-        let mut entries: Vec<(u32, u32)> = members.map(|(id, name)| (hash(btf.bytes_of(name)), id)).collect();
+    /// Makes the index of types by number, each with its name.
+    pub fn new<'a>(types: impl Iterator<Item = (u32, &'a [u8])>) -> Index {
+        let mut entries: Vec<(u32, u32)> = types.map(|(id, name)| (hash(name), id)).collect();
         entries.sort_unstable();
         Index(entries)
     }

@@ -1,7 +1,8 @@
 //! types/btf/tests.rs: tests of both forms of the format, on files that are made here.
 
-use super::{Btf, Malformed};
-use crate::Type;
+use super::format::Malformed;
+use super::reader::Btf;
+use crate::ty::Type;
 use std::sync::Arc;
 
 /// The kinds of inline sites, by the numbers with which they were proposed.

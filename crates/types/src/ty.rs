@@ -1,0 +1,241 @@
+//! types/ty.rs: a type of C, and how it is written.
+
+use super::tag::TagKind;
+use std::borrow::Cow;
+use std::fmt;
+
+/// The type of `caller`: an address in the kernel's code, which is shown by its name.
+pub const PLACE_IN_CODE: &str = "pc_t";
+
+/// A D type. A struct, union or enum is a name and a handle: its members come from the [`TypeSource`] that made it, so
+/// a type is a finite value although the kernel's structures refer to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    Void,
+    Int(Int),
+    Float {
+        name: Cow<'static, str>,
+        bytes: u8,
+    },
+    Enum(Tagged),
+    /// Struct or union.
+    Record(Tagged),
+    Pointer {
+        to: Box<Type>,
+        /// Whether it points into the memory of the current process.
+        user: bool,
+    },
+    /// A `len` of 0 means `[]`.
+    Array {
+        of: Box<Type>,
+        len: u64,
+    },
+    /// D's own by-reference string of `strsize` bytes.
+    String,
+    Function,
+    /// The type of an aggregation: there is no value, so no operator takes it.
+    Dynamic,
+    Typedef {
+        name: Cow<'static, str>,
+        to: Box<Type>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Int {
+    pub name: Cow<'static, str>,
+    pub bytes: u8,
+    pub signed: bool,
+}
+
+/// `struct name`, `union name` or `enum name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tagged {
+    pub kind: TagKind,
+    /// Empty if it has no tag.
+    pub name: String,
+    pub id: TypeId,
+    /// `None` if it is only declared forward.
+    pub bytes: Option<u64>,
+}
+
+/// The source of a struct, union or enum, and its index there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TypeId {
+    pub origin: TypeOrigin,
+    pub index: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TypeOrigin {
+    Program,
+    /// One of the kernel's files of types, by number: the kernel proper, then modules.
+    Kernel(u16),
+}
+
+impl Type {
+    pub fn pointer_to(to: Type) -> Type {
+        Type::Pointer { to: Box::new(to), user: false }
+    }
+
+    pub fn array_of(of: Type, len: u64) -> Type {
+        Type::Array { of: Box::new(of), len }
+    }
+
+    /// The type without its typedefs.
+    pub fn resolved(&self) -> &Type {
+        let mut ty = self;
+        while let Type::Typedef { to, .. } = ty {
+            ty = to;
+        }
+        ty
+    }
+
+    /// Whether its values are places in the kernel's code: `caller`, and pointers to functions.
+    pub fn is_place_in_code(&self) -> bool {
+        match self {
+            Type::Typedef { name, .. } if *name == PLACE_IN_CODE => true,
+            Type::Typedef { to, .. } => to.is_place_in_code(),
+            Type::Pointer { to, user } => !user && matches!(to.resolved(), Type::Function),
+            _ => false,
+        }
+    }
+
+    /// Whether it is an integer or enum.
+    pub fn is_integer(&self) -> bool {
+        matches!(self.resolved(), Type::Int(_) | Type::Enum(_))
+    }
+
+    /// Whether it is an integer or pointer, and so can be a condition.
+    pub fn is_scalar(&self) -> bool {
+        self.is_integer() || matches!(self.resolved(), Type::Pointer { .. })
+    }
+
+    /// Whether it is a pointer or array.
+    pub fn is_pointer(&self) -> bool {
+        self.referent().is_some()
+    }
+
+    pub fn is_void(&self) -> bool {
+        matches!(self.resolved(), Type::Void)
+    }
+
+    pub fn is_string(&self) -> bool {
+        matches!(self.resolved(), Type::String)
+    }
+
+    pub fn is_record(&self) -> bool {
+        matches!(self.resolved(), Type::Record(_))
+    }
+
+    /// Whether it is `string`, `char *` or `char []`.
+    pub fn is_string_compatible(&self) -> bool {
+        self.is_string() || self.referent().is_some_and(Type::is_char)
+    }
+
+    /// Whether it is an integer of one byte, of which texts are made.
+    pub fn is_byte(&self) -> bool {
+        matches!(self.resolved(), Type::Int(Int { bytes: 1, .. }))
+    }
+
+    fn is_char(&self) -> bool {
+        matches!(self.resolved(), Type::Int(Int { bytes: 1, signed: true, .. }))
+    }
+
+    pub fn is_signed(&self) -> bool {
+        match self.resolved() {
+            Type::Int(int) => int.signed,
+            Type::Enum(_) => true,
+            _ => false,
+        }
+    }
+
+    /// The type that a pointer points to, or of an array's elements.
+    pub fn referent(&self) -> Option<&Type> {
+        match self.resolved() {
+            Type::Pointer { to, .. } => Some(to),
+            Type::Array { of, .. } => Some(of),
+            _ => None,
+        }
+    }
+
+    pub fn is_user(&self) -> bool {
+        matches!(self.resolved(), Type::Pointer { user: true, .. })
+    }
+
+    /// Whether a register holds the value's address instead of the value.
+    pub fn is_by_ref(&self) -> bool {
+        matches!(self.resolved(), Type::String | Type::Array { .. } | Type::Record(_))
+    }
+
+    /// Whether both are the same type, whatever the typedefs are called.
+    pub fn same(&self, other: &Type) -> bool {
+        match (self.resolved(), other.resolved()) {
+            (Type::Int(a), Type::Int(b)) => a.bytes == b.bytes && a.signed == b.signed,
+            (Type::Pointer { to: a, user: u }, Type::Pointer { to: b, user: v }) => u == v && a.same(b),
+            (Type::Array { of: a, len: m }, Type::Array { of: b, len: n }) => m == n && a.same(b),
+            (Type::Record(a), Type::Record(b)) | (Type::Enum(a), Type::Enum(b)) => a.same(b),
+            (a, b) => a == b,
+        }
+    }
+}
+
+impl Tagged {
+    /// A forward declaration is the type of its name, wherever that is defined; in the kernel one name is one type.
+    pub fn same(&self, other: &Tagged) -> bool {
+        let named = self.kind == other.kind && self.name == other.name && !self.name.is_empty();
+        let of_kernel = |tagged: &Tagged| matches!(tagged.id.origin, TypeOrigin::Kernel(_));
+        let forward = self.bytes.is_none() || other.bytes.is_none();
+        self.id == other.id || named && (forward || of_kernel(self) && of_kernel(other))
+    }
+}
+
+/// Writes the type as C does: `unsigned int`, `pid_t`, `struct file *`, `char [16]`.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The text that C puts around the name, from the outermost type inwards.
+        let mut declarator = String::new();
+        let mut ty = self;
+        loop {
+            match ty {
+                Type::Pointer { to, .. } => {
+                    declarator.insert(0, '*');
+                    ty = to;
+                }
+                Type::Array { of, len } => {
+                    if declarator.starts_with('*') {
+                        declarator = format!("({declarator})");
+                    }
+                    declarator += &if *len == 0 { "[]".to_string() } else { format!("[{len}]") };
+                    ty = of;
+                }
+                _ => break,
+            }
+        }
+        match ty {
+            Type::Void => f.write_str("void")?,
+            Type::Int(int) => f.write_str(&int.name)?,
+            Type::Float { name, .. } | Type::Typedef { name, .. } => f.write_str(name)?,
+            Type::Enum(tagged) | Type::Record(tagged) => write!(f, "{tagged}")?,
+            Type::String => f.write_str("string")?,
+            Type::Function => f.write_str("function")?,
+            Type::Dynamic => f.write_str("aggregation")?,
+            Type::Pointer { .. } | Type::Array { .. } => {}
+        }
+        if declarator.is_empty() { Ok(()) } else { write!(f, " {declarator}") }
+    }
+}
+
+impl fmt::Display for Tagged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            TagKind::Struct => "struct",
+            TagKind::Union => "union",
+            TagKind::Enum => "enum",
+        };
+        match self.name.as_str() {
+            "" => write!(f, "{kind} (no name)"),
+            name => write!(f, "{kind} {name}"),
+        }
+    }
+}
