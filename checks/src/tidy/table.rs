@@ -146,8 +146,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("crates/bpf/src/object", "defines the state of an object while it is made"),
     ("crates/bpf/src/program", "defines the state of a clause while it is made"),
     ("src/cli/doctor", "defines a finding, which each group of checks makes"),
-    ("crates/oracle/src/interp", "defines the machine, to which each file adds methods"),
-    ("crates/oracle/src/verify", "defines the refusals, which each file makes"),
     ("crates/dwarf/src/types", "defines the types of a file, which it builds"),
     ("crates/dwarf/src/variables", "defines the variables, which its files describe"),
     ("crates/os/src", "defines a call that one of its files makes"),

@@ -1,6 +1,6 @@
 //! oracle/interp/memory.rs: the memory that programs write: scratch memory, and the variables that outlast a run.
 
-use super::{Machine, Space, Trouble};
+use super::machine::{Machine, Space, Trouble};
 use kinst_base::uapi::Flt;
 use kinst_dif::{Difo, Options, Scope, TypeKind, Variable};
 use std::cmp::Ordering;

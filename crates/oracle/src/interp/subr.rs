@@ -1,6 +1,8 @@
 //! oracle/interp/subr.rs: the subroutines of `call`: strings, numbers, addresses.
 
-use super::{Cpu, Space, Trouble, json};
+use super::cpu::Cpu;
+use super::json;
+use super::machine::{Space, Trouble};
 use crate::verify::subr_rule;
 use kinst_base::uapi::Flt;
 use kinst_dif::insn::Subr;

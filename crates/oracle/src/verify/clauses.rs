@@ -1,6 +1,7 @@
 //! oracle/verify/clauses.rs: clauses and their actions: the requirements of each, and the places of its records.
 
-use super::{Refusal, bytes_of};
+use super::refusal::Refusal;
+use super::variables::bytes_of;
 use kinst_base::uapi::{self, Plain, Verify};
 use kinst_dif::action::{ActionKind, Takes};
 use kinst_dif::layout::{Llquantize, Lquantize, value_words};

@@ -1,6 +1,8 @@
 //! oracle/verify/insns.rs: verification of one DIFO: its ranges, its return type, and every word of it.
 
-use super::{Refusal, Variables, subr_rule};
+use super::refusal::Refusal;
+use super::subroutine::subr_rule;
+use super::variables::Variables;
 use kinst_base::uapi::{self, Verify};
 use kinst_dif::Scope;
 use kinst_dif::insn::{
