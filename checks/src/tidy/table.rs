@@ -141,8 +141,6 @@ pub const MODULES: &[(&str, &[&str])] = &[
 
 /// The folders whose files use what their mod.rs defines or re-exports, and why.
 pub const KNOTS: &[(&str, &str)] = &[
-    ("crates/bpf/src/library", "defines the form of a function, and the list of all of them"),
-    ("crates/bpf/src/machine", "defines the contract of a processor, with the list of them"),
     ("crates/bpf/src/object", "defines the state of an object while it is made"),
     ("crates/bpf/src/program", "defines the state of a clause while it is made"),
     ("src/cli/doctor", "defines a finding, which each group of checks makes"),

@@ -3,7 +3,7 @@
 //! The text is in the first buffer, the path in the second. What the path does not lead into is skipped, and need not be
 //! valid where it is not examined. Where the text makes no sense, there is no value.
 
-use super::{Function, Lib};
+use super::function::{Function, Lib};
 use crate::asm::Label;
 use crate::insn::Reg::{self, R0, R1, R2, R3, R6, R8, R9};
 use crate::insn::{Alu, Cond};

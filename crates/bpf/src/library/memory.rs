@@ -1,6 +1,6 @@
 //! bpf/library/memory.rs: scratch memory, copies to it and to variables, and strings as they are fetched and made.
 
-use super::{COPY, Lib};
+use super::function::{COPY, Lib};
 use crate::asm::Label;
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9};
 use crate::insn::{Alu, Cond, Helper, Width};

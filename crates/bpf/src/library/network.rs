@@ -1,6 +1,6 @@
 //! bpf/library/network.rs: addresses of networks as text, which grows in the first buffer; the address is in the second.
 
-use super::Lib;
+use super::function::Lib;
 use crate::insn::Reg::{R0, R1, R2, R3, R6, R8, R9};
 use crate::insn::{Alu, Cond, Helper, Operand, Width};
 use kinst_base::uapi::Flt;

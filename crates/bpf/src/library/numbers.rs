@@ -1,6 +1,6 @@
 //! bpf/library/numbers.rs: numbers as text, and back.
 
-use super::{Function, Lib};
+use super::function::{Function, Lib};
 use crate::insn::Reg::{R0, R1, R2, R3, R6, R8, R9};
 use crate::insn::{Alu, Cond, Width};
 use kinst_base::uapi::Flt;

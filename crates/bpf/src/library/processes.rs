@@ -2,7 +2,7 @@
 //!
 //! A task that has been released has pointers to what may be long gone: it has no parent any more.
 
-use super::{COPY, Lib, argument};
+use super::function::{COPY, Lib, argument};
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R3, R6, R8, R9};
 use crate::insn::{Alu, Cond, Helper, Width};
 use kinst_base::uapi::Flt;

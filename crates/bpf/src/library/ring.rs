@@ -1,6 +1,6 @@
 //! bpf/library/ring.rs: records that did not go into the ring at once.
 
-use super::{Function, KEY, Lib};
+use super::function::{Function, KEY, Lib};
 use crate::asm::Label;
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R4, R6, R9};
 use crate::insn::{Cond, Helper, Width};

@@ -1,6 +1,6 @@
 //! bpf/library/strings.rs: strings compared, joined, searched and cut.
 
-use super::{Function, Lib};
+use super::function::{Function, Lib};
 use crate::insn::Reg::{R0, R1, R2, R3, R4, R5, R6, R8, R9};
 use crate::insn::{Alu, Cond, Helper, Width};
 

@@ -1,7 +1,7 @@
 //! bpf/library/system.rs: what the kernel's structures say of locks and paths, the time that a thread has run, and memory
 //! and registers of its program.
 
-use super::{Function, Lib};
+use super::function::{Function, Lib};
 use crate::asm::Label;
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
 use crate::insn::{Alu, Cond, Helper, Width};

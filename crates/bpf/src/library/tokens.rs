@@ -1,6 +1,6 @@
 //! bpf/library/tokens.rs: strtok(). The position in the string is kept for the next call, until the probe fires again.
 
-use super::{Function, Lib};
+use super::function::{Function, Lib};
 use crate::asm::Label;
 use crate::insn::Reg::{R0, R1, R2, R3, R4, R5, R6, R7, R8};
 use crate::insn::{Alu, Cond, Width};

@@ -1,6 +1,6 @@
 //! bpf/machine/arm64.rs: the 64-bit state of Arm.
 
-use super::Machine;
+use super::control::Machine;
 use crate::asm::{Assembler, Label};
 use crate::insn::Reg::{Frame, R1, R2, R3, R6};
 use crate::insn::{Alu, Cond, Width};

@@ -1,35 +1,12 @@
 //! bpf/machine/: the code that depends on the kind of machine: how control goes on from a hit.
 
 mod arm64;
+mod control;
 mod x86;
 
-use super::asm::{Assembler, Label};
-use kinst_base::machine::{self, Facts, PtRegs};
-use kinst_base::probe::{Condition, Key};
-use std::fmt::Debug;
+use kinst_base::machine;
 
-/// A kind of machine.
-pub trait Machine: Debug + Sync {
-    fn facts(&self) -> &'static Facts;
-
-    fn registers(&self) -> &'static PtRegs {
-        &self.facts().pt_regs
-    }
-
-    /// Of which bits of what [`Machine::flags`] makes one is set where a branch with the condition is taken; or, if the
-    /// second is true, none.
-    fn condition(&self, condition: Condition) -> (u32, bool);
-
-    /// Makes R1 the bits that conditions depend on, by way of R2; R6 is the context.
-    fn flags(&self, asm: &mut Assembler);
-
-    /// Whether a kprobe at an instruction has the address of the next one, for which the stack is another. It is known by its
-    /// first byte.
-    fn is_past_stack(&self, byte: u8) -> bool;
-
-    /// Leaves the program unless the jump label leads to where control is to go, by way of a slot of the frame.
-    fn label(&self, asm: &mut Assembler, key: &Key, slot: i16, out: Label);
-}
+pub use control::Machine;
 
 pub const X86_64: &dyn Machine = &x86::X86;
 pub const ARM64: &dyn Machine = &arm64::Arm64;
