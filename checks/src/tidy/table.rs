@@ -141,8 +141,6 @@ pub const MODULES: &[(&str, &[&str])] = &[
 
 /// The folders whose files use what their mod.rs defines or re-exports, and why.
 pub const KNOTS: &[(&str, &str)] = &[
-    ("crates/bpf/src/object", "defines the state of an object while it is made"),
-    ("crates/bpf/src/program", "defines the state of a clause while it is made"),
     ("src/cli/doctor", "defines a finding, which each group of checks makes"),
     ("crates/dwarf/src/types", "defines the types of a file, which it builds"),
     ("crates/dwarf/src/variables", "defines the variables, which its files describe"),

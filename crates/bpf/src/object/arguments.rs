@@ -1,6 +1,7 @@
 //! bpf/object/arguments.rs: the arguments of probes.
 
-use super::{COPY, Object, ProbeKind};
+use super::function::{COPY, Object};
+use super::probe::ProbeKind;
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7};
 use crate::insn::{Alu, Cond, Helper, Width};
 use crate::memory::cpu;

@@ -1,6 +1,6 @@
 //! bpf/object/arithmetic.rs: numbers, modulo 2^64.
 
-use super::Object;
+use super::function::Object;
 use crate::insn::Reg::{self, R1, R2, R3};
 use crate::insn::{Alu, Cond};
 use crate::missing::Missing;

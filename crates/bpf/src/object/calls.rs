@@ -1,6 +1,6 @@
 //! bpf/object/calls.rs: subroutines, most of which are functions of the library.
 
-use super::{Object, TUPLE};
+use super::function::{Object, TUPLE};
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R3};
 use crate::insn::{Alu, Cond, Helper, Width};
 use crate::library::Function;

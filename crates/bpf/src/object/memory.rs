@@ -1,6 +1,6 @@
 //! bpf/object/memory.rs: loads, which the kernel checks, and stores to memory of the program's own.
 
-use super::{COPY, KEY, Object};
+use super::function::{COPY, KEY, Object};
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R7, R8};
 use crate::insn::{Alu, Cond, Helper, Width};
 use crate::library::Function;

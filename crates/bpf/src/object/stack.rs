@@ -1,6 +1,7 @@
 //! bpf/object/stack.rs: the stack of the kernel and that of the program: how deep they are, and who called.
 
-use super::{Object, ProbeKind, place_of_hit};
+use super::function::Object;
+use super::probe::{ProbeKind, place_of_hit};
 use crate::asm::Assembler;
 use crate::insn::Reg::{R0, R1, R2, R3, R4, R6, R7, R8};
 use crate::insn::{Alu, Cond, Helper, USER_STACK, Width};

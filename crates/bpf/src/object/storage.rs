@@ -2,7 +2,7 @@
 //!
 //! What a variable holds by reference is copied when it is assigned; its value is the address of the copy.
 
-use super::{COPY, Object};
+use super::function::{COPY, Object};
 use crate::asm::Label;
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R3, R4, R7, R8};
 use crate::insn::{Cond, Helper, Width};

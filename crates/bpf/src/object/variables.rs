@@ -1,6 +1,7 @@
 //! bpf/object/variables.rs: variables of D and of the system.
 
-use super::{KEY, Object, ProbeKind, place_of_hit};
+use super::function::{KEY, Object};
+use super::probe::{ProbeKind, place_of_hit};
 use crate::insn::Reg::{Frame, R0, R1, R2, R6, R7};
 use crate::insn::{Alu, Cond, Helper, USER_STACK, Width};
 use crate::library::Function;

@@ -1,6 +1,7 @@
 //! bpf/program/actions.rs: what actions record, and what they do.
 
-use super::{Refusal, Room, Used, Writer};
+use super::refusal::Refusal;
+use super::writer::{Room, Used, Writer};
 use crate::asm::Assembler;
 use crate::insn::Reg::{R0, R1, R2, R3, R7, R8};
 use crate::insn::{Cond, Helper, Width};

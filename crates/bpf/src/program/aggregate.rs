@@ -1,6 +1,7 @@
 //! bpf/program/aggregate.rs: actions that aggregate: the key, the entry, and what a value adds to it.
 
-use super::{INCREMENT, INITIAL, Refusal, Used, Writer};
+use super::refusal::Refusal;
+use super::writer::{INCREMENT, INITIAL, Used, Writer};
 use crate::asm::{Assembler, Label};
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R3, R4, R5, R7};
 use crate::insn::{Alu, Cond, Helper, Width};

@@ -1,45 +1,14 @@
 //! bpf/program/begin.rs: the beginning of a program: whether the hit counts, whose it is, and what its clauses find.
 
-use super::{Writer, event, place, ways};
+use super::place;
+use super::writer::Writer;
+use super::{event, ways};
 use crate::asm::{Assembler, Label};
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
 use crate::insn::{Alu, Cond, Helper, Width};
-use crate::kernel::Layout;
 use crate::memory::{Map, cpu, globals};
 use crate::object::{ProbeKind, place_of_hit};
 use kinst_base::machine::PtRegs;
-use kinst_base::probe::Spot;
-
-/// What the beginning of a program depends on.
-#[derive(Clone, Copy, Debug)]
-pub struct Prologue<'a> {
-    /// Of the probe, where it shares its program with none.
-    pub number: u32,
-    /// Of the program.
-    pub unit: usize,
-    /// Where the program's only place is among those that share with none.
-    pub alone: Option<u32>,
-    /// Whether the flags say which hits count.
-    pub flags: bool,
-    /// The only place of the program, if not only flags say which hits count.
-    pub spot: Option<&'a Spot>,
-    /// The number of the event.
-    pub event: Option<u64>,
-    /// The only CPU to trace.
-    pub cpu: Option<u32>,
-    pub kernel: &'a Layout,
-    /// Whether the clauses ask what the hit has interrupted.
-    pub level: bool,
-    /// Whether places fire once.
-    pub once: bool,
-    /// Whether the clauses do more than count.
-    pub computes: bool,
-    /// Whether something asks when the hit was, and what the probe is called.
-    pub timed: bool,
-    pub named: bool,
-    /// Whether something asks whose copy a place is meant as, as names and stacks do.
-    pub inlined: bool,
-}
 
 /// A slot of the frame: a key, or a number.
 const SLOT: i16 = -8;

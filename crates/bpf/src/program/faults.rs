@@ -1,6 +1,7 @@
 //! bpf/program/faults.rs: faults: a record of each, and the clauses of ERROR.
 
-use super::{At, Refusal, Used, Writer};
+use super::refusal::Refusal;
+use super::writer::{At, Used, Writer};
 use crate::asm::{Assembler, FunctionKind, Label};
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R6, R7, R8};
 use crate::insn::{Alu, Width};

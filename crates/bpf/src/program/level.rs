@@ -1,6 +1,6 @@
 //! bpf/program/level.rs: what a hit has interrupted, as the kernel counts interrupts.
 
-use super::Writer;
+use super::writer::Writer;
 use crate::asm::Assembler;
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R7, R8};
 use crate::insn::{Alu, Cond, Helper, Width};

@@ -3,7 +3,7 @@
 //! They go through the ring like others, and wait in user space. The ring is one for all CPUs, so that the decision comes
 //! after them.
 
-use super::{Used, Writer};
+use super::writer::{Used, Writer};
 use crate::asm::{Assembler, Label};
 use crate::insn::Reg::{R0, R1, R2, R3, R7, R8};
 use crate::insn::{Alu, Cond, Width};

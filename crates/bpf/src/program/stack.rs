@@ -1,6 +1,7 @@
 //! bpf/program/stack.rs: stack() and ustack(): addresses, and what it takes to unwind a program's stack.
 
-use super::{Refusal, Room, Writer};
+use super::refusal::Refusal;
+use super::writer::{Room, Writer};
 use crate::asm::{Assembler, Label};
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7, R8};
 use crate::insn::{Alu, Cond, Helper, USER_STACK, Width};

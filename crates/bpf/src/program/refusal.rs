@@ -1,0 +1,16 @@
+//! bpf/program/refusal.rs: why clauses do not become a program.
+
+use crate::asm::AsmError;
+use crate::missing::Missing;
+use kinst_dif::layout::LayoutError;
+
+/// Why a program cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    #[error("it is too large: {0}")]
+    Size(#[from] AsmError),
+}
