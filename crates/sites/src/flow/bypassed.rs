@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::block::Ending;
 use super::copy::{Copy, has};
+use super::graph::Flow;
 use super::scratch::Scratch;
-use super::{Ending, Flow};
 
 /// A copy of a function: where it is entered, and its code.
 pub struct Call<'r> {

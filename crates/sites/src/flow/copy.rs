@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::block::Block;
+use super::graph::Flow;
 use super::scratch::Scratch;
-use super::{Block, Flow};
 
 /// The copy whose exits are computed: the instructions where it is entered, ascending, at most one in a block.
 pub(super) struct Copy<'e> {

@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::block::{Block, Ending, NONE};
+use super::graph::{Flow, Order};
 use super::points::{Over, Point};
-use super::{Block, Ending, Flow, NONE, Order};
 
 /// What is counted, and how the rest follows.
 #[derive(Debug)]

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
+use super::block::Ending;
 use super::copy::{Reached, has};
-use super::{Ending, Flow};
+use super::graph::Flow;
 
 /// Why the points of a copy may not be all, or too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

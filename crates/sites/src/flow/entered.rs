@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Flow;
+use super::graph::Flow;
 
 impl Flow {
     /// The entry of a copy with these ranges (sorted, disjoint); `told` is where its code begins.

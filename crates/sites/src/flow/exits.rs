@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use super::block::{Block, Ending};
 use super::copy::{Copy, Reached};
 use super::doubts::Signs;
+use super::graph::Flow;
 use super::points::{Over, Point};
 use super::scratch::Scratch;
-use super::{Block, Ending, Flow};
 use crate::code::decode;
 use kinst_base::machine::Machine;
 

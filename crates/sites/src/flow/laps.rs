@@ -1,7 +1,7 @@
 //! sites/flow/laps.rs: where the time is taken in a function: code between two such places, with one call at most, is a lap.
 
-use super::Flow;
 use super::counts::{Counts, Room};
+use super::graph::Flow;
 pub use crate::code::decode::Takes;
 
 /// Code from where the time is taken to the next such place that control comes to.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::Marks;
+use super::part::Marks;
 use crate::code::decode::{self, Control, IndirectJump};
 use kinst_base::machine::Machine;
 use kinst_debuginfo::{ElfFile, Loaded};

@@ -1,6 +1,7 @@
 //! sites/flow/points.rs: where a probe goes in a function, and what stands in for an instruction that cannot have one.
 
-use super::{Ending, Flow};
+use super::block::Ending;
+use super::graph::Flow;
 
 /// A place in a function's control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::Flow;
 use super::counts::{AROUND, Counts, Room, Way, What, beginning, end, root};
+use super::graph::Flow;
 use super::points::{Over, Point};
 
 /// The witnesses of a function or copy, and what leads from one to the next.
