@@ -149,8 +149,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("crates/sites/src/catalog", "defines the catalogue, to which each provider adds methods"),
     ("crates/sites/src/code/arm64", "defines how words are read"),
     ("crates/sites/src/listing", "defines a place as text, which each listing has"),
-    ("crates/sites/src/memory", "defines the text in memory, which each file asks"),
-    ("crates/sites/src/target", "defines the kernel, to which each file adds methods"),
     ("src/typeck", "defines the checker, to which each file adds methods"),
     ("src/typeck/expr", "defines helpers of all operators"),
 ];

@@ -1,6 +1,6 @@
 //! sites/memory/functions.rs: functions as ftrace has them, and as the kernel finds them by their names.
 
-use super::{Ftraced, Text};
+use super::text::{Ftraced, Text};
 use crate::code::decode::{self, FtraceEntry};
 use kinst_base::image::{KERNEL_PROPER, ModuleId};
 

@@ -1,6 +1,6 @@
 //! sites/memory/live.rs: the instructions of functions as they are in memory, read by the module or by a program of BPF.
 
-use super::SpotError;
+use super::error::SpotError;
 use crate::model::LiveInsn;
 use kinst_base::reason::Untraceable;
 use std::error::Error;

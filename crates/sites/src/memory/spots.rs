@@ -1,6 +1,7 @@
 //! sites/memory/spots.rs: the instructions at which probes of places in the text fire, and at which of their hits.
 
-use super::{Function, SpotError, Spots, Text};
+use super::error::SpotError;
+use super::text::{Function, Spots, Text};
 use crate::code::decode::{self, Control, Step};
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Jump, Key, Place, Spot, When};

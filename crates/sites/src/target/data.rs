@@ -1,6 +1,6 @@
 //! sites/target/data.rs: the symbols of the running kernel by address, for the variables among them.
 
-use super::Symbolized;
+use super::symbolized::Symbolized;
 use kinst_base::image::KERNEL_PROPER;
 use std::sync::OnceLock;
 

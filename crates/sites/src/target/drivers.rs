@@ -3,7 +3,7 @@
 use kinst_base::image::ModuleId;
 use std::path::Path;
 
-use super::Kernel;
+use super::kernel::Kernel;
 use crate::code::notes::{self, Note};
 use kinst_base::machine::Machine;
 

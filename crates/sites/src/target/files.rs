@@ -4,7 +4,7 @@ use kinst_base::image::ModuleId;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use super::{Kernel, Tell};
+use super::kernel::{Kernel, Tell};
 use kinst_debuginfo::{BuildId, ElfFile, Searched, Stamp, bootable, debuginfod};
 use kinst_host::distribution::Family;
 

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::data::AllSymbols;
-use super::{Kernel, Symbolized};
+use super::kernel::Kernel;
+use super::symbolized::Symbolized;
 use crate::symtab::Symbols;
 
 /// The modules that are loaded, and those that were when the list was read.
@@ -42,6 +43,13 @@ struct Named {
 
 /// How many modules that have gone are remembered.
 const GONE: usize = 64;
+
+impl Kernel {
+    /// The modules that were loaded when the symbols of the running kernel were read.
+    pub fn loaded(&self) -> Loaded {
+        Loaded::of(self.all_symbols())
+    }
+}
 
 impl Loaded {
     /// Those of which symbols have been read.
@@ -169,7 +177,7 @@ fn lines_of(text: &str, modules: impl Iterator<Item = String>) -> HashMap<String
 impl Kernel {
     /// Names an address that is not a module's: of the kernel proper.
     pub fn symbolize_proper(&self, address: u64) -> Option<Symbolized> {
-        self.symbolize(address).filter(|found| found.module == super::KERNEL_PROPER)
+        self.symbolize(address).filter(|found| found.module == kinst_base::image::KERNEL_PROPER)
     }
 }
 

@@ -3,7 +3,7 @@
 use kinst_base::image::ModuleId;
 use std::path::Path;
 
-use super::Kernel;
+use super::kernel::Kernel;
 use kinst_base::diag::Diagnostic;
 use kinst_debuginfo::{BuildId, D_DEBUGINFO, Root};
 

@@ -1,6 +1,6 @@
 //! sites/target/refusals.rs: why a kernel cannot answer: a module or its debug information is missing.
 
-use super::Kernel;
+use super::kernel::Kernel;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use kinst_debuginfo::{D_DEBUGINFO, OWN_MODULE};

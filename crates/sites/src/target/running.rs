@@ -1,6 +1,6 @@
 //! sites/target/running.rs: the symbols of the running kernel by the addresses that it runs at.
 
-use super::Kernel;
+use super::kernel::Kernel;
 use kinst_base::image::ModuleId;
 
 impl Kernel {

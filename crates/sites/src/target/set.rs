@@ -7,7 +7,7 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::image::{ImageId, ModuleId};
 use kinst_debuginfo::{ElfFile, Reference};
 
-use super::Kernel;
+use super::kernel::Kernel;
 use crate::code::tables::Tables;
 use crate::flow::callers::Callers;
 use crate::image::naming::split_ordinal;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 
-use super::Kernel;
+use super::kernel::Kernel;
 use crate::kept::directory::Digest;
 use crate::kept::tree;
 use kinst_debuginfo::ModuleFile;

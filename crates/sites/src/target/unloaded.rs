@@ -1,6 +1,6 @@
 //! sites/target/unloaded.rs: modules that are not loaded and have a function, for advice on which module to load.
 
-use super::Kernel;
+use super::kernel::Kernel;
 use kinst_debuginfo::{ElfFile, ModuleFile};
 
 impl Kernel {
