@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Catalog, meaning};
-use crate::code::notes::{Argument, Kind, What};
+use super::fields::meaning;
+use super::store::{Catalog, DriverProbe};
+use crate::code::notes::{Kind, What};
 use crate::model::{Driven, DrivenArgument, DrivenType};
 use crate::target::drivers::Notes;
 use kinst_base::attributes;
@@ -12,16 +13,6 @@ use kinst_base::probe::{Description, Fields, Place, Probe};
 /// Among the ids of [`super::unplaced`].
 pub(super) const FIRST_DRIVER_ID: u32 = 470_000;
 const MOST: usize = 10_000;
-
-/// One place of a probe.
-pub(crate) struct DriverProbe {
-    probe: Probe,
-    arguments: Vec<Argument>,
-    /// As the driver writes them.
-    types: Vec<String>,
-    /// The run-time addresses of its gates.
-    gates: Vec<u64>,
-}
 
 /// What the notes of one module say of a probe wherever it is, by provider and name.
 type Said<'a, T> = HashMap<(&'a str, &'a str), T>;

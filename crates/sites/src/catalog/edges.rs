@@ -3,9 +3,9 @@
 use kinst_base::image::ModuleId;
 use std::ops::Range;
 
-use super::{Catalog, refusals};
-use crate::code::decode;
-use crate::code::decode::Control;
+use super::refusals;
+use super::store::Catalog;
+use crate::code::decode::{self, Control};
 use crate::flow::points::Over;
 use crate::model::LiveInsn;
 use crate::symtab::Symbol;

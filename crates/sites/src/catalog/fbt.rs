@@ -3,19 +3,13 @@
 use kinst_base::image::ModuleId;
 use std::sync::OnceLock;
 
-use super::{Begun, Catalog, DTRACE};
+use super::dtrace::DTRACE;
+use super::reach::Begun;
+use super::store::{Catalog, Function};
 use crate::image::naming::split_ordinal;
 use crate::symtab::Symbol;
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Fields, Place, Probe};
-
-/// An address where a function starts; its index among all functions determines the ids of its fbt probes.
-#[derive(Clone, Copy)]
-pub(super) struct Function {
-    /// The index of the first of its names in the module's symbols, and how many there are.
-    first: u32,
-    names: u32,
-}
 
 /// A function as fbt has it: its index among all functions, and the name by which it was looked up.
 struct FbtPlace<'a> {

@@ -5,12 +5,17 @@ use kinst_base::image::ModuleId;
 use std::sync::Arc;
 
 use super::edges::{self, Asked, Destination, EdgeTo};
-use super::{Catalog, FIRST_KINST_ID, Text, refusals};
+use super::refusals;
+use super::store::{Catalog, Text};
 use crate::model::LiveInsn;
 use crate::symtab::Symbol;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Fields, Place, Probe, Site};
+
+/// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. The number is fixed, so that only
+/// the modules that are named have to be read.
+pub(super) const FIRST_KINST_ID: u32 = 500_000;
 
 /// The most instructions that one description may match.
 const MAX_MATCHES: usize = 100_000;

@@ -1,9 +1,11 @@
 //! sites/catalog/unplaced.rs: the catalogue's probes that are not at a place in the code: timers, system calls, tracepoints.
 
-use super::drivers::{DriverProbe, FIRST_DRIVER_ID};
+use super::drivers::FIRST_DRIVER_ID;
+use super::fields::are_nameless;
+use super::store::{Catalog, DriverProbe};
 use super::syscalls::{self, Call};
 use super::tracepoints::{self, Tracepoint};
-use super::{Catalog, are_nameless, profile, refusals};
+use super::{profile, refusals};
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::Pattern;
 use kinst_base::image::ModuleId;

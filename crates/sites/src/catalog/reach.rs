@@ -1,0 +1,16 @@
+//! sites/catalog/reach.rs: the reach of the back end: which functions can have probes.
+
+/// The reach of the back end: which functions can have probes.
+pub trait Reach: Send + Sync {
+    /// For each function, why no probe can be there; `None` for one that can be traced.
+    fn refusals(&self, functions: &[Begun<'_>]) -> Vec<Option<String>>;
+}
+
+/// The beginning of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun<'a> {
+    pub address: u64,
+    pub module: &'a str,
+    /// Empty if it is not known.
+    pub name: &'a str,
+}
