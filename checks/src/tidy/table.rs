@@ -146,8 +146,6 @@ pub const KNOTS: &[(&str, &str)] = &[
     ("crates/dwarf/src/variables", "defines the variables, which its files describe"),
     ("crates/os/src", "defines a call that one of its files makes"),
     ("crates/os/src/bpf", "defines the call of bpf(2), which each file makes"),
-    ("crates/sites/src/code/arm64", "defines how words are read"),
-    ("crates/sites/src/listing", "defines a place as text, which each listing has"),
     ("src/typeck", "defines the checker, to which each file adds methods"),
     ("src/typeck/expr", "defines helpers of all operators"),
 ];

@@ -1,7 +1,7 @@
 //! sites/listing/about.rs: what is known of the instruction of a kinst probe.
 
-use super::Place;
 use super::opened::Opened;
+use super::place::Place;
 use crate::image::Image;
 use crate::model::LiveInsn;
 use crate::symtab::Symbol;

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Place;
 use super::disas::{Disassembler, Lister, split};
 use super::members::Around;
+use super::place::Place;
 use crate::catalog::refusals;
 use crate::flow::points::Point;
 use crate::image::Image;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Place;
 use super::opened::Opened;
+use super::place::Place;
 use super::verdict::Verdict;
 use crate::catalog::refusals;
 use crate::code::decode::Insn;

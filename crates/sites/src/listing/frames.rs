@@ -1,7 +1,7 @@
 //! sites/listing/frames.rs: the functions at an address of the running kernel as its source has them, inlined ones too.
 
-use super::Place;
 use super::opened::Opened;
+use super::place::Place;
 use crate::image::Image;
 use crate::image::info::Info;
 use crate::target::Kernel;

@@ -6,13 +6,9 @@ pub mod disas;
 pub mod frames;
 pub mod members;
 mod opened;
+mod place;
 pub mod programs;
 pub(super) mod variables;
 pub(super) mod verdict;
 
-/// A line of the source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    pub file: String,
-    pub line: u64,
-}
+pub use place::Place;

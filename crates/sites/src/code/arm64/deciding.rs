@@ -1,6 +1,6 @@
 //! sites/code/arm64/deciding.rs: the registers that a branch decides on, where it compares them itself or the comparison is next to it.
 
-use super::words;
+use super::words::words;
 use crate::code::deciding::Operand;
 use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::Register;

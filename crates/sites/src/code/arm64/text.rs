@@ -3,7 +3,7 @@
 use yaxpeax_arch::{Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
 
-use super::target;
+use super::words::target;
 
 /// The instruction; `name` returns the name of the target of a jump or call.
 pub fn of(word: u32, address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
