@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use gimli::constants as dw;
 use gimli::{DwTag, UnitOffset};
 
-use super::Types;
+use super::sections::Types;
 use super::unit::Unit;
 use kinst_types::TagKind;
 use kinst_types::btf::integer;

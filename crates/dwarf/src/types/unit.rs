@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use gimli::Section as _;
 use gimli::constants::{DW_AT_declaration, DW_AT_name, DW_AT_type};
-use gimli::{AttributeValue, DwAt, DwTag, Dwarf, UnitHeader, UnitOffset};
+use gimli::{AttributeValue, DwAt, DwTag, Dwarf, EndianSlice, LittleEndian, UnitHeader, UnitOffset};
 
-use super::Slice;
+type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The units of a file.
 pub(crate) struct Units<'a> {

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use gimli::{AttributeValue, Expression, RawLocListEntry, constants as dw};
 
+use super::described::{Described, RunTime};
 use super::location::{self, Surroundings};
 use super::scope::Missing;
 use super::term::{Location, Register, Term};
-use super::{Described, RunTime};
 use crate::extent::merge;
 use crate::frames::info::DebugInfo;
 use crate::sections::{Dwarf, Slice};

@@ -1,0 +1,44 @@
+//! dwarf/types/sections.rs: the sections of a file that have types, and what they are asked with.
+
+use super::unit::Units;
+use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
+use kinst_debuginfo::ElfFile;
+use kinst_types::{TagKind, Type};
+
+/// The sections of one file, which keeps them.
+pub struct Sections<'a>(DwarfSections<&'a [u8]>);
+
+/// Finds a struct of the same name in another source: its handle is taken in place of an entry of this file.
+pub type Known<'a> = dyn Fn(TagKind, &str) -> Option<Type> + 'a;
+
+impl<'a> Sections<'a> {
+    pub fn load(image: &'a ElfFile) -> Option<Sections<'a>> {
+        // The lines are not needed, but no unit opens without its table of files.
+        const USED: [SectionId; 6] = [
+            SectionId::DebugAbbrev,
+            SectionId::DebugInfo,
+            SectionId::DebugLine,
+            SectionId::DebugLineStr,
+            SectionId::DebugStr,
+            SectionId::DebugStrOffsets,
+        ];
+        let section = |id: SectionId| match USED.contains(&id) {
+            true => image.kept_section(id.name()),
+            false => Ok(&[][..]),
+        };
+        DwarfSections::load(section).ok().map(Sections)
+    }
+
+    /// The types of this file, with handles of file `number`.
+    pub fn types<'s>(&'s self, number: u16, known: &'s Known<'s>) -> Types<'s> {
+        let dwarf = self.0.borrow(|section| EndianSlice::new(section, LittleEndian));
+        Types { units: Units::new(dwarf), number, known }
+    }
+}
+
+/// Queries about the types of one file.
+pub struct Types<'a> {
+    pub(super) units: Units<'a>,
+    pub(super) number: u16,
+    pub(super) known: &'a Known<'a>,
+}
