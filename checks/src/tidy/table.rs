@@ -142,8 +142,6 @@ pub const MODULES: &[(&str, &[&str])] = &[
 /// The folders whose files use what their mod.rs defines or re-exports, and why.
 pub const KNOTS: &[(&str, &str)] = &[
     ("src/cli/doctor", "defines a finding, which each group of checks makes"),
-    ("crates/os/src", "defines a call that one of its files makes"),
-    ("crates/os/src/bpf", "defines the call of bpf(2), which each file makes"),
     ("src/typeck", "defines the checker, to which each file adds methods"),
     ("src/typeck/expr", "defines helpers of all operators"),
 ];

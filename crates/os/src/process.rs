@@ -40,9 +40,9 @@ pub struct Start {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("failed to execute {command}: {}", super::io_text(.source))]
+    #[error("failed to execute {command}: {}", super::errno::io_text(.source))]
     Start { command: String, source: io::Error },
-    #[error("failed to grab pid {pid}: {}", super::errno_text(*.errno))]
+    #[error("failed to grab pid {pid}: {}", super::errno::errno_text(*.errno))]
     Grab { pid: u32, errno: Errno },
     #[error("the command of -c is empty")]
     Empty,
@@ -127,7 +127,7 @@ impl Process {
             let status = child.try_wait().ok()??;
             return Some(Ended { pid: self.pid, how: how(status) });
         }
-        super::is_readable(self.pidfd.as_fd()).then_some(Ended { pid: self.pid, how: None })
+        super::poll::is_readable(self.pidfd.as_fd()).then_some(Ended { pid: self.pid, how: None })
     }
 }
 

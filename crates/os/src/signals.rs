@@ -164,12 +164,12 @@ mod tests {
         let requests = Requests::install(true).unwrap();
         assert_eq!(requests.take(), Asked::default());
         low_level::raise(SIGUSR1).unwrap();
-        assert!(super::super::is_readable(requests.as_fd()));
+        assert!(crate::poll::is_readable(requests.as_fd()));
         assert_eq!(requests.take(), Asked { show: true, ..Asked::default() });
         low_level::raise(SIGHUP).unwrap();
         low_level::raise(SIGHUP).unwrap();
         assert_eq!(requests.take(), Asked { renew: true, ..Asked::default() });
         assert_eq!(requests.take(), Asked::default());
-        assert!(!super::super::is_readable(requests.as_fd()));
+        assert!(!crate::poll::is_readable(requests.as_fd()));
     }
 }

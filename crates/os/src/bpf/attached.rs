@@ -1,13 +1,11 @@
 //! os/bpf/attached.rs: what makes programs run: events of perf, tracepoints, and functions of the kernel.
 
-use super::{Program, bpf, command, last_word, owned, result};
+use super::program::Program;
+use super::syscall::{KPROBE_MULTI, bpf, command, last_word, owned, result};
 use crate::perf::{self, Attribute};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
-
-/// BPF_TRACE_KPROBE_MULTI
-pub(super) const KPROBE_MULTI: u32 = 42;
 
 #[repr(C)]
 struct RawTracepoint {

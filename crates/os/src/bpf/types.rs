@@ -1,6 +1,6 @@
 //! os/bpf/types.rs: types of the kernel's format (BTF): those of a program, and those of the kernel's modules.
 
-use super::{Info, bpf, command, owned};
+use super::syscall::{Info, bpf, command, owned};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 

@@ -1,0 +1,123 @@
+//! os/bpf/map.rs: maps, and what is asked of them.
+
+use super::syscall::{Batch, Create, Element, bpf, command, owned};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum MapKind {
+    Hash = 1,
+    Array = 2,
+    PerfEvents = 4,
+    RingBuffer = 27,
+}
+
+/// A map, with the sizes of its keys and values as the kernel copies them.
+#[derive(Debug)]
+pub struct Map {
+    fd: OwnedFd,
+    key: usize,
+    value: usize,
+}
+
+impl Map {
+    pub fn new(kind: MapKind, key: u32, value: u32, entries: u32) -> Result<Map, Errno> {
+        // Arrays can be mapped.
+        let flags = if kind == MapKind::Array { 1 << 10 } else { 0 };
+        let mut create = Create { kind: kind as u32, key, value, entries, flags };
+        // SAFETY: it has no addresses.
+        let fd = unsafe { bpf(command::MAP_CREATE, &mut create)? };
+        Ok(Map { fd: owned(fd), key: key as usize, value: value as usize })
+    }
+
+    pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
+        if key.len() != self.key || value.len() != self.value {
+            return Err(Errno::INVAL);
+        }
+        let mut element = self.element(key, value.as_ptr() as u64);
+        // SAFETY: the kernel reads the key and the value, which have the sizes of the map's.
+        unsafe { bpf(command::MAP_UPDATE, &mut element).map(drop) }
+    }
+
+    /// Puts in as many entries as there are keys, one after the other.
+    pub fn fill(&self, keys: &[u8], values: &[u8]) -> Result<(), Errno> {
+        let count = keys.len() / self.key;
+        if keys.len() != count * self.key || values.len() != count * self.value {
+            return Err(Errno::INVAL);
+        }
+        let count = u32::try_from(count).map_err(|_| Errno::TOOBIG)?;
+        let mut batch = self.batch(keys.as_ptr() as u64, values.as_ptr() as u64, count);
+        // SAFETY: the kernel reads as many keys and values as are counted, which have the sizes of the map's.
+        unsafe { bpf(command::MAP_UPDATE_BATCH, &mut batch).map(drop) }
+    }
+
+    /// Deletes an entry, if it is there.
+    pub fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        if key.len() != self.key {
+            return Err(Errno::INVAL);
+        }
+        let mut element = self.element(key, 0);
+        // SAFETY: the kernel reads the key, which has the size of the map's.
+        match unsafe { bpf(command::MAP_DELETE, &mut element) } {
+            Ok(_) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    pub fn lookup(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        if key.len() != self.key {
+            return Err(Errno::INVAL);
+        }
+        let mut value = vec![0; self.value];
+        let mut element = self.element(key, value.as_mut_ptr() as u64);
+        // SAFETY: the kernel reads the key and fills the value, which have the sizes of the map's.
+        unsafe { bpf(command::MAP_LOOKUP, &mut element)? };
+        Ok(value)
+    }
+
+    /// Takes all elements out of a hash, and calls `each` with their keys and values.
+    pub fn take(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Errno> {
+        const MOST: u32 = 1024;
+        let room = |size: usize| vec![0; MOST as usize * size];
+        let (mut keys, mut values) = (room(self.key), room(self.value));
+        // Where the kernel goes on.
+        let (mut at, mut begun) = (0u32, false);
+        loop {
+            let place = &raw mut at as u64;
+            let mut batch = self.batch(keys.as_mut_ptr() as u64, values.as_mut_ptr() as u64, MOST);
+            (batch.from, batch.to) = (if begun { place } else { 0 }, place);
+            // SAFETY: the kernel fills no more keys and values than the count, which have the sizes of the map's. Of a hash
+            // the place to go on at has 4 bytes, which it reads before it writes them.
+            let done = unsafe { bpf(command::MAP_LOOKUP_AND_DELETE_BATCH, &mut batch) };
+            match done {
+                Ok(_) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+            let taken = keys.chunks_exact(self.key).zip(values.chunks_exact(self.value));
+            taken.take(batch.count as usize).for_each(|(key, value)| each(key, value));
+            if done.is_err() {
+                return Ok(());
+            }
+            begun = true;
+        }
+    }
+
+    fn batch(&self, keys: u64, values: u64, count: u32) -> Batch {
+        Batch { from: 0, to: 0, keys, values, count, map: self.number(), element_flags: 0, flags: 0 }
+    }
+
+    fn element(&self, key: &[u8], value: u64) -> Element {
+        Element { map: self.fd.as_raw_fd() as u32, pad: 0, key: key.as_ptr() as u64, value, flags: 0 }
+    }
+
+    pub fn number(&self) -> u32 {
+        self.fd.as_raw_fd() as u32
+    }
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
