@@ -141,9 +141,11 @@ pub const MODULES: &[(&str, &[&str])] = &[
 
 /// The folders whose files use what their mod.rs defines or re-exports, and why.
 pub const KNOTS: &[(&str, &str)] = &[
-    ("src/cli/doctor", "defines a finding, which each group of checks makes"),
-    ("src/typeck", "defines the checker, to which each file adds methods"),
-    ("src/typeck/expr", "defines helpers of all operators"),
+    (
+        "src/typeck",
+        "defines the checker, whose fields are of its rooms' types: in a file of its own it would be in a circle with each",
+    ),
+    ("src/typeck/expr", "defines how an expression is checked, which each operator does for its operands"),
 ];
 
 /// The rooms of the kernel module, and what each may include besides itself: rooms, and single files. The first row that a

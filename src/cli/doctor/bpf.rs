@@ -1,6 +1,7 @@
 //! cli/doctor/bpf.rs: what tracing without the module needs, and what killed sessions have left.
 
-use super::{Finding, Machine};
+use super::finding::Finding;
+use super::machine::Machine;
 use crate::backend::bpf::{self, EnableError};
 
 /// Whether programs of BPF can do the module's work.

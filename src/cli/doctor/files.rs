@@ -1,6 +1,7 @@
 //! cli/doctor/files.rs: debug information, BTF, and the place where the index is kept.
 
-use super::{Finding, Machine};
+use super::finding::Finding;
+use super::machine::Machine;
 use kinst_debuginfo::{BuildId, Root};
 use kinst_host::distribution::Part;
 use kinst_sites::Cache;

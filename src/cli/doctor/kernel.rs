@@ -1,6 +1,7 @@
 //! cli/doctor/kernel.rs: what the kernel's settings forbid: lockdown, signatures, ftrace and kprobes that are off.
 
-use super::{Finding, Machine};
+use super::finding::Finding;
+use super::machine::Machine;
 use kinst_host::distribution::Part;
 use kinst_host::module;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! cli/doctor/module.rs: the kernel module: its file, what it is built with, whether it is loaded or can be.
 
-use super::{Finding, Machine};
+use super::finding::Finding;
+use super::machine::Machine;
 use crate::backend::module::Error;
 use kinst_base::uapi;
 use kinst_host::distribution::Part;

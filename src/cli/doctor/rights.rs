@@ -1,6 +1,7 @@
 //! cli/doctor/rights.rs: who runs the command, and whether the kernel shows it its addresses.
 
-use super::{Finding, Machine};
+use super::finding::Finding;
+use super::machine::Machine;
 use std::io::Read as _;
 
 const CAP_SYS_ADMIN: u32 = 21;

@@ -1,6 +1,6 @@
 //! cli/doctor/show.rs: findings as lines for a person, and as JSON.
 
-use super::{Finding, State};
+use super::finding::{Finding, State};
 use kinst_base::diag::{Severity, color};
 
 /// The columns of a check's name; a longer one moves its line.

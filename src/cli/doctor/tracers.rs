@@ -1,6 +1,7 @@
 //! cli/doctor/tracers.rs: other tracers at work. They do not stop ours; functions with kprobes of others are left out.
 
-use super::{Finding, Machine};
+use super::finding::Finding;
+use super::machine::Machine;
 use std::path::Path;
 
 const TRACING: &str = "/sys/kernel/tracing";

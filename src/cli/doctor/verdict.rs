@@ -1,6 +1,6 @@
 //! cli/doctor/verdict.rs: the last lines: whether this machine can be traced, by the module or by the kernel's BPF, and what not.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::backend::bpf::{EnableError, Means};
 use crate::backend::module::Error;
 
@@ -63,9 +63,9 @@ fn lacking(means: &Means) -> Option<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
     use super::*;
     use crate::backend::bpf::MeansError;
+    use crate::cli::doctor::finding::State;
     use kinst_host::module::Explained;
 
     fn means(kprobes: bool, fentry: bool) -> Means {

@@ -1,0 +1,83 @@
+//! cli/doctor/finding.rs: a finding of a check, and what mends it.
+
+use super::machine::Machine;
+use kinst_host::archive;
+use kinst_host::distribution::Part;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Good,
+    /// Tracing works, though not all of it, or not by the module.
+    Warning,
+    /// Nothing can be traced.
+    Fault,
+}
+
+/// The result of one check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub state: State,
+    /// What was found, in one line.
+    pub found: String,
+    /// The one command that mends it, to be pasted into a shell.
+    pub mend: Option<String>,
+    /// What has to follow the command, or to be done where there is none.
+    pub then: Option<String>,
+}
+
+impl Finding {
+    fn new(state: State, found: impl Into<String>) -> Finding {
+        Finding { state, found: found.into(), mend: None, then: None }
+    }
+
+    pub(super) fn good(found: impl Into<String>) -> Finding {
+        Finding::new(State::Good, found)
+    }
+
+    pub(super) fn warning(found: impl Into<String>) -> Finding {
+        Finding::new(State::Warning, found)
+    }
+
+    pub(super) fn fault(found: impl Into<String>) -> Finding {
+        Finding::new(State::Fault, found)
+    }
+
+    pub(super) fn mend(self, command: impl Into<String>) -> Finding {
+        Finding { mend: Some(command.into()), ..self }
+    }
+
+    pub(super) fn mend_if(self, command: Option<String>) -> Finding {
+        Finding { mend: command, ..self }
+    }
+
+    /// Something without which the module, or the kernel's BPF, does not trace: a fault if the other does not either.
+    pub(super) fn hindrance(found: impl Into<String>, machine: &Machine) -> Finding {
+        // A user who is not root can make no more of it.
+        let is_fault = machine.root && !machine.traces();
+        Finding::new(if is_fault { State::Fault } else { State::Warning }, found)
+    }
+
+    /// The command that installs a part, or the file that is looked for if no package is known to have it.
+    pub(super) fn install(self, part: Part, machine: &Machine) -> Finding {
+        let Machine { release, family, .. } = machine;
+        if let Some(command) = archive::install(*family, part, release) {
+            return self.mend(command);
+        }
+        self.then(match part {
+            Part::Headers => "no package of them is known here; where the kernel was built has them",
+            Part::DebugInformation => {
+                "no package of it is known here; it is looked for in /usr/lib/debug, or is what --vmlinux FILE says"
+            }
+            Part::Module => "dtrace and the module have to be of one version: install the newer module",
+            Part::Tool => "dtrace and the module have to be of one version: install the newer dtrace",
+            Part::Modprobe | Part::Debuginfod | Part::Mokutil => {
+                "no package of it is known here; it is looked for in the directories of PATH"
+            }
+        })
+    }
+
+    pub(super) fn then(self, what: impl Into<String>) -> Finding {
+        Finding { then: Some(what.into()), ..self }
+    }
+}
