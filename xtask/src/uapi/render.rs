@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::parse::{Define, Enum, Field, Header, Struct, Value};
 
-const PRELUDE: &str = r#"//! uapi.rs: the interface of /dev/dtrace/kinst. Generated from kmod/include/uapi by `cargo xtask uapi`.
+const PRELUDE: &str = r#"//! base/uapi.rs: the interface of /dev/dtrace/kinst. Generated from kmod/include/uapi by `cargo xtask uapi`.
 
 use std::mem::{offset_of, size_of};
 
