@@ -254,7 +254,7 @@ impl Memory {
     pub fn new(program: &Program, options: &Options, sizes: Sizes) -> Result<Memory, Missing> {
         let strsize = options.strsize.max(1);
         if strsize > STRSIZE {
-            return Err(Missing::Strsize);
+            return Err(Missing::Strsize(STRSIZE));
         }
         let Tables { strings, alike, constants, keys } = tables(program, strsize)?;
         let locals = cpu::KEY + sizes.key.next_multiple_of(8);

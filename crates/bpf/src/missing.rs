@@ -16,8 +16,8 @@ pub enum Missing {
     Interrupts,
     #[error("{0} is not there")]
     Other(&'static str),
-    #[error("strsize is more than {}", super::memory::STRSIZE)]
-    Strsize,
+    #[error("strsize is more than {0}")]
+    Strsize(u32),
     #[error("its clauses have too many aggregations and arrays")]
     Maps,
     #[error("its clauses have too many expressions")]
