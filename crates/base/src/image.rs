@@ -36,9 +36,9 @@ pub struct FileId(pub u32);
 /// An address, with the space that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Address {
-    /// Of the running kernel, which has one space with all of its modules.
+    /// An address of the running kernel, which has one space with all of its modules.
     Kernel(u64),
-    /// From the beginning of a file, which each program may have elsewhere.
+    /// A distance from the beginning of a file, which each program may have elsewhere.
     File(FileId, u64),
 }
 
