@@ -16,7 +16,7 @@ struct kinst_func;
 struct kinst_once;
 struct kinst_want;
 
-/* Of a provider: KINST_OK when every place of the probe is staged. */
+/* The answer of a provider: KINST_OK when every place of the probe is staged. */
 typedef enum kinst_reason (*kinst_want_fn)(struct kinst_want *want, struct kinst_result *res);
 
 /* Limits of one session: at all places together, and at one place, where a hit calls the listeners one by one. */

@@ -7,7 +7,7 @@ pub struct Page {
     pub title: &'static str,
     /// HTML, in the line with the title.
     pub buttons: &'static str,
-    /// What each key does.
+    /// The keys, and what each does.
     pub keys: &'static str,
     /// The looks of its rows.
     pub style: &'static str,

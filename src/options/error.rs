@@ -15,7 +15,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do next.
+    /// The next step for the user.
     pub fn help(&self) -> Option<String> {
         match self {
             Error::Unknown { nearest: Some(name) } => Some(format!("did you mean '{name}'?")),

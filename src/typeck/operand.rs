@@ -6,7 +6,7 @@ use kinst_base::source::Span;
 use kinst_dif::insn::Builtin;
 use kinst_types::Type;
 
-/// What an expression is where it need not be a value.
+/// The result of an expression where it need not be a value.
 pub(in crate::typeck) enum Operand {
     Value(Expr),
     Translated(Box<Translated>),

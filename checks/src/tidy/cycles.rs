@@ -129,13 +129,9 @@ fn uses<'a>(files: &[Read<'a>]) -> Uses<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sources_of as sources;
     use super::super::usetree::read;
     use super::*;
-
-    fn sources(files: &[(&str, &str)]) -> Vec<Source> {
-        let source = |(path, text): &(&str, &str)| Source { path: (*path).into(), text: (*text).into() };
-        files.iter().map(source).collect()
-    }
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
         check(&read(&sources(files)).0).into_iter().map(|f| f.shown()).collect()

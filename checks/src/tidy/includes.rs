@@ -158,12 +158,8 @@ pub fn stale(table: &Source, used: &Used) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sources_of as sources;
     use super::*;
-
-    fn sources(files: &[(&str, &str)]) -> Vec<Source> {
-        let source = |(path, text): &(&str, &str)| Source { path: (*path).into(), text: (*text).into() };
-        files.iter().map(source).collect()
-    }
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
         check(&sources(files), &mut Used::default()).iter().map(Finding::shown).collect()

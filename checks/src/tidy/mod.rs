@@ -148,6 +148,13 @@ fn sources() -> Result<Vec<Source>> {
     Ok(sources)
 }
 
+/// Files by their paths, for the tests of rules.
+#[cfg(test)]
+fn sources_of(files: &[(&str, &str)]) -> Vec<Source> {
+    let source = |(path, text): &(&str, &str)| Source { path: (*path).into(), text: (*text).into() };
+    files.iter().map(source).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -155,7 +155,7 @@ pub struct Spot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     Always,
-    /// Those at which the branch is taken.
+    /// Hits at which the branch is taken.
     Taken(Condition),
     NotTaken(Condition),
     /// Those at which these bits of a register are all 0, or are not.

@@ -19,7 +19,7 @@ pub struct Scope {
     pub functions: Vec<Function>,
     /// The source files, by their number in [`Line`].
     pub files: Vec<String>,
-    /// Those whose control flow is not known, each with the reason.
+    /// Functions whose control flow is not known, each with the reason.
     pub unread: Vec<(String, String)>,
 }
 
@@ -28,11 +28,11 @@ pub struct Function {
     pub module: String,
     /// As probe descriptions name it.
     pub name: String,
-    /// Where it is defined.
+    /// The line that defines it.
     pub source: Option<Line>,
     pub blocks: Vec<Block>,
     pub branches: Vec<Branch>,
-    /// What is watched, by its number in the graph.
+    /// The watched parts, by their numbers in the graph.
     pub watched: Vec<(usize, Site)>,
     counts: Counts,
     /// The block that it begins with.
@@ -61,7 +61,7 @@ pub struct Branch {
     block: u32,
 }
 
-/// What is known of a function: `Some(true)` was executed, `None` is not known.
+/// The knowledge of a function: `Some(true)` was executed, `None` is not known.
 pub struct Covered<'f> {
     function: &'f Function,
     states: Vec<Option<bool>>,

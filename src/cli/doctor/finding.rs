@@ -18,7 +18,7 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub state: State,
-    /// What was found, in one line.
+    /// The finding in one line.
     pub found: String,
     /// The one command that mends it, to be pasted into a shell.
     pub mend: Option<String>,

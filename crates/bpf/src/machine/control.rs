@@ -13,7 +13,7 @@ pub trait Machine: Debug + Sync {
         &self.facts().pt_regs
     }
 
-    /// Of which bits of what [`Machine::flags`] makes one is set where a branch with the condition is taken; or, if the
+    /// The bits of what [`Machine::flags`] makes of which one is set where a branch with the condition is taken; or, if the
     /// second is true, none.
     fn condition(&self, condition: Condition) -> (u32, bool);
 

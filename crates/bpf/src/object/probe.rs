@@ -6,7 +6,7 @@ use crate::insn::Width;
 use crate::machine::Machine;
 use kinst_base::machine::PtRegs;
 
-/// What the context of a program is.
+/// The kind of context that a program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProbeKind {
     /// Registers at an instruction, which has no arguments.
@@ -27,7 +27,7 @@ pub enum ProbeKind {
     Timer,
     /// Nothing: BEGIN and END.
     Bare,
-    /// What the probe that faulted has; its arguments are in the CPU's memory.
+    /// The context of the probe that faulted; its arguments are in the CPU's memory.
     Error,
     /// The caller's registers and the number of a system call.
     CallEntry,

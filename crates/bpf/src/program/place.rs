@@ -5,9 +5,9 @@
 
 pub const NAMES: i16 = 0;
 pub const ID: i16 = 32;
-/// Of a return: the offset of the instruction.
+/// The offset of the instruction, for a return.
 pub const EXIT: i16 = 40;
-/// Of which bits of the flags one has to be set, and whether it must not.
+/// The bits of the flags of which one has to be set, and whether it must not.
 pub const BITS: i16 = 48;
 pub const INVERTED: i16 = 56;
 /// Whether the probe has fired.
@@ -15,7 +15,7 @@ pub const FIRED: i16 = 64;
 /// Whether the place is left out, since another one of its probe was refused.
 pub const REFUSED: i16 = 72;
 pub const CLAUSES: i16 = 80;
-/// Of each clause the number of the enabling, and the name of the inlined function whose copy the place is, or 0.
+/// For each clause the number of the enabling, and the name of the inlined function whose copy the place is, or 0.
 pub const CLAUSE: i16 = 16;
 
 /// Returns the key of a place of a program: two programs may have the same address.

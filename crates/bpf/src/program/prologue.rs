@@ -3,7 +3,7 @@
 use crate::kernel::Layout;
 use kinst_base::probe::Spot;
 
-/// What the beginning of a program depends on.
+/// The data that the beginning of a program depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Prologue<'a> {
     /// Of the probe, where it shares its program with none.

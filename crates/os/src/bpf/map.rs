@@ -81,7 +81,7 @@ impl Map {
         const MOST: u32 = 1024;
         let room = |size: usize| vec![0; MOST as usize * size];
         let (mut keys, mut values) = (room(self.key), room(self.value));
-        // Where the kernel goes on.
+        // The place where the kernel goes on.
         let (mut at, mut begun) = (0u32, false);
         loop {
             let place = &raw mut at as u64;

@@ -63,7 +63,7 @@ impl Info<'_> {
 }
 
 impl<'k> Image<'k> {
-    /// What is known of the code; `None` if there is neither debug information nor what was kept of it.
+    /// The knowledge of the code in the source; `None` if there is neither debug information nor what was kept of it.
     pub(crate) fn info(self) -> Option<Result<Info<'k>, Error>> {
         if let Some(file) = self.debug() {
             return Some(DebugInfo::open(file).map(|info| Info::File(Box::new(info))));

@@ -29,7 +29,7 @@ pub struct FunctionCode<'k> {
     pub module: &'k str,
     /// As probe descriptions name it.
     pub name: String,
-    /// Where it is defined.
+    /// The line that defines it.
     pub source: Option<Place>,
     pub address: u64,
     pub size: u64,

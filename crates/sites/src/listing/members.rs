@@ -35,7 +35,7 @@ pub struct Around {
     pub(super) elsewhere: Vec<Symbol>,
 }
 
-/// What comes after an instruction.
+/// The instructions that come after one.
 pub struct After {
     /// The addresses of the instructions that can be next.
     pub ways: Vec<u64>,
@@ -44,14 +44,14 @@ pub struct After {
 }
 
 impl After {
-    /// Of an instruction at an address of the graph; `None`: it is not one.
+    /// The ways from an instruction at an address of the graph; `None`: it is not one.
     pub fn new(insn: &Listed, address: u64) -> Option<After> {
         let step = decode::step(insn.machine, &insn.bytes, address)?;
         Some(After { ways: decode::ways(&step), parts: matches!(step.control, Control::Branch(_)) })
     }
 }
 
-/// What the last of some instructions, a branch, decides on.
+/// The operands that the last of some instructions, a branch, decides on.
 pub fn deciding(insns: &[&Listed]) -> Vec<Operand> {
     let Some(first) = insns.first() else { return Vec::new() };
     let code: Vec<u8> = insns.iter().flat_map(|insn| insn.bytes.clone()).collect();
@@ -217,7 +217,7 @@ impl Around {
         self.room.get(&address).copied().unwrap_or(Room::None)
     }
 
-    /// What matters of an instruction where the time is taken.
+    /// The kind of an instruction, where the time is taken.
     pub fn kind(&self, address: u64) -> Kind {
         self.kinds.get(&address).copied().unwrap_or_default()
     }

@@ -4,7 +4,7 @@ use super::queue::{Item, Signal};
 use super::schema::{AnyValue, KeyValue, Resource};
 use serde::Serialize;
 
-/// What is around the records of a request, already as JSON.
+/// The envelope around the records of a request, already as JSON.
 #[derive(Clone, Debug)]
 pub struct Envelope {
     pub(super) resource: String,

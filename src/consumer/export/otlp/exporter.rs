@@ -10,7 +10,7 @@ use crate::consumer::export::metrics::Metrics;
 use crate::consumer::export::tables::Tables;
 use crate::consumer::message::Message;
 
-/// Where requests go.
+/// The place that requests go to.
 #[derive(Debug)]
 pub enum Receiver {
     /// A file with one request a line, as the collector's otlpjsonfile receiver reads it.
@@ -23,7 +23,7 @@ pub struct Otlp {
     metrics: Metrics,
     receiver: Receiver,
     pub(super) envelope: Envelope,
-    /// What the next lines are made of.
+    /// The data that the next lines are made of.
     waiting: Vec<Item>,
     /// How often the aggregations were read.
     readings: u64,
