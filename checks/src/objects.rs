@@ -10,14 +10,14 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The file with the schema
     pub schema: PathBuf,
 }
 
 /// Reads lines `NUMBER<TAB>JSON`, and writes `NUMBER<TAB>MESSAGE` about those that do not follow the schema; a message of
 /// several lines is as many of these. Nothing is written before all is read, so a caller can do the one after the other.
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let validator = Validator::new(&options.schema)?;
     let messages = messages(&validator, io::stdin().lock())?;
     io::stdout().write_all(messages.as_bytes())?;

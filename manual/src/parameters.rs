@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// A line for each `MODULE_PARM_DESC(name, "description")` of the module.
-pub fn table() -> Result<String> {
+pub(crate) fn table() -> Result<String> {
     let mut found = Vec::new();
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../kmod"), &mut found)?;
     ensure!(!found.is_empty(), "no parameter is described in kmod/");

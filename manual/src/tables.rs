@@ -6,7 +6,7 @@ use kinst::vocabulary::builtin::{self, Entry, Prototype, What};
 use roff::{Inline, Roff, bold, italic, roman};
 
 /// The options of -x, a part for each group.
-pub fn settings() -> String {
+pub(crate) fn settings() -> String {
     let mut page = Roff::new();
     let mut last = "";
     for (group, spec, does) in options::described() {
@@ -31,7 +31,7 @@ pub fn settings() -> String {
 }
 
 /// The reasons why a place is refused, with what can be done.
-pub fn reasons() -> String {
+pub(crate) fn reasons() -> String {
     let mut page = Roff::new();
     for (words, help) in reason::all() {
         let text = if help.is_empty() { Vec::new() } else { vec![roman(sentence(help))] };
@@ -40,7 +40,7 @@ pub fn reasons() -> String {
     page.render()
 }
 
-pub fn variables() -> String {
+pub(crate) fn variables() -> String {
     let mut page = Roff::new();
     for known in supported() {
         let ty = match known.what {
@@ -55,7 +55,7 @@ pub fn variables() -> String {
     page.render()
 }
 
-pub fn subroutines() -> String {
+pub(crate) fn subroutines() -> String {
     let mut page = Roff::new();
     for known in supported() {
         if let What::Subroutine(prototype) = &known.what {
@@ -77,11 +77,11 @@ fn parameters(Prototype { params, optional, .. }: &Prototype) -> String {
     format!("({}{more})", needed.join(", "))
 }
 
-pub fn actions() -> String {
+pub(crate) fn actions() -> String {
     names(|what| matches!(what, What::Action(_)))
 }
 
-pub fn aggregating() -> String {
+pub(crate) fn aggregating() -> String {
     names(|what| matches!(what, What::Aggregating(_)))
 }
 
@@ -112,7 +112,7 @@ fn entry(page: &mut Roff, term: Vec<Inline>, text: Vec<Inline>) {
 }
 
 /// Makes a sentence of a note.
-pub fn sentence(note: &str) -> String {
+pub(crate) fn sentence(note: &str) -> String {
     let mut letters = note.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     format!("{first}{}.", letters.as_str())

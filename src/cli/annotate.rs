@@ -23,7 +23,11 @@ use kinst_sites::{Catalog, ProbeCatalog as _};
 type Answer<'a> = (&'a Counted, Executions);
 
 /// Counts until the trace ends, and writes what follows.
-pub fn annotate(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+pub(super) fn annotate(
+    config: &mut Config,
+    subject: &mut Subject,
+    console: &mut Console,
+) -> Result<u8, Failed> {
     written::require_backend(config, subject, console)?;
     let all = counted(config, subject, console)?;
     readable(&config.invocation, console, &all)?;

@@ -11,7 +11,7 @@ use kinst_dif::{Options, Program};
 use std::sync::Arc;
 
 /// The option backend, as it was decided.
-pub enum Backend {
+pub(super) enum Backend {
     Module(Arc<Device>),
     Bpf,
 }
@@ -19,7 +19,7 @@ pub enum Backend {
 impl Backend {
     /// Opens what the option asks for: the module, which is loaded if it is not there yet, or nothing.
     /// What was chosen stays, and is reported once.
-    pub fn choose(config: &Config, subject: &Subject, console: &Console) -> Result<Backend, Error> {
+    pub(super) fn choose(config: &Config, subject: &Subject, console: &Console) -> Result<Backend, Error> {
         if subject.without_module.get().is_some() {
             return Ok(Backend::Bpf);
         }
@@ -60,7 +60,7 @@ impl Backend {
     }
 
     /// The number of CPUs that there can be.
-    pub fn cpus(&self) -> u32 {
+    pub(super) fn cpus(&self) -> u32 {
         match self {
             Backend::Module(device) => device.info.ncpus,
             Backend::Bpf => bpf::possible_cpus().unwrap_or(1),
@@ -91,7 +91,7 @@ impl Backend {
 
 /// Enables the program. Buffers too large for the machine are halved until they fit, unless bufresize=manual
 /// forbids it.
-pub fn enable(
+pub(super) fn enable(
     config: &Config,
     subject: &Subject,
     console: &Console,

@@ -15,7 +15,7 @@ use kinst_sites::{DwarfIndex, InlineProbe, SiteIndex};
 
 /// Compiles all programs as one; -d, -S and the dumps are printed on the way. The options are then also those of the
 /// program.
-pub fn compile(
+pub(super) fn compile(
     config: &mut Config,
     subject: &mut Subject,
     console: &mut Console,
@@ -70,7 +70,7 @@ fn print_listing(config: &Config, subject: &Subject, compiled: &Compiled) {
 }
 
 /// Calls `compile` with the inputs that this run has for the compiler.
-pub fn with_given<T>(
+pub(super) fn with_given<T>(
     config: &Config,
     subject: &Subject,
     target: u32,

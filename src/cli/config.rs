@@ -130,7 +130,7 @@ impl Config {
 }
 
 /// Reads a script as it is written.
-pub fn read_file(console: &Console, path: &str) -> Result<String, Failed> {
+pub(super) fn read_file(console: &Console, path: &str) -> Result<String, Failed> {
     decode(console, read_bytes(console, path)?, path)
 }
 

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Writes the instructions of functions to standard output, and what cannot be shown of them to standard error.
-pub fn disassemble(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
+pub(super) fn disassemble(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
     let kernel = subject.kernel(console)?;
     let live = subject.live_text();
     let mut disassembler = Disassembler::new(&kernel, live.as_deref());

@@ -8,7 +8,7 @@ use kinst_sites::{Built, Cache, Kernel};
 use std::path::Path;
 
 /// Imports what there is to import, or makes all indices, and then exports.
-pub fn index(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
+pub(super) fn index(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
     let Some(cache) = Cache::of_user().filter(|_| !config.options.flag(key::NOCACHE)) else {
         return console.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
     };

@@ -19,7 +19,7 @@ pub enum Mode {
 
 /// What an option does.
 #[derive(Clone, Copy)]
-pub enum Does {
+pub(super) enum Does {
     Program(Origin),
     /// Sets this option of [`crate::options`], to the argument if it takes one.
     Set(&'static str),
@@ -76,7 +76,7 @@ pub enum Does {
     Refused(&'static str),
 }
 
-pub struct Row {
+pub(super) struct Row {
     pub short: Option<char>,
     /// With a dot in front it is only a name for us: there is no long form.
     pub long: &'static str,
@@ -367,12 +367,12 @@ const GROUPS: &[(&str, &[Row])] = &[
 ];
 
 /// Returns all options, each with its group.
-pub fn table() -> impl Iterator<Item = (&'static str, &'static Row)> {
+pub(super) fn table() -> impl Iterator<Item = (&'static str, &'static Row)> {
     GROUPS.iter().flat_map(|(group, rows)| rows.iter().map(|row| (*group, row)))
 }
 
 /// The end of --help.
-pub const AFTER_HELP: &str = "\
+pub(super) const AFTER_HELP: &str = "\
 Exit status:
   0  success, also where data was lost or a probe's actions failed; the messages say so
   1  an error, or -l with a description that matches nothing

@@ -9,7 +9,7 @@ use crate::pipeline;
 use kinst_base::source::{FileId, Origin, Source};
 
 /// Rewrites each file whose layout differs; `-` is read from standard input and written to standard output.
-pub fn format(config: &mut Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
+pub(super) fn format(config: &mut Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
     for path in config.invocation.formatted.clone() {
         let text = read_file(console, &path)?;
         let file = config.sources.add(Source { name: path.clone(), text, origin: Origin::Script });

@@ -5,26 +5,26 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 
 /// Returns the system's text, without Rust's "(os error 2)".
-pub fn reason(error: &std::io::Error) -> String {
+pub(super) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 /// Prints to standard output. A reader that has gone wants nothing.
-pub fn print(text: &str) -> std::io::Result<()> {
+pub(super) fn print(text: &str) -> std::io::Result<()> {
     match Stdout.write_all(text.as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
 }
 
-pub fn eprint(text: &str) {
+pub(super) fn eprint(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// A file that is written when a trace has ended. It is opened before, so that nothing is measured in vain, and keeps what
 /// it has until then.
-pub struct AtEnd {
+pub(super) struct AtEnd {
     path: String,
     file: File,
     /// Whether it was made here; it is removed if nothing is written to it.
@@ -32,17 +32,17 @@ pub struct AtEnd {
 }
 
 impl AtEnd {
-    pub fn open(path: &str) -> io::Result<AtEnd> {
+    pub(super) fn open(path: &str) -> io::Result<AtEnd> {
         let is_new = std::fs::symlink_metadata(path).is_err();
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
         Ok(AtEnd { path: path.to_owned(), file, is_new })
     }
 
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.path
     }
 
-    pub fn write(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
         self.is_new = false;
         // A pipe or device has no length.
         if self.file.metadata()?.is_file() {

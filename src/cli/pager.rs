@@ -3,11 +3,11 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-pub struct Pager;
+pub(super) struct Pager;
 
 impl Pager {
     /// Shows a text through `PAGER`, or less; returns whether there is one. less ends by itself if the text fits the terminal.
-    pub fn show(text: &str) -> bool {
+    pub(super) fn show(text: &str) -> bool {
         let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
         if pager.is_empty() || pager == "cat" {
             return false;

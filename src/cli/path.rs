@@ -21,10 +21,10 @@ use kinst_sites::listing::disas::Disassembler;
 use kinst_sites::{Catalog, Kernel, ProbeCatalog as _};
 
 /// How many calls are recorded if the command line does not say.
-pub const CALLS: u64 = 1000;
+pub(super) const CALLS: u64 = 1000;
 
 /// Records calls until the trace ends, and writes their ways.
-pub fn path(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
     written::require_backend(config, subject, console)?;
     let mut groups = groups(config, subject, console)?;
     let catalog = subject.catalog(console)?;

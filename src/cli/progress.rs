@@ -99,12 +99,12 @@ impl Progress {
 }
 
 /// The progress of indexing, within other work.
-pub struct Indexing {
+pub(super) struct Indexing {
     progress: Arc<Progress>,
 }
 
 impl Indexing {
-    pub fn new(progress: Arc<Progress>) -> Indexing {
+    pub(super) fn new(progress: Arc<Progress>) -> Indexing {
         Indexing { progress }
     }
 }

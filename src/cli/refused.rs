@@ -44,7 +44,7 @@ impl Lost<'_> {
 
 /// Reports refused places, a line each, and folds many. A description of which nothing is left is an error; with -Z it is
 /// left out.
-pub fn report(
+pub(super) fn report(
     config: &Config,
     console: &Console,
     compiled: &Compiled,
@@ -84,7 +84,12 @@ pub fn report(
 }
 
 /// Like [`report`] for a program that was not written by the user, who did not ask for single places.
-pub fn report_some(console: &Console, verbose: bool, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+pub(super) fn report_some(
+    console: &Console,
+    verbose: bool,
+    plan: &Plan,
+    refused: &[Refused],
+) -> Result<(), Failed> {
     let places = plan.enabled.probes.iter().filter(|probe| probe.place.is_text()).count();
     let Some(first) = refused.first().filter(|_| refused.len() >= places) else {
         warn(console, verbose, refused.iter());

@@ -13,7 +13,7 @@ use crate::pipeline;
 use kinst_base::source::{FileId, Origin, Source, Span};
 
 /// The threads that the command line means.
-pub fn whose(invocation: &Invocation) -> Whose {
+pub(super) fn whose(invocation: &Invocation) -> Whose {
     match (&invocation.commands[..], &invocation.pids[..]) {
         ([], []) => Whose::All,
         ([], _) => Whose::Target,
@@ -22,7 +22,7 @@ pub fn whose(invocation: &Invocation) -> Whose {
 }
 
 /// Reports at once what hinders the trace, if there is to be one.
-pub fn require_backend(config: &Config, subject: &Subject, console: &Console) -> Result<(), Failed> {
+pub(super) fn require_backend(config: &Config, subject: &Subject, console: &Console) -> Result<(), Failed> {
     if config.invocation.dump || config.invocation.mode == Mode::Compile {
         return Ok(());
     }
@@ -56,7 +56,7 @@ fn predicates(
 }
 
 /// Makes the text the program of the run. Returns the status if it was only to be printed or compiled.
-pub fn take(
+pub(super) fn take(
     config: &mut Config,
     subject: &mut Subject,
     console: &mut Console,
@@ -84,7 +84,7 @@ pub fn take(
 }
 
 /// Opens a file that is written when the trace has ended.
-pub fn open(console: &Console, path: Option<&String>) -> Result<Option<AtEnd>, Failed> {
+pub(super) fn open(console: &Console, path: Option<&String>) -> Result<Option<AtEnd>, Failed> {
     let open = |path: &String| {
         AtEnd::open(path)
             .or_else(|error| console.fail(&format!("failed to open {path}: {}", reason(&error)), None))
@@ -93,7 +93,7 @@ pub fn open(console: &Console, path: Option<&String>) -> Result<Option<AtEnd>, F
 }
 
 /// Writes a file that was opened before the trace.
-pub fn put(console: &Console, file: &mut AtEnd, text: &str) -> Result<(), Failed> {
+pub(super) fn put(console: &Console, file: &mut AtEnd, text: &str) -> Result<(), Failed> {
     let name = file.name().to_owned();
     file.write(text)
         .or_else(|error| console.fail(&format!("failed to write {name}: {}", reason(&error)), None))

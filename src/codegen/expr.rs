@@ -49,7 +49,7 @@ pub(super) struct Object<'g, 'p> {
 impl Object<'_, '_> {
     /// Evaluates an expression into a register that the caller owns. No register is owned during the call: values
     /// that the caller still needs are held.
-    pub fn eval(&mut self, expr: &Expr) -> Result<Reg> {
+    pub(super) fn eval(&mut self, expr: &Expr) -> Result<Reg> {
         match &expr.kind {
             ExprKind::Int(value) => self.constant(*value),
             ExprKind::Str(text) => {
@@ -120,7 +120,7 @@ impl Object<'_, '_> {
         }
     }
 
-    pub fn constant(&mut self, value: u64) -> Result<Reg> {
+    pub(super) fn constant(&mut self, value: u64) -> Result<Reg> {
         let reg = self.allocate()?;
         self.asm.setx(value, reg);
         Ok(reg)
@@ -128,7 +128,7 @@ impl Object<'_, '_> {
 
     /// Evaluates both operands into owned registers. The left one is evaluated first, unless only the other order
     /// fits the free registers and makes no observable difference.
-    pub fn pair(&mut self, left: &Expr, right: &Expr) -> Result<(Reg, Reg)> {
+    pub(super) fn pair(&mut self, left: &Expr, right: &Expr) -> Result<(Reg, Reg)> {
         let (l, r) = (need(left), need(right));
         if l.max(r + 1) > self.regs.free_count() && r > l && is_pure(left) && is_pure(right) {
             let (right, left) = self.in_order(right, left)?;
@@ -145,7 +145,7 @@ impl Object<'_, '_> {
     }
 
     /// Returns a free register; if there is none, the oldest held value moves to its slot.
-    pub fn allocate(&mut self) -> Result<Reg> {
+    pub(super) fn allocate(&mut self) -> Result<Reg> {
         if let Some(reg) = self.regs.allocate() {
             return Ok(reg);
         }
@@ -163,7 +163,7 @@ impl Object<'_, '_> {
     }
 
     /// Returns the held value in an owned register.
-    pub fn take(&mut self, held: Held) -> Result<Reg> {
+    pub(super) fn take(&mut self, held: Held) -> Result<Reg> {
         // The slot is freed only after the value has left it: allocating a register may need another one.
         let reg = match self.regs.location(held) {
             Some(Location::Register(reg)) => reg,
@@ -181,7 +181,7 @@ impl Object<'_, '_> {
 
     /// Makes sure that conditional code moves no value that was held before it: on the other path the value
     /// would not be in its slot.
-    pub fn before_branch(&mut self, conditional: &Expr) -> Result<()> {
+    pub(super) fn before_branch(&mut self, conditional: &Expr) -> Result<()> {
         let room = self.regs.free_count();
         if need(conditional) <= room {
             return Ok(());
@@ -202,7 +202,7 @@ impl Object<'_, '_> {
     }
 
     /// Sets rd to 1 if the branch is taken, else to 0.
-    pub fn truth(&mut self, branch: Opcode, rd: Reg) {
+    pub(super) fn truth(&mut self, branch: Opcode, rd: Reg) {
         let (yes, end) = (self.asm.label(), self.asm.label());
         self.asm.branch(branch, yes);
         self.asm.mov(0, rd);
@@ -228,7 +228,7 @@ impl Object<'_, '_> {
     }
 
     /// Makes the value of an expression, in this register, one that a variable of the type can hold.
-    pub fn stored(&mut self, reg: Reg, value: &Expr, ty: &Type) -> Result<Reg> {
+    pub(super) fn stored(&mut self, reg: Reg, value: &Expr, ty: &Type) -> Result<Reg> {
         let to = Width::of(ty, self.generator.program.layout);
         if value.ty.is_scalar() && ty.is_scalar() && to.bytes < 8 {
             self.fit(reg, value, to)
@@ -238,7 +238,7 @@ impl Object<'_, '_> {
     }
 
     /// Drops what 64 bits hold beyond the type.
-    pub fn narrowed(&mut self, reg: Reg, ty: &Type) -> Result<Reg> {
+    pub(super) fn narrowed(&mut self, reg: Reg, ty: &Type) -> Result<Reg> {
         let width = Width::of(ty, self.generator.program.layout);
         if ty.is_scalar() && width.bytes < 8 { self.narrow(reg, width) } else { Ok(reg) }
     }

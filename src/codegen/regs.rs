@@ -28,40 +28,40 @@ pub(super) enum Location {
 
 impl Registers {
     /// Allocates the first free register; the caller owns it.
-    pub fn allocate(&mut self) -> Option<Reg> {
+    pub(super) fn allocate(&mut self) -> Option<Reg> {
         let reg = (1..REGISTERS).find(|reg| !self.used[usize::from(*reg)])?;
         self.used[usize::from(reg)] = true;
         Some(reg)
     }
 
     /// Allocates this very register, which must be free.
-    pub fn claim(&mut self, reg: Reg) {
+    pub(super) fn claim(&mut self, reg: Reg) {
         if let Some(used) = self.used.get_mut(usize::from(reg)) {
             *used = true;
         }
     }
 
-    pub fn free(&mut self, reg: Reg) {
+    pub(super) fn free(&mut self, reg: Reg) {
         if let Some(used) = self.used.get_mut(usize::from(reg)) {
             *used = false;
         }
     }
 
-    pub fn free_count(&self) -> usize {
+    pub(super) fn free_count(&self) -> usize {
         self.used[1..].iter().filter(|used| !**used).count()
     }
 
-    pub fn hold(&mut self, reg: Reg) -> Held {
+    pub(super) fn hold(&mut self, reg: Reg) -> Held {
         self.held.push(Some(Location::Register(reg)));
         Held(self.held.len() - 1)
     }
 
-    pub fn location(&self, held: Held) -> Option<Location> {
+    pub(super) fn location(&self, held: Held) -> Option<Location> {
         self.held.get(held.0).copied().flatten()
     }
 
     /// Releases a held value: its register is owned by the caller, or its slot is free again.
-    pub fn release(&mut self, held: Held) {
+    pub(super) fn release(&mut self, held: Held) {
         let location = self.held.get_mut(held.0).and_then(Option::take);
         if let Some(Location::Slot(slot)) = location
             && let Some(used) = self.slots.get_mut(slot)
@@ -73,21 +73,21 @@ impl Registers {
         }
     }
 
-    pub fn has_held_register(&self) -> bool {
+    pub(super) fn has_held_register(&self) -> bool {
         self.held.iter().skip(self.floor).any(|location| matches!(location, Some(Location::Register(_))))
     }
 
     /// Enters conditional code; the result must be passed to [`Registers::leave_branch`].
-    pub fn enter_branch(&mut self) -> usize {
+    pub(super) fn enter_branch(&mut self) -> usize {
         std::mem::replace(&mut self.floor, self.held.len())
     }
 
-    pub fn leave_branch(&mut self, floor: usize) {
+    pub(super) fn leave_branch(&mut self, floor: usize) {
         self.floor = floor;
     }
 
     /// Moves the oldest held value out of its register; returns the register to store, and the slot for it.
-    pub fn spill(&mut self) -> Option<(Reg, usize)> {
+    pub(super) fn spill(&mut self) -> Option<(Reg, usize)> {
         let (index, reg) =
             self.held.iter().enumerate().skip(self.floor).find_map(|(index, location)| match location {
                 Some(Location::Register(reg)) => Some((index, *reg)),

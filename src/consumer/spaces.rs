@@ -14,13 +14,13 @@ use kinst_sites::listing::programs::ProgramSource;
 use kinst_sites::user_stack::Code;
 
 /// The address spaces of the processes that were asked for. What is remembered is bounded.
-pub struct Spaces {
+pub(super) struct Spaces {
     processes: RefCell<Recent<u64, Space>>,
     files: RefCell<Recent<FileId, Opened>>,
 }
 
 /// A file that processes have mapped.
-pub struct File {
+pub(super) struct File {
     pub program: Rc<Program>,
     /// `None` if it has no debug information.
     source: OnceCell<Option<ProgramSource>>,
@@ -34,7 +34,7 @@ impl File {
     }
 
     /// The functions at an address of the file as its source has them, the innermost first.
-    pub fn frames(&self, address: u64, lines: bool) -> SourceFrames {
+    pub(super) fn frames(&self, address: u64, lines: bool) -> SourceFrames {
         let Some(source) = self.source.get_or_init(|| ProgramSource::of(&self.program)) else {
             return Rc::default();
         };
@@ -43,7 +43,7 @@ impl File {
 }
 
 /// What is mapped at an address.
-pub struct Mapped {
+pub(super) struct Mapped {
     /// The file, or a name in brackets; empty if it has neither.
     pub path: Rc<str>,
     /// The start of the mapping.
@@ -113,7 +113,7 @@ impl Default for Spaces {
 
 impl Spaces {
     /// `most`: the number of processes whose mappings are remembered.
-    pub fn new(most: Option<usize>) -> Spaces {
+    pub(super) fn new(most: Option<usize>) -> Spaces {
         let processes = match most {
             Some(most) => Recent::new(most.div_ceil(2)),
             None => Recent::weighed(MAPPINGS, |space: &Space| space.mappings.len() + 1),
@@ -125,7 +125,7 @@ impl Spaces {
 
     /// Reads the mappings of a process. Returns the number of files that it has mapped as code; 0 if its program is not
     /// in memory yet, or no longer: what was known of it is kept then.
-    pub fn look(&self, pid: u64) -> usize {
+    pub(super) fn look(&self, pid: u64) -> usize {
         // In a PID namespace another process has the number here.
         let maps = match kinst_os::pid_namespace() {
             None => std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default(),
@@ -145,7 +145,7 @@ impl Spaces {
         files
     }
 
-    pub fn at(&self, pid: u64, address: u64) -> Option<Mapped> {
+    pub(super) fn at(&self, pid: u64, address: u64) -> Option<Mapped> {
         self.refresh(pid, address);
         let found = self.processes.borrow_mut().get(&pid)?.mapping(address)?.clone();
         let opened = self.open(pid, &found);
@@ -160,7 +160,7 @@ impl Spaces {
     }
 
     /// What there is for a walk over a stack.
-    pub fn code_at(&self, pid: u64, address: u64) -> Code {
+    pub(super) fn code_at(&self, pid: u64, address: u64) -> Code {
         match self.at(pid, address) {
             Some(Mapped { file: Some(file), same: true, offset, code: true, .. }) => {
                 Code::File(Rc::clone(&file.program), offset)

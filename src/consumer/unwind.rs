@@ -7,7 +7,11 @@ use kinst_dif::layout;
 use kinst_sites::user_stack::Copied;
 
 /// A payload in which each of the stacks is as it would be recorded without a copy: the process, and the addresses.
-pub fn payload(recorded: &[u8], stacks: &[(layout::Record, Ustack)], symbols: &dyn Symbols) -> Vec<u8> {
+pub(super) fn payload(
+    recorded: &[u8],
+    stacks: &[(layout::Record, Ustack)],
+    symbols: &dyn Symbols,
+) -> Vec<u8> {
     let mut payload = recorded.to_vec();
     for (place, ustack) in stacks {
         let record = recorded.get(place.offset as usize..).and_then(|rest| rest.get(..place.size as usize));
@@ -19,7 +23,7 @@ pub fn payload(recorded: &[u8], stacks: &[(layout::Record, Ustack)], symbols: &d
 }
 
 /// The process and the addresses of one stack: those found in its copy, unless more were found by frame pointers.
-pub fn record_of(record: &[u8], ustack: Ustack, symbols: &dyn Symbols) -> Box<[u8]> {
+pub(super) fn record_of(record: &[u8], ustack: Ustack, symbols: &dyn Symbols) -> Box<[u8]> {
     let plain = ustack.plain() as usize;
     let Some((addresses, rest)) = record.split_at_checked(plain) else { return record.into() };
     let (Some((pid, addresses)), Some(state)) =

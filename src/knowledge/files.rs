@@ -75,7 +75,7 @@ pub trait Files {
 }
 
 /// Opens the probes of a kernel: the running one, or one of a sysroot.
-pub type Open<'a> = Box<dyn Fn() -> Result<Arc<kinst_sites::Catalog>, Box<Diagnostic>> + 'a>;
+pub(crate) type Open<'a> = Box<dyn Fn() -> Result<Arc<kinst_sites::Catalog>, Box<Diagnostic>> + 'a>;
 
 /// The running kernel, or one whose files are under a sysroot.
 pub struct Installed<'a> {

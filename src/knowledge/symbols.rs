@@ -19,12 +19,12 @@ pub struct Located {
 pub(crate) struct Kallsyms(String);
 
 impl Kallsyms {
-    pub fn read() -> Kallsyms {
+    pub(crate) fn read() -> Kallsyms {
         Kallsyms(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
     }
 
     /// The first symbol of the name; those of the kernel proper come before those of modules, as in the file.
-    pub fn find(&self, module: Option<&str>, name: &str) -> Option<Located> {
+    pub(crate) fn find(&self, module: Option<&str>, name: &str) -> Option<Located> {
         let mut rest = self.0.as_str();
         let finder = memchr::memmem::Finder::new(name.as_bytes());
         while let Some(at) = finder.find(rest.as_bytes()) {

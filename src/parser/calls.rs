@@ -12,7 +12,7 @@ use crate::vocabulary::callee;
 use kinst_base::source::{FileId, Span, Spanned};
 
 /// The names that can be called.
-pub struct Calls {
+pub(super) struct Calls {
     settings: Settings,
     /// The variables and inlines that the text has declared so far; none of them is a function.
     declared: HashSet<String>,
@@ -21,12 +21,12 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub fn new(settings: Settings) -> Calls {
+    pub(super) fn new(settings: Settings) -> Calls {
         Calls { settings, declared: HashSet::new(), sizes: RefCell::default() }
     }
 
     /// Builds a call; only the name of a function can be called.
-    pub fn call(&self, called: Expr, args: Option<Vec<Expr>>, end: usize) -> Result<Expr, ParseError> {
+    pub(super) fn call(&self, called: Expr, args: Option<Vec<Expr>>, end: usize) -> Result<Expr, ParseError> {
         let span = Span { end: end as u32, ..called.span };
         let ExprKind::Ident(name) = called.kind else {
             return Err(ParseError::CalleeNotName { span: called.span });
@@ -41,7 +41,7 @@ impl Calls {
     }
 
     /// Builds a sizeof or offsetof, whose value only the checker can work out, and whose type may be wrong.
-    pub fn size(&self, kind: ExprKind, span: Span) -> Expr {
+    pub(super) fn size(&self, kind: ExprKind, span: Span) -> Expr {
         let expr = Expr::new(kind, span);
         if check_expr_depth(&expr, MAX_DEPTH).is_ok() {
             self.sizes.borrow_mut().push(expr.clone());
@@ -50,7 +50,7 @@ impl Calls {
     }
 
     /// Returns the expressions to check in a declaration that was not completed.
-    pub fn unfinished(self, file: FileId) -> Option<Clause> {
+    pub(super) fn unfinished(self, file: FileId) -> Option<Clause> {
         let sizes = self.sizes.into_inner();
         let span = sizes.first().map_or(Span::new(file, 0, 0), |size| size.span);
         let body: Vec<Stmt> = sizes.into_iter().map(Stmt::Expr).collect();
@@ -58,7 +58,7 @@ impl Calls {
     }
 
     /// Notes a complete item before the text goes on.
-    pub fn note(&mut self, item: &Item) {
+    pub(super) fn note(&mut self, item: &Item) {
         self.sizes.get_mut().clear();
         match item {
             Item::Declaration(declaration @ Declaration { declarators, .. }) => {

@@ -5,19 +5,19 @@ use super::error::ParseError;
 use super::node;
 
 /// The operands and operators read so far. Each waiting operator binds more strongly than the one before it.
-pub struct Chain {
+pub(super) struct Chain {
     waiting: Vec<(Expr, BinaryOp)>,
     last: Expr,
 }
 
 impl Chain {
-    pub fn new(first: Expr) -> Chain {
+    pub(super) fn new(first: Expr) -> Chain {
         Chain { waiting: Vec::new(), last: first }
     }
 
     /// Adds an operator and an operand. All operators associate to the left: one that binds at least as strongly as
     /// `op` now has its right operand.
-    pub fn push(mut self, op: BinaryOp, operand: Expr) -> Result<Chain, ParseError> {
+    pub(super) fn push(mut self, op: BinaryOp, operand: Expr) -> Result<Chain, ParseError> {
         while self.waiting.last().is_some_and(|(_, waiting)| waiting.level() >= op.level()) {
             self = self.fold()?;
         }
@@ -25,7 +25,7 @@ impl Chain {
         Ok(Chain { last: operand, ..self })
     }
 
-    pub fn finish(mut self) -> Result<Expr, ParseError> {
+    pub(super) fn finish(mut self) -> Result<Expr, ParseError> {
         while !self.waiting.is_empty() {
             self = self.fold()?;
         }

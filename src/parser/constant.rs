@@ -5,7 +5,7 @@ use super::error::ParseError;
 
 /// Refuses a division by zero where it is read, whatever is divided. A divisor is the operand of only one operator, so
 /// each is evaluated once per level.
-pub fn check_divisor(op: BinaryOp, right: &Expr) -> Result<(), ParseError> {
+pub(crate) fn check_divisor(op: BinaryOp, right: &Expr) -> Result<(), ParseError> {
     match op {
         BinaryOp::Div | BinaryOp::Rem if value(right, &|_| None) == Some(0) => {
             Err(ParseError::DivisionByZero { span: right.span })
@@ -16,7 +16,7 @@ pub fn check_divisor(op: BinaryOp, right: &Expr) -> Result<(), ParseError> {
 
 /// Evaluates an expression in 64 bits, wrapping, with the values of the names in it. `None` if the text does not
 /// determine the value, also where it would depend on whether a type is signed.
-pub fn value(expr: &Expr, name: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
+pub(crate) fn value(expr: &Expr, name: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
     match &expr.kind {
         ExprKind::Int { value, .. } => Some(*value as i64),
         ExprKind::Char { value, .. } => Some(*value),

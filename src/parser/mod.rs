@@ -11,7 +11,7 @@ mod print;
 pub mod visit;
 
 lalrpop_util::lalrpop_mod!(
-    #[allow(clippy::all, clippy::pedantic, unused)]
+    #[allow(clippy::all, clippy::pedantic, unreachable_pub, unused)]
     d
 );
 

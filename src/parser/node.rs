@@ -23,23 +23,23 @@ impl Declaration {
 }
 
 /// Makes a probe description as written.
-pub fn probe(kind: ProbeDescKind, span: Span) -> ProbeDesc {
+pub(super) fn probe(kind: ProbeDescKind, span: Span) -> ProbeDesc {
     ProbeDesc { kind, span }
 }
 
 /// Makes the description of a probe that an alias stands for.
-pub fn alias_probe(text: Vec<u8>, span: Span) -> Result<ProbeDesc, ParseError> {
+pub(super) fn alias_probe(text: Vec<u8>, span: Span) -> Result<ProbeDesc, ParseError> {
     let text = String::from_utf8_lossy(&text);
     let inside = Span { start: span.start + 1, end: span.end - 1, ..span };
     let context = lexed::Context { origin: Origin::Library, macros: &Macros::default(), defaultargs: false };
     Ok(ProbeDesc { kind: lexed::describe(&text, inside, &context, &mut |_| ())?, span })
 }
 
-pub fn absent(nearest: Vec<u8>, span: Span) -> Alias {
+pub(super) fn absent(nearest: Vec<u8>, span: Span) -> Alias {
     Alias::Absent(Spanned::new(String::from_utf8_lossy(&nearest).into_owned(), span))
 }
 
-pub fn clause(
+pub(super) fn clause(
     probes: Vec<ProbeDesc>,
     predicate: Option<Expr>,
     body: Option<Vec<Stmt>>,
@@ -49,73 +49,73 @@ pub fn clause(
 }
 
 /// Makes a block; empty statements are dropped.
-pub fn block(list: Vec<Option<Stmt>>, last: Option<Expr>) -> Vec<Stmt> {
+pub(super) fn block(list: Vec<Option<Stmt>>, last: Option<Expr>) -> Vec<Stmt> {
     list.into_iter().flatten().chain(last.map(Stmt::Expr)).collect()
 }
 
-pub fn if_else(condition: Expr, then: Vec<Stmt>, otherwise: Option<Vec<Stmt>>, span: Span) -> Stmt {
+pub(super) fn if_else(condition: Expr, then: Vec<Stmt>, otherwise: Option<Vec<Stmt>>, span: Span) -> Stmt {
     Stmt::If(Box::new(If { condition, then, otherwise, span }))
 }
 
-pub fn comma(left: Expr, right: Expr) -> Expr {
+pub(super) fn comma(left: Expr, right: Expr) -> Expr {
     let span = left.span.to(right.span);
     Expr::new(ExprKind::Comma { left: Box::new(left), right: Box::new(right) }, span)
 }
 
-pub fn assign(op: Option<BinaryOp>, left: Expr, right: Expr) -> Result<Expr, ParseError> {
+pub(super) fn assign(op: Option<BinaryOp>, left: Expr, right: Expr) -> Result<Expr, ParseError> {
     op.map_or(Ok(()), |op| constant::check_divisor(op, &right))?;
     let span = left.span.to(right.span);
     Ok(Expr::new(ExprKind::Assign { op, left: Box::new(left), right: Box::new(right) }, span))
 }
 
-pub fn conditional(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
+pub(super) fn conditional(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
     let span = condition.span.to(otherwise.span);
     let (condition, then, otherwise) = (Box::new(condition), Box::new(then), Box::new(otherwise));
     Expr::new(ExprKind::Conditional { condition, then, otherwise }, span)
 }
 
-pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, ParseError> {
+pub(super) fn binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, ParseError> {
     constant::check_divisor(op, &right)?;
     let span = left.span.to(right.span);
     Ok(Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, span))
 }
 
-pub fn cast(ty: TypeName, operand: Expr, start: usize) -> Expr {
+pub(super) fn cast(ty: TypeName, operand: Expr, start: usize) -> Expr {
     let span = Span { start: start as u32, ..operand.span };
     Expr::new(ExprKind::Cast { ty: Box::new(ty), operand: Box::new(operand) }, span)
 }
 
-pub fn unary(op: UnaryOp, operand: Expr, start: usize) -> Expr {
+pub(super) fn unary(op: UnaryOp, operand: Expr, start: usize) -> Expr {
     let span = Span { start: start as u32, ..operand.span };
     Expr::new(ExprKind::Unary { op, operand: Box::new(operand) }, span)
 }
 
-pub fn negative(value: u64, text: String, span: Span) -> Expr {
+pub(super) fn negative(value: u64, text: String, span: Span) -> Expr {
     unary(UnaryOp::Neg, Expr::new(ExprKind::Int { value, text }, span), span.start as usize)
 }
 
-pub fn postfix(op: PostfixOp, operand: Expr, end: usize) -> Expr {
+pub(super) fn postfix(op: PostfixOp, operand: Expr, end: usize) -> Expr {
     let span = Span { end: end as u32, ..operand.span };
     Expr::new(ExprKind::Postfix { op, operand: Box::new(operand) }, span)
 }
 
-pub fn index(base: Expr, indices: Vec<Expr>, end: usize) -> Expr {
+pub(super) fn index(base: Expr, indices: Vec<Expr>, end: usize) -> Expr {
     let span = Span { end: end as u32, ..base.span };
     Expr::new(ExprKind::Index { base: Box::new(base), indices }, span)
 }
 
-pub fn member(base: Expr, arrow: bool, member: Spanned<String>) -> Expr {
+pub(super) fn member(base: Expr, arrow: bool, member: Spanned<String>) -> Expr {
     let span = base.span.to(member.span);
     Expr::new(ExprKind::Member { base: Box::new(base), arrow, member }, span)
 }
 
 /// A word of a declaration before its declarators.
-pub enum DeclWord {
+pub(super) enum DeclWord {
     Storage(Spanned<Storage>),
     Type(Spanned<TypeSpec>),
 }
 
-pub fn declaration(
+pub(super) fn declaration(
     words: Vec<DeclWord>,
     declarators: Option<Vec<Declarator>>,
     span: Span,
@@ -125,7 +125,7 @@ pub fn declaration(
     Ok(Item::Declaration(Declaration { storage, specs, declarators, span, in_header: false }))
 }
 
-pub fn record(
+pub(super) fn record(
     kind: TagKind,
     name: Option<Spanned<String>>,
     members: Vec<MemberDeclaration>,
@@ -134,7 +134,7 @@ pub fn record(
     RecordDefinition { kind, name, members, packed }
 }
 
-pub fn inline(
+pub(super) fn inline(
     words: Vec<DeclWord>,
     declarator: Declarator,
     value: Expr,
@@ -144,7 +144,7 @@ pub fn inline(
     Ok(Item::Inline(Inline { storage, specs, declarator, value, span }))
 }
 
-pub fn param(
+pub(super) fn param(
     words: Vec<DeclWord>,
     name: Option<Spanned<String>>,
     derived: Vec<Derived>,
@@ -172,16 +172,16 @@ fn sort_words(words: Vec<DeclWord>) -> Result<Words, ParseError> {
     Ok((storage, specs))
 }
 
-pub fn pointer_to(direct: Declarator, pointer: Option<Vec<Derived>>) -> Declarator {
+pub(super) fn pointer_to(direct: Declarator, pointer: Option<Vec<Derived>>) -> Declarator {
     Declarator { derived: chain(direct.derived, pointer.unwrap_or_default()), ..direct }
 }
 
-pub fn derive(direct: Declarator, suffix: Derived) -> Declarator {
+pub(super) fn derive(direct: Declarator, suffix: Derived) -> Declarator {
     Declarator { derived: chain(direct.derived, vec![suffix]), ..direct }
 }
 
 /// Joins the outer steps of a type and the inner ones.
-pub fn chain(mut outer: Vec<Derived>, inner: Vec<Derived>) -> Vec<Derived> {
+pub(super) fn chain(mut outer: Vec<Derived>, inner: Vec<Derived>) -> Vec<Derived> {
     outer.extend(inner);
     outer
 }

@@ -8,16 +8,16 @@ use crate::vocabulary::builtin::{self, What};
 
 /// A program without actions as arms of `?:`; only this pass makes one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Branched<P>(ast::Program<P>);
+pub(super) struct Branched<P>(ast::Program<P>);
 
 impl<P> Branched<P> {
-    pub fn into_items(self) -> Vec<ast::Item<P>> {
+    pub(super) fn into_items(self) -> Vec<ast::Item<P>> {
         self.0.items
     }
 }
 
 /// Runs the pass. The constants of a program count in those after it too.
-pub fn expand<P>(programs: Vec<ast::Program<P>>) -> Vec<Branched<P>> {
+pub(super) fn expand<P>(programs: Vec<ast::Program<P>>) -> Vec<Branched<P>> {
     let mut constants = Constants::default();
     let mut item = |item: ast::Item<P>| match item {
         ast::Item::Inline(inline) => {

@@ -7,12 +7,12 @@ use kinst_base::source::Span;
 
 /// Whether a run has the clause on `dtrace:::ERROR`; once is enough, however many programs need it.
 #[derive(Default)]
-pub struct Guard {
+pub(super) struct Guard {
     made: bool,
 }
 
 /// Makes `dtrace:::ERROR { self->%error = 1; }`, unless the run has it already.
-pub fn on_error<P: Stage>(guard: &mut Guard, origin: Span) -> Option<Clause<P>> {
+pub(super) fn on_error<P: Stage>(guard: &mut Guard, origin: Span) -> Option<Clause<P>> {
     if std::mem::replace(&mut guard.made, true) {
         return None;
     }
@@ -22,7 +22,7 @@ pub fn on_error<P: Stage>(guard: &mut Guard, origin: Span) -> Option<Clause<P>> 
 }
 
 /// Makes `P { self->%error = 0; }`: a new firing has not failed yet.
-pub fn reset<P>(probes: Vec<P>, origin: Span) -> Clause<P> {
+pub(super) fn reset<P>(probes: Vec<P>, origin: Span) -> Clause<P> {
     set_flag(probes, 0, origin)
 }
 

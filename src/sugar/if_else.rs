@@ -9,7 +9,7 @@ use crate::parser::ast::{self, Expr, If, Stmt};
 use kinst_base::source::Span;
 
 /// Replaces each clause that has an `if` by its parts; other items stay as they are.
-pub fn expand<P: Stage>(programs: Vec<Branched<P>>) -> Vec<plain::Program<P>> {
+pub(super) fn expand<P: Stage>(programs: Vec<Branched<P>>) -> Vec<plain::Program<P>> {
     let mut guard = Guard::default();
     programs.into_iter().map(|program| expand_one(program, &mut guard)).collect()
 }

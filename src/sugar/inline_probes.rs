@@ -29,7 +29,7 @@ impl From<Vec<Diagnostic>> for Stopped {
 
 /// Runs the pass. A description whose function the index does not know is kept if the index returns no sites, or with
 /// `lenient`, and is an error if the index refuses it.
-pub fn expand(
+pub(super) fn expand(
     programs: Vec<plain::Program<Unaliased>>,
     index: &MakeIndex<'_>,
     lenient: bool,

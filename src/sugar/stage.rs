@@ -5,7 +5,7 @@ use kinst_base::probe::Fields;
 use kinst_base::source::Span;
 
 /// A probe description, before or after the expansion of aliases.
-pub trait Stage: Clone {
+pub(super) trait Stage: Clone {
     fn span(&self) -> Span;
 
     /// `dtrace:::ERROR`, which is of no alias.

@@ -4,35 +4,35 @@ use crate::parser::ast::{BinaryOp, Expr, ExprKind, Scope, TypeName, TypeSpec, Un
 use kinst_base::source::{Span, Spanned};
 
 /// `self->%error`: whether a clause of this firing has failed. Users cannot type the `%`, so names cannot clash.
-pub fn error_flag(origin: Span) -> Expr {
+pub(super) fn error_flag(origin: Span) -> Expr {
     variable(Scope::SelfThread, "%error".to_owned(), origin)
 }
 
 /// `this->%condition_N`: the value of the clause's Nth condition.
-pub fn condition(number: u32, origin: Span) -> Expr {
+pub(super) fn condition(number: u32, origin: Span) -> Expr {
     variable(Scope::This, format!("%condition_{number}"), origin)
 }
 
-pub fn integer(value: u64, origin: Span) -> Expr {
+pub(super) fn integer(value: u64, origin: Span) -> Expr {
     Expr { kind: ExprKind::Int { value, text: value.to_string() }, span: origin }
 }
 
 /// A type that every program has.
-pub fn named_type(name: &str, origin: Span) -> TypeName {
+pub(super) fn named_type(name: &str, origin: Span) -> TypeName {
     let specs = vec![Spanned::new(TypeSpec::Name(name.to_owned()), origin)];
     TypeName { specs, derived: Vec::new(), span: origin }
 }
 
-pub fn assign(left: Expr, right: Expr, origin: Span) -> Expr {
+pub(super) fn assign(left: Expr, right: Expr, origin: Span) -> Expr {
     Expr { kind: ExprKind::Assign { op: None, left: Box::new(left), right: Box::new(right) }, span: origin }
 }
 
-pub fn and(left: Expr, right: Expr, origin: Span) -> Expr {
+pub(super) fn and(left: Expr, right: Expr, origin: Span) -> Expr {
     let kind = ExprKind::Binary { op: BinaryOp::LogAnd, left: Box::new(left), right: Box::new(right) };
     Expr { kind, span: origin }
 }
 
-pub fn not(operand: Expr, origin: Span) -> Expr {
+pub(super) fn not(operand: Expr, origin: Span) -> Expr {
     Expr { kind: ExprKind::Unary { op: UnaryOp::Not, operand: Box::new(operand) }, span: origin }
 }
 

@@ -35,18 +35,18 @@ impl From<Translated> for Operand {
 
 impl Translated {
     /// A value of the same type, where only that matters. It is not a constant.
-    pub fn stand_in(&self) -> Expr {
+    pub(super) fn stand_in(&self) -> Expr {
         Expr::new(ExprKind::Builtin(Builtin::Id), self.ty.clone(), self.span)
     }
 
     /// The error that it is used as a value.
-    pub fn no_value<T>(self, span: Span) -> Result<T> {
+    pub(super) fn no_value<T>(self, span: Span) -> Result<T> {
         Err(error::Translator::Value { found: self.ty, span }.into())
     }
 }
 
 impl Operand {
-    pub fn ty(&self) -> &Type {
+    pub(super) fn ty(&self) -> &Type {
         match self {
             Operand::Value(value) => &value.ty,
             Operand::Translated(object) => &object.ty,
@@ -54,7 +54,7 @@ impl Operand {
     }
 
     /// The same at another place of the program.
-    pub fn at(self, span: Span) -> Operand {
+    pub(super) fn at(self, span: Span) -> Operand {
         match self {
             Operand::Value(value) => Expr { span, ..value }.into(),
             Operand::Translated(object) => Translated { span, ..*object }.into(),
@@ -62,7 +62,7 @@ impl Operand {
     }
 
     /// The value; an object is reported at `span`.
-    pub fn value(self, span: Span) -> Result<Expr> {
+    pub(super) fn value(self, span: Span) -> Result<Expr> {
         match self {
             Operand::Value(value) => Ok(value),
             Operand::Translated(object) => object.no_value(span),
@@ -70,7 +70,7 @@ impl Operand {
     }
 
     /// The value. An aggregation and an object have none: their type and place are returned.
-    pub fn known(self) -> std::result::Result<Expr, (Type, Span)> {
+    pub(super) fn known(self) -> std::result::Result<Expr, (Type, Span)> {
         match self {
             Operand::Value(value) if value.ty != Type::Dynamic => Ok(value),
             Operand::Value(Expr { ty, span, .. }) => Err((ty, span)),

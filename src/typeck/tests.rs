@@ -10,12 +10,12 @@ use kinst_types::TypeSource;
 use kinst_types::intrinsic::Intrinsic;
 
 /// Parses and checks a text.
-pub fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
+pub(crate) fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
     check(&parse_text(text)?, &Env::default()).map_err(|error| error.diagnostic())
 }
 
 /// Parses a text into the tree without sugar, in which nothing is inlined.
-pub fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
+pub(crate) fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
     let mut sources = Sources::default();
     let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
     let file = sources.add(source);

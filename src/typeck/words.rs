@@ -5,14 +5,14 @@ use kinst_types::intrinsic::Intrinsic;
 use kinst_types::{Type, TypeSource};
 
 /// Parses a type as the vocabulary writes it: a base type or typedef, and stars.
-pub fn type_of(text: &str) -> Type {
+pub(super) fn type_of(text: &str) -> Type {
     let name = text.trim_end_matches([' ', '*']);
     let base = Intrinsic.named(name).unwrap_or(Type::Void);
     text.chars().filter(|c| *c == '*').fold(base, |ty, _| Type::pointer_to(ty))
 }
 
 /// Returns the value and type of a named constant.
-pub fn constant(name: &str) -> Option<(i64, Type)> {
+pub(super) fn constant(name: &str) -> Option<(i64, Type)> {
     constants::lookup(name).map(|(value, ty)| (value, type_of(ty)))
 }
 

@@ -8,7 +8,7 @@ use kinst::uapi::Flt;
 use kinst_oracle::interp::{Machine, Space};
 
 /// A machine without memory besides the program's own; `args[i]` is 1000 + i.
-pub struct Quiet;
+pub(crate) struct Quiet;
 
 impl Machine for Quiet {
     fn read(&mut self, _: Space, _: u64, _: &mut [u8]) -> bool {
@@ -41,13 +41,13 @@ impl Machine for Quiet {
 }
 
 /// Quiet, plus speculations.
-pub struct World {
+pub(crate) struct World {
     /// `None` if free, else the waiting records with their sizes.
     pub speculations: Vec<Option<Vec<(u64, Event)>>>,
 }
 
 impl World {
-    pub fn speculation(&mut self, id: u64) -> Option<&mut Option<Vec<(u64, Event)>>> {
+    pub(crate) fn speculation(&mut self, id: u64) -> Option<&mut Option<Vec<(u64, Event)>>> {
         self.speculations.get_mut((id as usize).checked_sub(1)?)
     }
 }
@@ -90,7 +90,7 @@ impl Machine for World {
 }
 
 /// Returns the probe at which the test programs are enabled.
-pub fn probe() -> Probe {
+pub(crate) fn probe() -> Probe {
     Probe {
         id: 7,
         place: Place::Insn { func: Address::Kernel(0x1000), offset: 4, bytes: vec![0x90] },

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// One record of the ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     /// The value of each action that records one.
     Record { epid: u32, values: Vec<Vec<u8>> },
     Fault {
@@ -23,10 +23,10 @@ pub enum Event {
 }
 
 /// The words of each value, by the first aggregating action and the key.
-pub type Aggregations = BTreeMap<(u32, Vec<Vec<u8>>), Vec<u64>>;
+pub(crate) type Aggregations = BTreeMap<(u32, Vec<Vec<u8>>), Vec<u64>>;
 
 /// Fires the probe with one enabling for each clause.
-pub fn fire(program: &Program, options: &Options, times: u32) -> (Vec<Event>, Aggregations) {
+pub(crate) fn fire(program: &Program, options: &Options, times: u32) -> (Vec<Event>, Aggregations) {
     let mut model = Model {
         program,
         options,
@@ -216,7 +216,7 @@ fn llquantize(log: Llquantize, value: i64) -> usize {
 }
 
 /// Returns the records of a ring, by the layout of their clauses.
-pub fn read_ring(program: &Program, options: &Options, mut ring: &[u8]) -> Vec<Event> {
+pub(crate) fn read_ring(program: &Program, options: &Options, mut ring: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();
     while let Some(len) = u32::read(ring) {
         let size = (len & uapi::REC_LEN) as usize;
@@ -246,7 +246,7 @@ fn read_record(program: &Program, options: &Options, bytes: &[u8]) -> Event {
     Event::Record { epid: header.epid, values }
 }
 
-pub fn read_aggregations(program: &Program, options: &Options, mut entries: &[u8]) -> Aggregations {
+pub(crate) fn read_aggregations(program: &Program, options: &Options, mut entries: &[u8]) -> Aggregations {
     let places: Vec<(usize, usize)> = (0..)
         .zip(&program.clauses)
         .flat_map(|(clause, c)| (0..c.actions.len()).map(move |action| (clause, action)))

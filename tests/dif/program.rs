@@ -9,7 +9,7 @@ mod texts;
 use crate::numbers::Random;
 
 impl Random {
-    pub fn number(&mut self) -> u64 {
+    pub(crate) fn number(&mut self) -> u64 {
         match self.below(4) {
             0 => self.pick(&[0, 1, u64::MAX, i64::MIN as u64, i64::MAX as u64, 0x8000_0000, 255]),
             1 => self.next(),
@@ -18,7 +18,7 @@ impl Random {
         }
     }
 
-    pub fn text(&mut self) -> Vec<u8> {
+    pub(crate) fn text(&mut self) -> Vec<u8> {
         const WORDS: [&[u8]; 17] = [
             b"",
             b"a",
@@ -49,7 +49,7 @@ impl Random {
 const BYTES: Type = Type::by_ref(CtfKind::Struct, 16);
 
 /// Returns the variables that the programs use.
-pub fn variables() -> Vec<Variable> {
+pub(crate) fn variables() -> Vec<Variable> {
     let number = Type::by_value(CtfKind::Integer, 8);
     let string = Type::string(0);
     let table = [
@@ -81,7 +81,7 @@ pub fn variables() -> Vec<Variable> {
 }
 
 /// Makes clauses of random statements, all for one probe.
-pub fn program(random: &mut Random) -> Program {
+pub(crate) fn program(random: &mut Random) -> Program {
     let mut program = Program { variables: variables(), ..Program::default() };
     for _ in 0..1 + random.below(3) {
         let clause = clause(random, &mut program);
@@ -171,14 +171,14 @@ fn speculation(random: &mut Random, program: &mut Program, actions: &mut Vec<Act
 }
 
 /// Makes an object for a number of `size` bytes.
-pub fn number_object(random: &mut Random, size: u32) -> Difo {
+pub(crate) fn number_object(random: &mut Random, size: u32) -> Difo {
     let mut writer = Writer::new(random);
     writer.number(1, 3);
     writer.asm.ret(1);
     writer.asm.finish(Type::by_value(CtfKind::Integer, size)).expect("the expression fits")
 }
 
-pub fn string_object(random: &mut Random) -> Difo {
+pub(crate) fn string_object(random: &mut Random) -> Difo {
     let mut writer = Writer::new(random);
     writer.string(1, 3);
     writer.asm.ret(1);

@@ -7,19 +7,19 @@ use kinst::sites::copies::calls::{Boundary, Call, Inexact};
 use object::{Object as _, ObjectSymbol as _};
 
 /// A program's symbols and the calls that are inlined in it, by function.
-pub struct Compared {
+pub(crate) struct Compared {
     pub symbols: Vec<Symbol>,
     pub calls: BTreeMap<String, Vec<Call>>,
 }
 
-pub struct Symbol {
+pub(crate) struct Symbol {
     pub name: String,
     pub address: u64,
     pub size: u64,
 }
 
 /// The executions of one function.
-pub struct Seen {
+pub(crate) struct Seen {
     /// The calls of its own code.
     pub own: u64,
     /// The entries and returns of each copy.
@@ -28,7 +28,7 @@ pub struct Seen {
 
 /// The outcome of one function in one program, or of several.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub copies: usize,
     /// The copies that are said to be exact.
     pub exact_copies: usize,
@@ -48,17 +48,17 @@ pub struct Tally {
 }
 
 impl Compared {
-    pub fn of(program: &Path, calls: BTreeMap<String, Vec<Call>>) -> Compared {
+    pub(crate) fn of(program: &Path, calls: BTreeMap<String, Vec<Call>>) -> Compared {
         Compared { symbols: symbols(program), calls }
     }
 
     /// The symbols that are calls of a function: itself, and its clones.
-    pub fn instances(&self, function: &str) -> impl Iterator<Item = &Symbol> {
+    pub(crate) fn instances(&self, function: &str) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| is_instance(&symbol.name, function))
     }
 
     /// The places to count hits at, as sites.h reads them.
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (function, calls) in &self.calls {
             let instances = self.instances(function);
@@ -71,7 +71,7 @@ impl Compared {
     }
 
     /// The hits of these places.
-    pub fn seen(&self, hits: &mut impl Iterator<Item = u64>) -> BTreeMap<String, Seen> {
+    pub(crate) fn seen(&self, hits: &mut impl Iterator<Item = u64>) -> BTreeMap<String, Seen> {
         let mut sum = |count| -> u64 { hits.by_ref().take(count).sum() };
         let seen = self.calls.iter().map(|(function, calls)| {
             let own = sum(self.instances(function).count());
@@ -83,7 +83,14 @@ impl Compared {
 
     /// Compares one function with the number of its calls, and prints it if it is wrong. The compiler may have removed as
     /// many as `removable`.
-    pub fn judge(&self, way: &str, function: &str, seen: &Seen, counted: u64, removable: u64) -> Tally {
+    pub(crate) fn judge(
+        &self,
+        way: &str,
+        function: &str,
+        seen: &Seen,
+        counted: u64,
+        removable: u64,
+    ) -> Tally {
         let calls = &self.calls[function];
         if calls.is_empty() || counted == 0 {
             return Tally::default();
@@ -123,7 +130,7 @@ impl Compared {
     }
 
     /// The entries of copies by the places of the calls in the source.
-    pub fn by_place(&self, function: &str, seen: &Seen) -> BTreeMap<(&str, u64), u64> {
+    pub(crate) fn by_place(&self, function: &str, seen: &Seen) -> BTreeMap<(&str, u64), u64> {
         let mut by_place = BTreeMap::new();
         for (call, (entered, _)) in self.calls[function].iter().zip(&seen.copies) {
             *by_place.entry((call.file.as_str(), call.line)).or_default() += entered;
@@ -132,7 +139,7 @@ impl Compared {
     }
 
     /// Prints the entries and returns of the copies that were executed.
-    pub fn show(&self, function: &str, seen: &Seen) {
+    pub(crate) fn show(&self, function: &str, seen: &Seen) {
         for (call, (entered, left)) in self.calls[function].iter().zip(&seen.copies) {
             if entered + left > 0 {
                 let places = |places: &[Boundary]| places.iter().map(line).collect::<Vec<_>>().join(", ");
@@ -150,21 +157,21 @@ impl Compared {
 }
 
 impl Seen {
-    pub fn entered(&self) -> u64 {
+    pub(crate) fn entered(&self) -> u64 {
         self.copies.iter().map(|copy| copy.0).sum()
     }
 
-    pub fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.copies.iter().map(|copy| copy.1).sum()
     }
 
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.own + self.entered()
     }
 }
 
 impl Tally {
-    pub fn add(&mut self, other: &Tally) {
+    pub(crate) fn add(&mut self, other: &Tally) {
         self.copies += other.copies;
         self.exact_copies += other.exact_copies;
         self.unread_copies += other.unread_copies;
@@ -179,7 +186,7 @@ impl Tally {
 }
 
 /// The symbols of a program.
-pub fn symbols(program: &Path) -> Vec<Symbol> {
+pub(crate) fn symbols(program: &Path) -> Vec<Symbol> {
     let bytes = std::fs::read(program).expect("a program");
     let file = object::File::parse(&*bytes).expect("an ELF file");
     let symbols = file.symbols().map(|symbol| Symbol {

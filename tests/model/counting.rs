@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// A definition of a function in preprocessed C.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Definition {
+pub(crate) struct Definition {
     pub name: String,
     /// The offset of the brace, with which its body begins.
     pub body: usize,
@@ -14,7 +14,7 @@ pub struct Definition {
 }
 
 /// Finds the functions that are defined in a preprocessed text.
-pub fn definitions(text: &str) -> Vec<Definition> {
+pub(crate) fn definitions(text: &str) -> Vec<Definition> {
     let (mut found, mut depth, mut system) = (Vec::new(), 0_usize, false);
     let bytes = text.as_bytes();
     // The declaration before the next brace or semicolon outside of all braces.
@@ -53,7 +53,7 @@ pub fn definitions(text: &str) -> Vec<Definition> {
 
 /// Inserts a counter into each function of a preprocessed text that is not in one of the system's headers, and adds their
 /// names to these. Functions of one name have one counter, in all files.
-pub fn with_counters(text: &str, names: &mut BTreeSet<String>) -> String {
+pub(crate) fn with_counters(text: &str, names: &mut BTreeSet<String>) -> String {
     let own: Vec<Definition> = definitions(text).into_iter().filter(|one| !one.system).collect();
     let mut counting = String::new();
     for name in own.iter().map(|one| one.name.as_str()).collect::<BTreeSet<_>>() {
@@ -71,7 +71,7 @@ pub fn with_counters(text: &str, names: &mut BTreeSet<String>) -> String {
 }
 
 /// A source that prints these counters at the end of the program.
-pub fn report(names: &BTreeSet<String>) -> String {
+pub(crate) fn report(names: &BTreeSet<String>) -> String {
     let mut text = "#include <stdio.h>\n".to_owned();
     let mut prints = String::new();
     for name in names {

@@ -7,10 +7,10 @@ use kinst::sites::flow::points::Point;
 
 use crate::numbers::Random;
 
-pub const BASE: u64 = 0x1000;
+pub(crate) const BASE: u64 = 0x1000;
 
 /// The instructions of a function, by number, and their successors.
-pub struct Model {
+pub(crate) struct Model {
     pub code: Vec<u8>,
     pub address: Vec<u64>,
     pub next: Vec<Vec<usize>>,
@@ -19,7 +19,7 @@ pub struct Model {
 }
 
 /// Makes a function. Jumps and branches have four-byte displacements, so that addresses are known before targets.
-pub fn function(random: &mut Random, with_keys: bool) -> Model {
+pub(crate) fn function(random: &mut Random, with_keys: bool) -> Model {
     let count = 3 + random.below(28);
     let kinds: Vec<usize> = (0..count).map(|_| random.below(10)).collect();
     let mut address = Vec::new();
@@ -90,7 +90,7 @@ pub fn function(random: &mut Random, with_keys: bool) -> Model {
 
 impl Model {
     /// Returns the instructions reachable from `from` without executing `not`.
-    pub fn reached(&self, from: usize, not: Option<usize>) -> BTreeSet<usize> {
+    pub(crate) fn reached(&self, from: usize, not: Option<usize>) -> BTreeSet<usize> {
         let mut seen = BTreeSet::new();
         let mut open = vec![from];
         while let Some(insn) = open.pop() {
@@ -102,7 +102,7 @@ impl Model {
     }
 
     /// Returns the table of the static keys.
-    pub fn marks(&self) -> Marks {
+    pub(crate) fn marks(&self) -> Marks {
         let jump_labels: Vec<(u64, u64)> =
             self.keys.iter().map(|(key, to)| (self.address[*key], self.address[*to])).collect();
         let patched = jump_labels.iter().map(|(key, _)| (*key, *key + 1)).collect();
@@ -111,7 +111,7 @@ impl Model {
 }
 
 /// Whether the point fires at the end of this path.
-pub fn fires(point: Point, path: &[u64]) -> bool {
+pub(crate) fn fires(point: Point, path: &[u64]) -> bool {
     match point {
         Point::At(address) => path.last() == Some(&address),
         Point::Edge { from, over, to } => path.ends_with(&[&[from], over.keys(), &[to]].concat()),

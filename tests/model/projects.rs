@@ -9,7 +9,7 @@ use crate::compared::symbols;
 use crate::counting;
 
 /// A library below the folder that `cargo xtask libraries` fills.
-pub struct Library {
+pub(crate) struct Library {
     pub name: &'static str,
     /// The level at which its own build compiles it.
     pub level: &'static str,
@@ -26,7 +26,7 @@ pub struct Library {
 const NONE: Library =
     Library { name: "", level: "-O2", root: "", sources: &[""], without: &[], headers: &[""], options: &[] };
 
-pub const LIBRARIES: [Library; 7] = [
+pub(crate) const LIBRARIES: [Library; 7] = [
     Library { name: "zlib", level: "-O3", root: "libz-sys/src/zlib", options: &["-DHAVE_UNISTD_H"], ..NONE },
     Library { name: "lz4", level: "-O3", root: "lz4-sys/liblz4/lib", ..NONE },
     Library {
@@ -101,7 +101,7 @@ pub const LIBRARIES: [Library; 7] = [
 
 /// The way in which a program counts the calls of its functions itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
+pub(crate) enum Counting {
     No,
     /// By the compiler, with -finstrument-functions: a call before and after the body.
     Hooks,
@@ -110,16 +110,16 @@ pub enum Counting {
 }
 
 /// A program that is compiled and linked.
-pub struct Built {
+pub(crate) struct Built {
     pub program: PathBuf,
 }
 
 /// How often functions are entered and left, by name.
-pub type Counts = BTreeMap<String, (u64, u64)>;
+pub(crate) type Counts = BTreeMap<String, (u64, u64)>;
 
 impl Library {
     /// Compiles the library and its driver; not if that is done. `way` is a name of compiler and options.
-    pub fn build(
+    pub(crate) fn build(
         &self,
         libraries: &Path,
         way: &str,
@@ -158,7 +158,7 @@ impl Library {
     }
 
     /// The functions that have no effects, as gcc has found: a compiler may make one call of several, or none.
-    pub fn without_effects(&self, libraries: &Path) -> BTreeSet<String> {
+    pub(crate) fn without_effects(&self, libraries: &Path) -> BTreeSet<String> {
         let dir = folder(&format!("{}-effects", self.name));
         let files = self.all_files(libraries);
         let list = dir.join("functions");
@@ -248,7 +248,7 @@ fn with_counters(dir: &Path, compiler: &str, arguments: &[String], files: &[Path
 
 impl Built {
     /// Runs the program; returns its own output, and what it has counted.
-    pub fn run(&self) -> (String, Counts) {
+    pub(crate) fn run(&self) -> (String, Counts) {
         let output = run(&self.program.display().to_string(), &[]);
         let (counted, own): (Vec<&str>, Vec<&str>) = output.lines().partition(|line| line.starts_with("@ "));
         let symbols = symbols(&self.program);
@@ -272,7 +272,7 @@ impl Built {
     }
 
     /// Counts the hits of these places, in QEMU.
-    pub fn follow(&self, lines: &[String]) -> Vec<u64> {
+    pub(crate) fn follow(&self, lines: &[String]) -> Vec<u64> {
         let dir = tempfile::tempdir().expect("a directory");
         let path = |name: &str| dir.path().join(name).display().to_string();
         std::fs::write(path("sites"), lines.join("\n")).expect("written");

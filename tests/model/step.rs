@@ -14,15 +14,15 @@ use crate::commands::{run, support};
 use crate::needs;
 
 /// Returns gcc, and clang if it is installed: its copies have no DW_AT_entry_pc.
-pub fn compilers() -> Vec<&'static str> {
+pub(crate) fn compilers() -> Vec<&'static str> {
     if needs::program("clang") { vec!["gcc", "clang"] } else { vec!["gcc"] }
 }
 
-pub const LEVELS: [&str; 3] = ["-O1", "-O2", "-Os"];
+pub(crate) const LEVELS: [&str; 3] = ["-O1", "-O2", "-Os"];
 const FORMATS: [&str; 2] = ["-gdwarf-4", "-gdwarf-5"];
 
 /// Returns all ways to compile: compiler, level, format of the debug information.
-pub fn ways() -> impl Iterator<Item = [&'static str; 3]> {
+pub(crate) fn ways() -> impl Iterator<Item = [&'static str; 3]> {
     compilers().into_iter().flat_map(|compiler| {
         let ways = LEVELS.into_iter().flat_map(|level| FORMATS.map(|format| (level, format)));
         ways.map(move |(level, format)| [compiler, level, format])
@@ -30,7 +30,7 @@ pub fn ways() -> impl Iterator<Item = [&'static str; 3]> {
 }
 
 /// A program, and its executor.
-pub struct Stepped {
+pub(crate) struct Stepped {
     pub dir: tempfile::TempDir,
     pub program: String,
     by: By,
@@ -38,7 +38,7 @@ pub struct Stepped {
 
 /// The executor of a program, step by step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub(crate) enum By {
     /// The processor.
     Here,
     /// QEMU, as a program of arm64.
@@ -46,29 +46,29 @@ pub enum By {
 }
 
 /// An instruction, or the edge from it to another one.
-pub type Edge = (u64, Option<u64>);
+pub(crate) type Edge = (u64, Option<u64>);
 
 /// The most instructions of one program.
-pub const LIMIT: u64 = 30_000_000;
+pub(crate) const LIMIT: u64 = 30_000_000;
 
 /// QEMU for single programs.
 const QEMU: &str = "qemu-aarch64-static";
 
 /// Without the number, it makes tables of 17 cases and more.
-pub const TABLES: [&str; 2] = ["-fjump-tables", "--param=case-values-threshold=3"];
+pub(crate) const TABLES: [&str; 2] = ["-fjump-tables", "--param=case-values-threshold=3"];
 
 /// The compiler for arm64.
-pub const CROSS: &str = "aarch64-linux-gnu-gcc";
+pub(crate) const CROSS: &str = "aarch64-linux-gnu-gcc";
 
 /// Hits of one call of an inline function.
-pub struct Counted {
+pub(crate) struct Counted {
     pub call: Call,
     pub entries: u64,
     pub returns: u64,
 }
 
 impl Stepped {
-    pub fn compile(compiler: &str, source: &Path, options: &[&str]) -> Stepped {
+    pub(crate) fn compile(compiler: &str, source: &Path, options: &[&str]) -> Stepped {
         let dir = tempfile::tempdir().expect("a directory");
         let path = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
         let program = path("program");
@@ -80,7 +80,7 @@ impl Stepped {
     }
 
     /// Compiles a program for arm64. What stops the other ones does nothing there.
-    pub fn compile_for_arm64(compiler: &str, source: &Path, options: &[&str]) -> Stepped {
+    pub(crate) fn compile_for_arm64(compiler: &str, source: &Path, options: &[&str]) -> Stepped {
         let text = std::fs::read_to_string(source).expect("a source");
         let dir = tempfile::tempdir().expect("a directory");
         let source = dir.path().join("program.c");
@@ -89,14 +89,14 @@ impl Stepped {
         Stepped { by: By::Qemu, ..stepped }
     }
 
-    pub fn calls(&self, functions: &[String]) -> BTreeMap<String, Vec<Call>> {
+    pub(crate) fn calls(&self, functions: &[String]) -> BTreeMap<String, Vec<Call>> {
         let path = Path::new(&self.program);
         // A compiler may remove all calls of one.
         let calls = |function: &String| calls::in_file(path, function).unwrap_or_default().calls;
         functions.iter().map(|function| (function.clone(), calls(function))).collect()
     }
 
-    pub fn count(&self, functions: &[String]) -> BTreeMap<String, Vec<Counted>> {
+    pub(crate) fn count(&self, functions: &[String]) -> BTreeMap<String, Vec<Counted>> {
         let all = self.calls(functions);
         let mut sites: Vec<Edge> = Vec::new();
         for call in all.values().flatten() {
@@ -128,7 +128,7 @@ impl Stepped {
     }
 
     /// Steps through the program, and counts for each of these lines; `None` if it takes more instructions, or a signal ends it.
-    pub fn step(&self, limit: u64, lines: impl Iterator<Item = String>) -> Option<Vec<u64>> {
+    pub(crate) fn step(&self, limit: u64, lines: impl Iterator<Item = String>) -> Option<Vec<u64>> {
         let mut text = String::new();
         lines.for_each(|line| writeln!(text, "{line}").expect("a string"));
         let file = self.dir.path().join("sites");
@@ -174,7 +174,7 @@ impl Stepped {
     }
 
     /// Checks with objdump that every site is an instruction of the function that it names.
-    pub fn check_places<'c>(&self, calls: impl Iterator<Item = &'c Call>) -> usize {
+    pub(crate) fn check_places<'c>(&self, calls: impl Iterator<Item = &'c Call>) -> usize {
         let functions = disassembled(&self.program);
         let mut checked = 0;
         for call in calls {
@@ -217,6 +217,6 @@ fn disassembled(program: &str) -> Vec<(String, Range<u64>, BTreeSet<u64>)> {
 }
 
 /// The number in an environment variable.
-pub fn number(variable: &str, default: u64) -> u64 {
+pub(crate) fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|count| count.parse().ok()).unwrap_or(default)
 }

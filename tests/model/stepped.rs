@@ -64,7 +64,7 @@ fn known_calls(stepped: &Stepped, names: &[String]) -> BTreeMap<String, u64> {
 const FUNCTIONS: usize = 6;
 
 /// Makes a C program of inline functions that call each other, and of functions that call them.
-pub fn program(random: &mut Random) -> String {
+pub(crate) fn program(random: &mut Random) -> String {
     let mut text = "typedef unsigned u;\nvolatile u sink;\n\
         __attribute__((noinline, noclone)) u ext(u x) { return x * 5 + sink; }\n\
         __attribute__((noinline, noclone, cold)) void rare(u x) { sink ^= x; }\n\

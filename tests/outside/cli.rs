@@ -40,7 +40,7 @@ fn inlinecall(arguments: &[&str]) -> Ran {
 
 /// Checks that the command fails with this status, with all of this on standard error and nothing on standard output.
 #[track_caller]
-pub fn refused(arguments: &[&str], status: i32, says: &[&str]) {
+pub(crate) fn refused(arguments: &[&str], status: i32, says: &[&str]) {
     let ran = dtrace(arguments);
     assert_eq!(ran.status, status, "{arguments:?}\n{}", ran.stderr);
     assert_eq!(ran.stdout, "", "{arguments:?}");
@@ -52,7 +52,7 @@ pub fn refused(arguments: &[&str], status: i32, says: &[&str]) {
 
 /// Checks that the command succeeds with nothing on standard error; returns its output.
 #[track_caller]
-pub fn accepted(arguments: &[&str]) -> String {
+pub(crate) fn accepted(arguments: &[&str]) -> String {
     let ran = dtrace(arguments);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
     ran.stdout
@@ -332,7 +332,7 @@ fn refused_by_cpp(script: &str) {
 }
 
 /// Makes a sysroot with a small program as its kernel.
-pub fn sysroot() -> tempfile::TempDir {
+pub(crate) fn sysroot() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     let boot = dir.path().join("usr/lib/debug/boot");
     std::fs::create_dir_all(&boot).expect("directories");

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::needs;
 
 /// Whether it succeeds, and what it prints; `None` where the kernel is not there.
-pub fn dtrace(arguments: &[&str]) -> Option<(bool, String, String)> {
+pub(crate) fn dtrace(arguments: &[&str]) -> Option<(bool, String, String)> {
     let root = needs::linux_6_1()?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
     let out = command.arg("--sysroot").arg(root).args(arguments).output().expect("dtrace runs");

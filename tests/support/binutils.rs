@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Returns the name of a program of binutils that reads the file.
-pub fn tool(name: &str, file: &Path) -> String {
+pub(crate) fn tool(name: &str, file: &Path) -> String {
     match is_aarch64(file) {
         true => format!("aarch64-linux-gnu-{name}"),
         false => name.to_owned(),

@@ -4,7 +4,7 @@ use kinst::probe::{Place, Spot, When};
 use kinst::sites::{Ftraced, SpotError, Spots, Symbols};
 
 /// One instruction for each place, and variables that are nowhere.
-pub struct Here;
+pub(crate) struct Here;
 
 impl Symbols for Here {
     fn symbol(&self, _: &str) -> Option<u64> {

@@ -14,7 +14,7 @@ const MARKED: usize = 256;
 const PLAUSIBLE: Range<usize> = 10_000..2_000_000;
 
 /// The names of an unpacked kernel's symbols; `None` if its tables are not found.
-pub fn names(kernel: &[u8]) -> Option<BTreeSet<String>> {
+pub(crate) fn names(kernel: &[u8]) -> Option<BTreeSet<String>> {
     let digits: Vec<u8> = (b'0'..=b'9').flat_map(|digit| [digit, 0]).collect();
     let table = memmem::find_iter(kernel, &digits).find_map(|zero| Tokens::with_zero_at(kernel, zero))?;
     all(kernel, &table)

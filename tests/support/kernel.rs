@@ -13,7 +13,7 @@ use kinst::knowledge::{Files, Knowledge, Located};
 use kinst::probe::{Description, Fields, Site};
 
 /// Returns gcc's object file of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
-pub fn object(format: &str) -> Vec<u8> {
+pub(crate) fn object(format: &str) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let (source, path) = (dir.path().join("types.c"), dir.path().join("types.o"));
     std::fs::write(&source, include_str!("types.c")).unwrap();
@@ -23,13 +23,13 @@ pub fn object(format: &str) -> Vec<u8> {
 }
 
 /// Parses an image; `None` if the file is entirely invalid.
-pub fn image(object: Vec<u8>) -> Option<ElfFile> {
+pub(crate) fn image(object: Vec<u8>) -> Option<ElfFile> {
     ElfFile::parse(Path::new("types.o"), Bytes::Owned(object)).ok()
 }
 
 /// Returns the object file of copies.c.
 #[allow(dead_code, reason = "not all who share this file trace copies")]
-pub fn copies() -> Vec<u8> {
+pub(crate) fn copies() -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let (source, path) = (dir.path().join("copies.s"), dir.path().join("copies.o"));
     std::fs::write(&source, include_str!("copies.s")).unwrap();
@@ -42,36 +42,36 @@ static BTF: LazyLock<Vec<u8>> =
     LazyLock::new(|| image(object("-gbtf")).unwrap().debug_section(".BTF").unwrap().into_owned());
 
 /// Returns the BTF of types.c.
-pub fn btf() -> Vec<u8> {
+pub(crate) fn btf() -> Vec<u8> {
     BTF.clone()
 }
 
 /// A kernel with the parts that are filled in here.
 #[derive(Default)]
-pub struct Fixture {
+pub(crate) struct Fixture {
     pub btf: Option<Vec<u8>>,
     pub modules: Vec<(String, Vec<u8>)>,
     pub debug: Option<ElfFile>,
 }
 
 impl Fixture {
-    pub fn with_btf() -> Fixture {
+    pub(crate) fn with_btf() -> Fixture {
         Fixture { btf: Some(btf()), ..Fixture::default() }
     }
 
     /// Makes a fixture with the functions of copies.c, and also types from BTF, as far as it has them.
     #[allow(dead_code, reason = "not all who share this file trace copies")]
-    pub fn with_copies() -> Fixture {
+    pub(crate) fn with_copies() -> Fixture {
         Fixture { debug: image(copies()), ..Fixture::with_btf() }
     }
 
     /// Makes a fixture with debug information; `format` is gcc's: -gdwarf-5, -gdwarf-4.
     #[allow(dead_code, reason = "the snapshots need no debug information")]
-    pub fn with_debug(format: &str) -> Fixture {
+    pub(crate) fn with_debug(format: &str) -> Fixture {
         Fixture { debug: image(object(format)), ..Fixture::default() }
     }
 
-    pub fn types(self) -> Knowledge<Fixture> {
+    pub(crate) fn types(self) -> Knowledge<Fixture> {
         Knowledge::new(self)
     }
 }

@@ -15,7 +15,7 @@ const KERNELS: [&str; 4] = ["6.1", "6.12", "7.2", "7.3"];
 
 /// Reports that a test cannot run: `what` is missing, and `how` provides it. There is no other way to skip a test.
 #[track_caller]
-pub fn missing(what: &str, how: &str) {
+pub(crate) fn missing(what: &str, how: &str) {
     let required = std::env::var("KINST_REQUIRE").is_ok_and(|value| !value.is_empty() && value != "0");
     assert!(!required, "there is no {what}, and KINST_REQUIRE asks for it: {how}");
     let test = format!("{}::{}", env!("CARGO_CRATE_NAME"), name_of_the_test());
@@ -37,7 +37,7 @@ fn name_of_the_test() -> String {
 
 /// Whether a program can be run.
 #[track_caller]
-pub fn program(name: &str) -> bool {
+pub(crate) fn program(name: &str) -> bool {
     let there = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|folder| folder.join(name).is_file());
     if !there {
@@ -48,13 +48,13 @@ pub fn program(name: &str) -> bool {
 
 /// Returns the kernel that all tests use.
 #[track_caller]
-pub fn linux_6_1() -> Option<PathBuf> {
+pub(crate) fn linux_6_1() -> Option<PathBuf> {
     kernel("6.1")
 }
 
 /// Returns the sysroot of a kernel by the name that setup has for it, with debug information.
 #[track_caller]
-pub fn kernel(name: &str) -> Option<PathBuf> {
+pub(crate) fn kernel(name: &str) -> Option<PathBuf> {
     let root = installed(name);
     if root.is_none() {
         missing(&format!("kernel {name}"), &format!("{SETUP} --kernel {name}"));
@@ -64,7 +64,7 @@ pub fn kernel(name: &str) -> Option<PathBuf> {
 
 /// Returns the kernels that `KINST_KERNELS` names; without it all installed ones, of which 6.1 is required.
 #[track_caller]
-pub fn kernels() -> Vec<(&'static str, PathBuf)> {
+pub(crate) fn kernels() -> Vec<(&'static str, PathBuf)> {
     let named = std::env::var("KINST_KERNELS").ok();
     let all = KERNELS.into_iter().filter_map(|name| {
         let root = match &named {
@@ -79,14 +79,14 @@ pub fn kernels() -> Vec<(&'static str, PathBuf)> {
 }
 
 /// The files of a kernel by which it boots.
-pub struct Bootable {
+pub(crate) struct Bootable {
     pub vmlinuz: PathBuf,
     pub config: PathBuf,
 }
 
 /// Returns the images of all kernels that guests run.
 #[track_caller]
-pub fn images() -> Vec<(&'static str, Bootable)> {
+pub(crate) fn images() -> Vec<(&'static str, Bootable)> {
     let mut images = Vec::new();
     for name in KERNELS {
         match cache().and_then(|cache| image(&cache.join("bootable").join(name))) {
@@ -104,7 +104,7 @@ fn image(folder: &Path) -> Option<Bootable> {
 
 /// Returns the instruction decoder from the kernel's sources.
 #[track_caller]
-pub fn decoder() -> Option<PathBuf> {
+pub(crate) fn decoder() -> Option<PathBuf> {
     let dir = cache().map(|cache| cache.join("decoder")).filter(|dir| dir.join(".complete").exists());
     if dir.is_none() {
         missing("decoder of the kernel's sources", SETUP);
@@ -114,7 +114,7 @@ pub fn decoder() -> Option<PathBuf> {
 
 /// Returns the folder with Prometheus, node_exporter and OTLP's schema: `usr/bin`, and `python`, a path of modules.
 #[track_caller]
-pub fn monitoring() -> Option<PathBuf> {
+pub(crate) fn monitoring() -> Option<PathBuf> {
     let dir = cache().map(|cache| cache.join("monitoring")).filter(|dir| dir.join(".complete").exists());
     if dir.is_none() {
         missing("Prometheus", SETUP);
@@ -124,7 +124,7 @@ pub fn monitoring() -> Option<PathBuf> {
 
 /// Returns Go's pprof.
 #[track_caller]
-pub fn pprof() -> Option<PathBuf> {
+pub(crate) fn pprof() -> Option<PathBuf> {
     let dir = cache().map(|cache| cache.join("pprof")).filter(|dir| dir.join(".complete").exists());
     if dir.is_none() {
         missing("pprof", SETUP);
@@ -134,7 +134,7 @@ pub fn pprof() -> Option<PathBuf> {
 
 /// Returns the folder with the sources of libraries.
 #[track_caller]
-pub fn libraries() -> Option<PathBuf> {
+pub(crate) fn libraries() -> Option<PathBuf> {
     let dir = cache().map(|cache| cache.join("libraries")).filter(|dir| dir.join(".complete").exists());
     if dir.is_none() {
         missing("source of libraries", "cargo xtask libraries");
@@ -143,7 +143,7 @@ pub fn libraries() -> Option<PathBuf> {
 }
 
 /// Returns the kernel with its debug information.
-pub fn vmlinux(root: &Path) -> Option<PathBuf> {
+pub(crate) fn vmlinux(root: &Path) -> Option<PathBuf> {
     let boot = std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?;
     let mut files = boot.flatten().map(|entry| entry.path());
     files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinux-")))

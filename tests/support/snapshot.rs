@@ -4,13 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
-pub fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").canonicalize().expect("the snapshots")
 }
 
 /// The files below a folder, in the order of their names. `insta::glob!` is for snapshots alone: its filter leaves files out, and it
 /// takes over the failures of other snapshots that are compared at the same time.
-pub fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
+pub(crate) fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).unwrap() {
         let path = entry.unwrap().path();
@@ -25,7 +25,7 @@ pub fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 /// The settings under which `assert_snapshot!("NAME", text)` is about NAME.snap in a folder, which is named from tests/snapshots on.
-pub fn settings(below: impl AsRef<Path>) -> insta::Settings {
+pub(crate) fn settings(below: impl AsRef<Path>) -> insta::Settings {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(folder().join(below));
     settings.set_prepend_module_to_snapshot(false);

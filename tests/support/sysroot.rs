@@ -3,7 +3,7 @@
 use crate::commands::{run, support};
 
 /// Makes a sysroot with a small program as its kernel, and a module `extra-mod`.
-pub fn sysroot() -> tempfile::TempDir {
+pub(crate) fn sysroot() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     let place = |path: &str| {
         let path = dir.path().join(path);

@@ -13,7 +13,7 @@ use kinst::source::{Origin, Source, Sources};
 use kinst::types::intrinsic::Intrinsic;
 
 /// Compiles a D program that names nothing of a kernel.
-pub fn program(text: &str) -> (Program, Options) {
+pub(crate) fn program(text: &str) -> (Program, Options) {
     let mut sources = Sources::default();
     let file = sources.add(Source { name: "test.d".into(), origin: Origin::Script, text: text.into() });
     let given = Given {
@@ -30,26 +30,26 @@ pub fn program(text: &str) -> (Program, Options) {
 }
 
 /// The rows of each aggregation, in the order of the program.
-pub struct Rows<'p> {
+pub(crate) struct Rows<'p> {
     pub program: &'p Program,
     pub rows: Vec<Vec<Entry>>,
     pub faults: u64,
 }
 
 impl<'p> Rows<'p> {
-    pub fn new(program: &'p Program) -> Rows<'p> {
+    pub(crate) fn new(program: &'p Program) -> Rows<'p> {
         Rows { program, rows: vec![Vec::new(); program.aggregations.len()], faults: 0 }
     }
 
     /// Adds a row.
-    pub fn add(mut self, name: &str, key: &[Value], value: Aggregate) -> Rows<'p> {
+    pub(crate) fn add(mut self, name: &str, key: &[Value], value: Aggregate) -> Rows<'p> {
         let index = self.program.aggregations.iter().position(|known| known.name == name);
         self.rows[index.expect("an aggregation")].push(Entry { key: key.to_vec(), value });
         self
     }
 
     /// Adds a row with a distribution of these values.
-    pub fn add_values(self, name: &str, key: &[Value], values: &[i64]) -> Rows<'p> {
+    pub(crate) fn add_values(self, name: &str, key: &[Value], values: &[i64]) -> Rows<'p> {
         let known = self.program.aggregations.iter().find(|known| known.name == name);
         let value = distribution(known.expect("an aggregation"), values);
         self.add(name, key, value)
@@ -84,16 +84,16 @@ impl Tables for Rows<'_> {
     }
 }
 
-pub fn number(number: i128) -> Aggregate {
+pub(crate) fn number(number: i128) -> Aggregate {
     Aggregate::Number(number)
 }
 
-pub fn text(text: &str) -> Value {
+pub(crate) fn text(text: &str) -> Value {
     Value::Text(text.as_bytes().to_vec())
 }
 
 /// What quantize() and its like make of values.
-pub fn distribution(aggregation: &Aggregation, values: &[i64]) -> Aggregate {
+pub(crate) fn distribution(aggregation: &Aggregation, values: &[i64]) -> Aggregate {
     let starts = table::starts(aggregation.function, aggregation.arg);
     let mut counts = vec![0; starts.len() + 1];
     for value in values {

@@ -9,7 +9,7 @@ use crate::setup::host;
 use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The kernels to read [default: 6.1]
     #[arg(long = "kernel", value_name = "KERNEL")]
     kernels: Vec<Name>,
@@ -29,7 +29,7 @@ const OF_KERNELS: [&str; 3] =
 const OF_STABLE: [&str; 3] =
     ["vmlinux::the_copies_are_those_of_perf", "vmlinux::every_site_is_a_probe", "vmlinux::frames_and_lines"];
 
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     let names = if options.kernels.is_empty() { &[Name::V6_1][..] } else { &options.kernels };
     let mut kernels = Vec::new();
     for name in names {

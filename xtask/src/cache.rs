@@ -12,7 +12,7 @@ use crate::steps;
 const STAMP: &str = ".complete";
 
 /// The cache folder: KINST_CACHE, or kinst in the user's cache.
-pub fn dir() -> Result<PathBuf> {
+pub(crate) fn dir() -> Result<PathBuf> {
     if let Some(dir) = set("KINST_CACHE") {
         return Ok(std::path::absolute(dir)?);
     }
@@ -26,7 +26,7 @@ pub fn dir() -> Result<PathBuf> {
 }
 
 /// The log of what other programs say while files are fetched.
-pub fn log() -> Result<PathBuf> {
+pub(crate) fn log() -> Result<PathBuf> {
     Ok(dir()?.join("setup.log"))
 }
 
@@ -35,10 +35,10 @@ fn set(name: &str) -> Option<std::ffi::OsString> {
 }
 
 /// Holds off every other setup on this cache until dropped.
-pub struct Lock(#[expect(dead_code, reason = "closing the file is what unlocks")] File);
+pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file is what unlocks")] File);
 
 /// Waits for the cache's lock, saying so if another process has it.
-pub fn lock() -> Result<Lock> {
+pub(crate) fn lock() -> Result<Lock> {
     let dir = dir()?;
     fs::create_dir_all(&dir).with_context(|| format!("cannot make the cache folder {}", dir.display()))?;
     let file = File::create(dir.join("lock"))?;
@@ -49,12 +49,12 @@ pub fn lock() -> Result<Lock> {
 }
 
 /// Whether `dir` was filled to the end.
-pub fn is_complete(dir: &Path) -> bool {
+pub(crate) fn is_complete(dir: &Path) -> bool {
     dir.join(STAMP).is_file()
 }
 
 /// Fills `dir` as a whole or not at all: `fill` works in a folder beside it, which takes its name at the end.
-pub fn fill(dir: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub(crate) fn fill(dir: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let mut name = dir.file_name().context("a cache folder has a name")?.to_os_string();
     name.push(".part");
     let part = dir.with_file_name(name);
@@ -67,7 +67,7 @@ pub fn fill(dir: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
 }
 
 /// Writes a file as a whole or not at all: who reads it meanwhile, for another guest, sees the old one or the new one.
-pub fn write(file: &Path, data: &[u8]) -> Result<()> {
+pub(crate) fn write(file: &Path, data: &[u8]) -> Result<()> {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
     let part = file.with_extension(format!("{}-{number}.part", std::process::id()));
@@ -76,7 +76,7 @@ pub fn write(file: &Path, data: &[u8]) -> Result<()> {
 }
 
 /// Removes a folder if it is there.
-pub fn remove(dir: &Path) -> Result<()> {
+pub(crate) fn remove(dir: &Path) -> Result<()> {
     match fs::remove_dir_all(dir) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
             Err(e).with_context(|| format!("cannot remove {}", dir.display()))
@@ -86,7 +86,7 @@ pub fn remove(dir: &Path) -> Result<()> {
 }
 
 /// Stops early, with a number, if the disk is too small for what follows.
-pub fn need_space(bytes: u64, what: &str) -> Result<()> {
+pub(crate) fn need_space(bytes: u64, what: &str) -> Result<()> {
     let dir = dir()?;
     let stat = rustix::fs::statvfs(&dir)?;
     let free = stat.f_bavail * stat.f_frsize;

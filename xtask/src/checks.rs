@@ -8,14 +8,14 @@ use anyhow::{Context, Result, bail};
 use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
-pub struct Tidy {
+pub(crate) struct Tidy {
     /// Write the list of files in docs/ARCHITECTURE.md
     #[arg(long)]
     pub write: bool,
 }
 
 /// Runs `tidy` with its output passed on.
-pub fn tidy(options: &Tidy) -> Result<ExitCode> {
+pub(crate) fn tidy(options: &Tidy) -> Result<ExitCode> {
     let mut command = command(&["--no-default-features"], "tidy");
     command.args(options.write.then_some("--write"));
     let status = command.status().with_context(|| format!("cannot run {}", exec::shown(&command)))?;
@@ -24,7 +24,7 @@ pub fn tidy(options: &Tidy) -> Result<ExitCode> {
 }
 
 /// Fails with the findings of `tidy`, if there are any. The program is there, as it is built with the tests.
-pub fn expect_tidy() -> Result<()> {
+pub(crate) fn expect_tidy() -> Result<()> {
     let out = exec::captured(Command::new(workspace::target().join("debug/checks")).arg("tidy"))?;
     if !out.status.success() {
         let written = [out.stdout, out.stderr].concat();
@@ -34,7 +34,7 @@ pub fn expect_tidy() -> Result<()> {
 }
 
 /// Runs `objects` with this schema, for lines `NUMBER<TAB>JSON`. Returns its output: lines `NUMBER<TAB>MESSAGE`.
-pub fn objects(schema: &str, lines: &[u8]) -> Result<String> {
+pub(crate) fn objects(schema: &str, lines: &[u8]) -> Result<String> {
     let mut command = command(&[], "objects");
     command.arg(schema).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot run {}", exec::shown(&command)))?;

@@ -26,7 +26,7 @@ const NEXT: [(&str, &str); 3] = [
 ];
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The kernel to boot
     #[arg(long, default_value_t)]
     pub kernel: Name,
@@ -35,7 +35,7 @@ pub struct Options {
     pub arch: Arch,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let script = match options.arch {
         Arch::Amd64 => "demo.sh",
         Arch::Arm64 => "demo-arm64.sh",

@@ -17,7 +17,7 @@ use crate::vm::{self, Guest};
 use crate::{exec, workspace};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The kernel to boot
     #[arg(long, default_value_t)]
     kernel: Name,
@@ -42,7 +42,7 @@ const END: &[u8] = b"end";
 
 const LIMIT: Duration = Duration::from_secs(1200);
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     // On one processor, and with the same addresses in both guests.
     let guest = Guest {
         kernel: options.kernel,

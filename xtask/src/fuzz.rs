@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The targets to run, one after the other [default: all of fuzz/fuzz_targets]
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Options {
 /// Longer inputs are slower and find little more.
 const MAX_LEN: &str = "-max_len=4096";
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let known = targets()?;
     if let Some(unknown) = options.targets.iter().find(|name| !known.contains(name)) {
         bail!("there is no target {unknown}: there are {}", known.join(", "));

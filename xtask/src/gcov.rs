@@ -14,7 +14,7 @@ use crate::vm::{self, Guest};
 use crate::{cache, exec, workspace};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Take dtrace from the build that packages have, which takes minutes longer
     #[arg(long)]
     release: bool,
@@ -28,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 /// The folder of the kernel's source that is built with counters.
 const FOLDER: &str = "fs/ext4";
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let guest = Guest { kernel: Name::Gcov, mem: 3072, release: options.release, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let script = workspace::root().join("tests/vm/gcov.sh");

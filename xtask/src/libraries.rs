@@ -6,7 +6,7 @@ use crate::setup::{host, libraries};
 use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The libraries to compare [default: all]
     libraries: Vec<String>,
     /// The compilers to use, gcc or clang [default: all]
@@ -17,7 +17,7 @@ pub struct Options {
     levels: Vec<String>,
 }
 
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     host::ensure_for_libraries()?;
     libraries::ensure()?;
     let mut tests = crates::cargo(&workspace::root());

@@ -23,23 +23,23 @@ static HOST: LazyLock<f64> = LazyLock::new(|| {
 });
 
 /// A time limit for this machine.
-pub fn limit(seconds: Duration) -> Duration {
+pub(crate) fn limit(seconds: Duration) -> Duration {
     seconds.mul_f64(pace())
 }
 
 /// The factor for time limits, at least 1.
-pub fn pace() -> f64 {
+pub(crate) fn pace() -> f64 {
     HOST.max(SEEN.load(Ordering::Relaxed) as f64 / 1000.0).max(1.0)
 }
 
 /// The number of guests that have booted, and the time that all of them took.
-pub fn boots() -> (u64, Duration) {
+pub(crate) fn boots() -> (u64, Duration) {
     let [number, time] = BOOTS.each_ref().map(|count| count.load(Ordering::Relaxed));
     (number, Duration::from_millis(time))
 }
 
 /// Notes the time that a guest of Debian's usual kernel has taken to boot.
-pub fn booted(time: Duration) {
+pub(crate) fn booted(time: Duration) {
     BOOTS[0].fetch_add(1, Ordering::Relaxed);
     BOOTS[1].fetch_add(time.as_millis() as u64, Ordering::Relaxed);
     let thousandths = (time.as_secs_f64() / BOOT.as_secs_f64() * 1000.0) as u64;

@@ -15,7 +15,7 @@ use crate::vm::{self, Guest, contents::Contents, programs};
 use crate::workspace;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Tests of ftrace, or folders of them, as test.d/kprobe [default: all]
     pub tests: Vec<String>,
     /// The kernel to boot: one of the release
@@ -34,7 +34,7 @@ const FILES: [&str; 3] =
 
 const LIMIT: Duration = Duration::from_secs(3600);
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     if options.kernel.runs_cases_of() != Name::V6_1 {
         bail!(
             "the tests are those of the source of 6.1: they ask for other things than {} has",

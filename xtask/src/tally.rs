@@ -15,7 +15,7 @@ struct Ended {
 
 /// The tests that passed, those that failed, each with what was wrong, and those that failed once only.
 #[derive(Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     passed: usize,
     failed: Vec<String>,
     flaky: Vec<String>,
@@ -25,13 +25,13 @@ pub struct Tally {
 
 impl Tally {
     /// Notes how a step ended, and prints it.
-    pub fn step(&mut self, name: &str, seconds: f32, faults: &[String]) {
+    pub(crate) fn step(&mut self, name: &str, seconds: f32, faults: &[String]) {
         self.steps.push(Ended { name: name.to_owned(), seconds });
         self.end(name, seconds, faults);
     }
 
     /// Notes how a case ended, and prints it.
-    pub fn case(&mut self, name: &str, seconds: f32, faults: &[String]) {
+    pub(crate) fn case(&mut self, name: &str, seconds: f32, faults: &[String]) {
         self.cases.push(Ended { name: name.to_owned(), seconds });
         self.end(name, seconds, faults);
     }
@@ -48,23 +48,23 @@ impl Tally {
     }
 
     /// Prints how a case failed that is to run once more.
-    pub fn again(name: &str, seconds: f32, faults: &[String]) {
+    pub(crate) fn again(name: &str, seconds: f32, faults: &[String]) {
         println!("again {}", failure(name, seconds, faults));
     }
 
     /// Notes a case that failed first and passed when it ran alone.
-    pub fn flaky(&mut self, name: &str, seconds: f32, faults: &[String]) {
+    pub(crate) fn flaky(&mut self, name: &str, seconds: f32, faults: &[String]) {
         println!("flaky {name}: passed alone");
         self.passed += 1;
         self.flaky.push(failure(name, seconds, faults));
     }
 
     /// Notes the time of a step whose results are counted one by one.
-    pub fn took(&mut self, name: &str, seconds: f32) {
+    pub(crate) fn took(&mut self, name: &str, seconds: f32) {
         self.steps.push(Ended { name: name.to_owned(), seconds });
     }
 
-    pub fn add(&mut self, other: Tally) {
+    pub(crate) fn add(&mut self, other: Tally) {
         self.passed += other.passed;
         self.failed.extend(other.failed);
         self.flaky.extend(other.flaky);
@@ -74,7 +74,7 @@ impl Tally {
 
     /// Prints where the time went, then, for those who read only the end of a long run, what failed, what was flaky, and
     /// the numbers.
-    pub fn print_end(mut self, skipped: usize) -> ExitCode {
+    pub(crate) fn print_end(mut self, skipped: usize) -> ExitCode {
         const LINES: usize = 40;
         print_table("step", &self.steps);
         self.cases.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));

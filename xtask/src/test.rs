@@ -19,7 +19,7 @@ use crate::vmtest::{self, Workers};
 use crate::{checks, crates, exec, guide, kmod, steps, uapi, vm, workspace};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Leave out what needs a kernel: the module and the guests
     #[arg(long)]
     pub quick: bool,
@@ -31,7 +31,7 @@ pub struct Options {
     pub kernels: Vec<Name>,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     forget_skipped()?;
     let workers = Workers::new(1);
     let (mut host, mut guests) = (Tally::default(), Tally::default());

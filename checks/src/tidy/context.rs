@@ -18,7 +18,7 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("it is a regular expression")
 }
 
-pub fn check(source: &Source) -> Vec<Finding> {
+pub(super) fn check(source: &Source) -> Vec<Finding> {
     let is_c = source.path.ends_with(".c") && source.is_in(&["kmod"]) && !source.is_in(&["kmod/tests"]);
     if !is_c {
         return Vec::new();

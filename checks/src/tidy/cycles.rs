@@ -12,7 +12,7 @@ use super::{Finding, Source};
 /// The uses, by folder: of the modules in it, as `from → to`, with the file and line of one use.
 type Uses<'a> = BTreeMap<Vec<String>, BTreeMap<(String, String), (&'a Source, usize)>>;
 
-pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
+pub(super) fn check(files: &[Read<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let paths = paths(files);
     for (folder, uses) in uses(files) {
@@ -39,7 +39,7 @@ pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
 
 /// The uses of what the mod.rs of a file's own folder, or of a folder around that, defines or re-exports. `used`: the
 /// folders with an exception that had one.
-pub fn upward(files: &[Read<'_>], used: &mut BTreeSet<&'static str>) -> Vec<Finding> {
+pub(super) fn upward(files: &[Read<'_>], used: &mut BTreeSet<&'static str>) -> Vec<Finding> {
     let modules = modules(files);
     let paths = paths(files);
     let mut findings = Vec::new();
@@ -63,7 +63,7 @@ pub fn upward(files: &[Read<'_>], used: &mut BTreeSet<&'static str>) -> Vec<Find
 }
 
 /// Exceptions that nothing needs.
-pub fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
+pub(super) fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
     let stale = KNOTS.iter().filter(|(folder, _)| !used.contains(folder));
     let line = |folder: &str| {
         let row = format!("(\"{folder}\",");
@@ -77,7 +77,10 @@ pub fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
 }
 
 /// A shortest path from a module back to it.
-pub fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
+pub(super) fn circle<'a>(
+    edges: &BTreeMap<&'a str, BTreeSet<&'a str>>,
+    start: &'a str,
+) -> Option<Vec<&'a str>> {
     let mut ways: Vec<Vec<&str>> = vec![vec![start]];
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut at = 0;

@@ -14,7 +14,7 @@ use super::{Finding, Source};
 static HEAD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[a-z_][\w\s\*]*[\s\*](\w+)\(").expect("it is a regular expression"));
 
-pub fn check(sources: &[Source], used: &mut BTreeSet<&'static str>) -> Vec<Finding> {
+pub(super) fn check(sources: &[Source], used: &mut BTreeSet<&'static str>) -> Vec<Finding> {
     let files = || sources.iter().filter(|source| is_of_room(source));
     let mut defined: BTreeMap<&str, &Source> = BTreeMap::new();
     for source in files().filter(|source| source.path.ends_with(".c")) {
@@ -40,7 +40,7 @@ pub fn check(sources: &[Source], used: &mut BTreeSet<&'static str>) -> Vec<Findi
 }
 
 /// Rows that nothing needs.
-pub fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
+pub(super) fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
     let stale = PORTS.iter().filter(|(header, ..)| !used.contains(header));
     let line = |header: &str| {
         let row = format!("(\"{header}\",");

@@ -12,7 +12,7 @@ use super::{Finding, Source};
 /// The platform of the guests and, so far, of the users.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-pub fn check(sources: &[Source]) -> Result<Vec<Finding>> {
+pub(super) fn check(sources: &[Source]) -> Result<Vec<Finding>> {
     let root = workspace::root();
     let mut findings = licences(sources)?;
     let packages = metadata(&["--no-deps"])?;

@@ -3,11 +3,11 @@
 use super::usetree::PRODUCT;
 use super::{Finding, Source};
 
-pub const PAGE: &str = "docs/ARCHITECTURE.md";
+pub(super) const PAGE: &str = "docs/ARCHITECTURE.md";
 const BEGIN: &str = "<!-- The first line of each file; `cargo xtask tidy --write` writes it. -->";
 
 /// Finds files without a first line of their own, a list that is not that of the files, and names that no person gave.
-pub fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     let strange = |c: char| !(c.is_ascii_alphanumeric() || "/._-+#".contains(c));
     let odd = sources.iter().filter(|source| source.path.contains(strange));
     let message = "a name of letters, digits and ._-+# is wanted; was a shell's redirection mistyped?";
@@ -37,7 +37,7 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
 }
 
 /// The page with its list rewritten; `None`: it has no list.
-pub fn rewritten(sources: &[Source]) -> Option<String> {
+pub(super) fn rewritten(sources: &[Source]) -> Option<String> {
     let page = sources.iter().find(|source| source.path == PAGE)?;
     let at = page.text.find(BEGIN)?;
     Some(format!("{}{BEGIN}\n\n{}\n", &page.text[..at], list(sources).join("\n")))

@@ -8,14 +8,14 @@ use super::{Finding, Source};
 
 /// The rows of the tables that something has used.
 #[derive(Default)]
-pub struct Used {
+pub(super) struct Used {
     crates: BTreeSet<(&'static str, &'static str)>,
     modules: BTreeSet<(&'static str, &'static str)>,
     /// First segments of all paths: a dependency must be among them.
     pub roots: BTreeSet<String>,
 }
 
-pub fn check(file: &Read<'_>, used: &mut Used) -> Vec<Finding> {
+pub(super) fn check(file: &Read<'_>, used: &mut Used) -> Vec<Finding> {
     let Read { source, named, .. } = file;
     let own = named.iter().filter(|named| named.root == Root::Own);
     let own: BTreeSet<&str> = own.filter_map(|named| Some(named.path.last()?.as_str())).collect();
@@ -80,7 +80,7 @@ fn is_below(path: &str, module: &str) -> bool {
 }
 
 /// Rows that allow uses that do not occur.
-pub fn stale(table: &Source, used: &Used) -> Vec<Finding> {
+pub(super) fn stale(table: &Source, used: &Used) -> Vec<Finding> {
     let rows = |rows: &'static [(&str, &[&str])]| {
         rows.iter().flat_map(|(name, allowed)| allowed.iter().map(move |allowed| (*name, *allowed)))
     };

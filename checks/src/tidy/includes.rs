@@ -14,7 +14,7 @@ const TESTS: &str = "kmod/tests";
 const ARCH: &str = "kmod/arch/";
 
 /// The rows that something needs: the room, and what it includes.
-pub type Used = BTreeSet<(&'static str, &'static str)>;
+pub(super) type Used = BTreeSet<(&'static str, &'static str)>;
 
 /// One line `#include`, as far as it names a file of the module.
 struct Include<'a> {
@@ -23,7 +23,7 @@ struct Include<'a> {
     line: usize,
 }
 
-pub fn check(sources: &[Source], used: &mut Used) -> Vec<Finding> {
+pub(super) fn check(sources: &[Source], used: &mut Used) -> Vec<Finding> {
     let files: Vec<&Source> = sources.iter().filter(|source| is_of_module(&source.path)).collect();
     let paths: BTreeSet<&str> = files.iter().map(|source| source.path.as_str()).collect();
     let files: Vec<&Source> = files.into_iter().filter(|source| is_of_room(source)).collect();
@@ -35,7 +35,7 @@ pub fn check(sources: &[Source], used: &mut Used) -> Vec<Finding> {
 }
 
 /// Whether it is a file of the module, which the tests are not.
-pub fn is_of_room(source: &Source) -> bool {
+pub(super) fn is_of_room(source: &Source) -> bool {
     is_of_module(&source.path) && !source.is_in(&[TESTS])
 }
 
@@ -74,7 +74,7 @@ fn resolved<'a>(from: &str, name: &str, paths: &BTreeSet<&'a str>) -> Option<&'a
 }
 
 /// The first row that a file is below: its room, and what that may include.
-pub fn row(path: &str) -> Option<(&'static str, &'static [&'static str])> {
+pub(super) fn row(path: &str) -> Option<(&'static str, &'static [&'static str])> {
     INCLUDES.iter().find(|(room, _)| is_below(path, room)).copied()
 }
 
@@ -141,7 +141,7 @@ fn circles(includes: &[Include<'_>]) -> Vec<Finding> {
 }
 
 /// Rows that nothing needs.
-pub fn stale(table: &Source, used: &Used) -> Vec<Finding> {
+pub(super) fn stale(table: &Source, used: &Used) -> Vec<Finding> {
     let line = |name: &str| {
         let row = format!("(\"{name}\",");
         let broken = format!("\"{name}\",");

@@ -53,7 +53,7 @@ fn own_places(root: &Path) -> Vec<String> {
     places
 }
 
-pub fn check(source: &Source) -> Vec<Finding> {
+pub(super) fn check(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     if source.is_in(FOREIGN) {
         return findings;

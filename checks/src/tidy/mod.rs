@@ -22,14 +22,14 @@ use anyhow::{Context, Result};
 use xtask::{exec, workspace};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Write the list of files in docs/ARCHITECTURE.md
     #[arg(long)]
     pub write: bool,
 }
 
 /// A file of the checkout.
-pub struct Source {
+pub(crate) struct Source {
     /// Relative to the root, with `/`.
     pub path: String,
     pub text: String,
@@ -37,7 +37,7 @@ pub struct Source {
 
 /// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     pub path: String,
     pub line: usize,
     pub message: String,
@@ -50,16 +50,16 @@ impl Finding {
 }
 
 impl Source {
-    pub fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
+    pub(crate) fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
         Finding { path: self.path.clone(), line, message: message.into() }
     }
 
-    pub fn is_rust(&self) -> bool {
+    pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 
     /// Whether the path is below one of these folders, or one of these files.
-    pub fn is_in(&self, places: &[&str]) -> bool {
+    pub(crate) fn is_in(&self, places: &[&str]) -> bool {
         places.iter().any(|place| {
             let rest = self.path.strip_prefix(place.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -67,12 +67,12 @@ impl Source {
     }
 
     /// Whether it is a test as a whole, which may use and do what the code beside it may not.
-    pub fn is_test(&self) -> bool {
+    pub(crate) fn is_test(&self) -> bool {
         self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
     }
 
     /// Rust text without comments and without the tests at the file's end, line by line as in the file.
-    pub fn code(&self) -> Vec<&str> {
+    pub(crate) fn code(&self) -> Vec<&str> {
         let lines = self.text.lines().take_while(|l| *l != "#[cfg(test)]");
         lines.map(|l| l.find("//").filter(|at| !in_string(l, *at)).map_or(l, |at| &l[..at])).collect()
     }
@@ -83,7 +83,7 @@ fn in_string(line: &str, at: usize) -> bool {
     line[..at].matches('"').count() % 2 == 1
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     if options.write
         && let Some(page) = files::rewritten(&sources()?)
     {

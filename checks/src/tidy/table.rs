@@ -1,7 +1,7 @@
 //! The rules as rows: permitted uses, lengths, and words that do not belong here.
 
 /// The folders that may name an external crate.
-pub const CRATES: &[(&str, &[&str])] = &[
+pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("anstyle", &["src/analysis", "src/cli", "crates/base/src/diag"]),
     ("base64", &["src/consumer/export/otlp"]),
     ("clap", &["src/cli"]),
@@ -36,7 +36,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
 
 /// The other modules that a folder of src, or a module of a crate that has several, may use: the first row that is of a
 /// file counts. A folder without a row may use all; what a crate may use, its Cargo.toml says.
-pub const MODULES: &[(&str, &[&str])] = &[
+pub(super) const MODULES: &[(&str, &[&str])] = &[
     ("crates/base/src/attributes.rs", &[]),
     ("crates/base/src/diag", &["base::source"]),
     ("crates/base/src/glob.rs", &[]),
@@ -140,7 +140,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
 ];
 
 /// The folders whose files use what their mod.rs defines or re-exports, and why.
-pub const KNOTS: &[(&str, &str)] = &[
+pub(super) const KNOTS: &[(&str, &str)] = &[
     (
         "src/typeck",
         "defines the checker, whose fields are of its rooms' types: in a file of its own it would be in a circle with each",
@@ -150,7 +150,7 @@ pub const KNOTS: &[(&str, &str)] = &[
 
 /// The rooms of the kernel module, and what each may include besides itself: rooms, and single files. The first row that a
 /// file is below counts.
-pub const INCLUDES: &[(&str, &[&str])] = &[
+pub(super) const INCLUDES: &[(&str, &[&str])] = &[
     ("include", &[]),
     ("compat", &[]),
     ("params.h", &[]),
@@ -185,14 +185,14 @@ pub const INCLUDES: &[(&str, &[&str])] = &[
 ];
 
 /// The headers of the kernel module that declare functions of another room, that room, and why.
-pub const PORTS: &[(&str, &str, &str)] = &[(
+pub(super) const PORTS: &[(&str, &str, &str)] = &[(
     "kmod/program/env.h",
     "program/kernel",
     "is what programs need of the kernel, or of kmod/tests/mock.c in user space",
 )];
 
 /// The stages that neither access the outside nor do what the compiler cannot check.
-pub const PURE: &[&str] = &[
+pub(super) const PURE: &[&str] = &[
     "crates/bpf",
     "crates/dif",
     "crates/oracle",
@@ -204,10 +204,11 @@ pub const PURE: &[&str] = &[
 ];
 
 /// Code that a pure stage does not have: a regular expression and what it means.
-pub const IMPURE: &[(&str, &str)] = &[(r"\bunsafe\b", "unsafe code"), (r"\b(e?println?|dbg)!", "printing")];
+pub(super) const IMPURE: &[(&str, &str)] =
+    &[(r"\bunsafe\b", "unsafe code"), (r"\b(e?println?|dbg)!", "printing")];
 
 /// Paths that it does not name.
-pub const IMPURE_PATHS: &[(&str, &str)] = &[
+pub(super) const IMPURE_PATHS: &[(&str, &str)] = &[
     ("std::env", "input and output"),
     ("std::fs", "input and output"),
     ("std::io", "input and output"),
@@ -216,19 +217,19 @@ pub const IMPURE_PATHS: &[(&str, &str)] = &[
 ];
 
 /// Code that no finished Rust file has.
-pub const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!";
+pub(super) const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!";
 
 /// Code of a test that prints by itself that it does not run.
-pub const SKIPS: &str = r#"println!\("(skip|without )"#;
+pub(super) const SKIPS: &str = r#"println!\("(skip|without )"#;
 /// The one file that may: it fails where all is required, and counts.
-pub const MAY_SKIP: &str = "tests/support/needs.rs";
+pub(super) const MAY_SKIP: &str = "tests/support/needs.rs";
 
 /// The most lines of a file and of a function without a row below, and with one.
-pub const FILE_LINES: (usize, usize) = (500, 700);
-pub const FUNCTION_LINES: (usize, usize) = (60, 120);
+pub(super) const FILE_LINES: (usize, usize) = (500, 700);
+pub(super) const FUNCTION_LINES: (usize, usize) = (60, 120);
 
 /// Tables, grammars and generated files may be long.
-pub const LONG: &[&str] = &[
+pub(super) const LONG: &[&str] = &[
     "Cargo.lock",
     "docs",
     "fuzz/Cargo.lock",
@@ -240,7 +241,7 @@ pub const LONG: &[&str] = &[
 ];
 
 /// Files that are longer than most, and why they are not split.
-pub const LONG_FILES: &[(&str, &str)] = &[
+pub(super) const LONG_FILES: &[(&str, &str)] = &[
     ("kmod/arch/x86/insn.c", "one table of instruction classes, and the emitters that only they use"),
     ("kmod/text/jump.c", "one state machine: each step is read with the one that it takes back"),
     ("kmod/program/image.c", "the order of the checks is part of what user space mirrors"),
@@ -257,7 +258,7 @@ pub const LONG_FILES: &[(&str, &str)] = &[
 ];
 
 /// Functions that are longer than most, and why they are not split.
-pub const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
+pub(super) const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("kmod/program/dif/interp.c", "step", "one switch over the opcodes"),
     ("kmod/program/dif/subr.c", "kinst_dif_subr", "one switch over the subroutines"),
     ("kmod/program/ecb.c", "record", "one switch over the actions"),
@@ -280,19 +281,19 @@ pub const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// The one place that may test the kernel's version.
-pub const VERSION_TESTS: &str = "kmod/compat";
+pub(super) const VERSION_TESTS: &str = "kmod/compat";
 
 /// Files that are not written here.
-pub const FOREIGN: &[&str] =
+pub(super) const FOREIGN: &[&str] =
     &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "fuzz/Cargo.lock", "fuzz/regressions", "kmod/COPYING"];
 
 /// Words that a comment does without (docs/STYLE.md, "Comments"): things are not persons, text is *after* other text,
 /// and what is somewhere *is* there. As a regular expression.
-pub const STILTED: &str = r"(?i)\b(nobody[^.]|somebody|whoever|whom|told|tells|behind|stood|stands? (?:at|before|after|on|there|where))\b";
+pub(super) const STILTED: &str = r"(?i)\b(nobody[^.]|somebody|whoever|whom|told|tells|behind|stood|stands? (?:at|before|after|on|there|where))\b";
 
 /// Words that reveal who typed a text and where, or that tie the project to one download host. They are in two
 /// halves, or this table would be a finding itself.
-pub const WORDS: &[(&str, &str)] = &[
+pub(super) const WORDS: &[(&str, &str)] = &[
     ("agent ", "session"),
     ("anth", "ropic"),
     ("cl", "aude"),

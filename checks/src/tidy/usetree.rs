@@ -9,7 +9,7 @@ use super::{Finding, Source};
 
 /// One path of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub(super) struct Named {
     pub line: usize,
     pub root: Root,
     /// Below the root: `sites::Catalog`; for a crate, its own path.
@@ -19,7 +19,7 @@ pub struct Named {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Root {
+pub(super) enum Root {
     /// The product.
     Own,
     /// The first segment may be a crate's name, or a name in the file.
@@ -27,7 +27,7 @@ pub enum Root {
 }
 
 /// A file of the product, read.
-pub struct Read<'a> {
+pub(super) struct Read<'a> {
     pub source: &'a Source,
     /// The module's path in the product.
     pub module: Vec<String>,
@@ -35,12 +35,12 @@ pub struct Read<'a> {
 }
 
 /// The folders of the product's files.
-pub const PRODUCT: &[&str] = &["crates", "src"];
+pub(super) const PRODUCT: &[&str] = &["crates", "src"];
 /// The beginning of the names of its crates, but for the one in src.
 const OWN_CRATE: &str = "kinst_";
 
 /// Reads the files of the product without tests; one that cannot be parsed is a finding.
-pub fn read(sources: &[Source]) -> (Vec<Read<'_>>, Vec<Finding>) {
+pub(super) fn read(sources: &[Source]) -> (Vec<Read<'_>>, Vec<Finding>) {
     let is_product = |source: &&Source| source.is_rust() && source.is_in(PRODUCT) && !source.is_test();
     let (mut files, mut findings) = (Vec::new(), Vec::new());
     for source in sources.iter().filter(is_product) {
@@ -88,7 +88,7 @@ fn module_of(path: &str) -> Option<Vec<String>> {
 }
 
 /// The folder of a module that is one, with the file in it that declares the others: the reverse of `module_of`.
-pub fn folder_of(module: &[String], sources: &[&str]) -> (String, &'static str) {
+pub(super) fn folder_of(module: &[String], sources: &[&str]) -> (String, &'static str) {
     if let [home, rest @ ..] = module {
         let folder =
             [&["crates", home, "src"][..], &rest.iter().map(String::as_str).collect::<Vec<_>>()].concat();

@@ -5,7 +5,7 @@ use super::{Finding, Source};
 const CARGO: &str = "Cargo.toml";
 const DKMS: &str = "kmod/dkms.conf";
 
-pub fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     let line = |path: &str, key: &str| {
         let source = sources.iter().find(|source| source.path == path)?;
         let (at, value) =

@@ -230,18 +230,18 @@ pub enum Insn {
 
 /// The classes of instructions, and marks in their first byte.
 mod code {
-    pub const LD_IMM_DW: u8 = 0x18;
-    pub const LDX_MEM: u8 = 0x61;
-    pub const ST_MEM: u8 = 0x62;
-    pub const STX_MEM: u8 = 0x63;
-    pub const STX_ATOMIC_DW: u8 = 0xdb;
-    pub const ALU_TO_BE: u8 = 0xdc;
-    pub const ALU64: u8 = 0x07;
-    pub const JMP: u8 = 0x05;
-    pub const CALL: u8 = 0x85;
-    pub const EXIT: u8 = 0x95;
+    pub(super) const LD_IMM_DW: u8 = 0x18;
+    pub(super) const LDX_MEM: u8 = 0x61;
+    pub(super) const ST_MEM: u8 = 0x62;
+    pub(super) const STX_MEM: u8 = 0x63;
+    pub(super) const STX_ATOMIC_DW: u8 = 0xdb;
+    pub(super) const ALU_TO_BE: u8 = 0xdc;
+    pub(super) const ALU64: u8 = 0x07;
+    pub(super) const JMP: u8 = 0x05;
+    pub(super) const CALL: u8 = 0x85;
+    pub(super) const EXIT: u8 = 0x95;
     /// The second operand is a register.
-    pub const BY_REG: u8 = 0x08;
+    pub(super) const BY_REG: u8 = 0x08;
 }
 
 /// The operation of an atomic instruction that exchanges.

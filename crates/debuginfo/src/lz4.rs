@@ -3,13 +3,13 @@
 use lz4_flex::block;
 
 /// The number at the start of the format.
-pub const MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
+pub(crate) const MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
 /// The size to which all blocks but the last one unpack.
 const BLOCK: usize = 8 << 20;
 
 /// The bytes after the magic number, unpacked up to `most`. What follows the last block (the kernel's own note of the
 /// size) is ignored. `None` if the bytes are damaged.
-pub fn unpack(packed: &[u8], most: usize) -> Option<Vec<u8>> {
+pub(crate) fn unpack(packed: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = packed;
     while let Some((size, after)) = rest.split_first_chunk() {

@@ -9,7 +9,7 @@ use object::{
 };
 
 /// `data` with the section's relocations applied; `bases` are the addresses of the sections by index.
-pub fn apply<'a>(
+pub(crate) fn apply<'a>(
     file: &object::File<'a>,
     section: &Section<'a, '_>,
     bases: &[u64],
@@ -61,7 +61,7 @@ pub fn apply<'a>(
 /// Instructions or a table of a module, as they are once it is loaded at `bases`: distances from one place of the
 /// module to another are right; all else that is relocated (addresses of data) stays as it is. `import` gives the
 /// addresses of functions that other modules export.
-pub fn link<'a>(
+pub(crate) fn link<'a>(
     file: &object::File<'a>,
     section: &Section<'a, '_>,
     bases: &[u64],

@@ -4,7 +4,7 @@ use object::elf;
 
 /// The kinds that a module's instructions have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// bl, b.
     Call,
     /// b.cond, cbz, cbnz.
@@ -21,7 +21,7 @@ pub enum Kind {
 
 impl Kind {
     /// `None` for loads and stores in a page: what is there is data.
-    pub fn of(flags: object::RelocationFlags) -> Option<Kind> {
+    pub(crate) fn of(flags: object::RelocationFlags) -> Option<Kind> {
         let object::RelocationFlags::Elf { r_type } = flags else { return None };
         Some(match r_type {
             elf::R_AARCH64_CALL26 | elf::R_AARCH64_JUMP26 => Kind::Call,
@@ -35,12 +35,12 @@ impl Kind {
     }
 
     /// Whether control goes to the target.
-    pub fn is_branch(self) -> bool {
+    pub(crate) fn is_branch(self) -> bool {
         matches!(self, Kind::Call | Kind::Branch | Kind::Test)
     }
 
     /// The instruction at `place`, with the target in it.
-    pub fn apply(self, insn: u32, place: u64, target: u64) -> u32 {
+    pub(crate) fn apply(self, insn: u32, place: u64, target: u64) -> u32 {
         let distance = target.wrapping_sub(place);
         let pages = (target & !0xfff).wrapping_sub(place & !0xfff) >> 12;
         match self {

@@ -245,7 +245,7 @@ impl Root {
 pub const OWN_MODULE: &str = "kinst";
 
 /// The module's name according to a file name; the kernel has `_` where the file may have `-`.
-pub fn module_name(path: &Path) -> Option<String> {
+pub(crate) fn module_name(path: &Path) -> Option<String> {
     let file = path.file_name()?.to_str()?;
     let (stem, rest) = file.split_once(".ko")?;
     matches!(rest, "" | ".xz" | ".zst" | ".gz" | ".debug").then(|| stem.replace('-', "_"))

@@ -89,7 +89,7 @@ pub fn read(path: &Path) -> Result<Bytes, Error> {
 }
 
 /// The bytes of a section, which ELF may hold packed. They are as many as the section says, or it is damaged.
-pub fn section<'a>(packed: &CompressedData<'a>) -> Result<Cow<'a, [u8]>, String> {
+pub(crate) fn section<'a>(packed: &CompressedData<'a>) -> Result<Cow<'a, [u8]>, String> {
     let mut bytes = Vec::new();
     let (most, data) = (packed.uncompressed_size.min(MAX_SECTION) + 1, packed.data);
     let read = match packed.format {
@@ -107,7 +107,7 @@ pub fn section<'a>(packed: &CompressedData<'a>) -> Result<Cow<'a, [u8]>, String>
 }
 
 /// Unpacks the start of the bytes, whatever follows it; `None` if it is in no known format.
-pub fn first_stream(packed: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn first_stream(packed: &[u8]) -> Option<Vec<u8>> {
     /// A larger window than any kernel was packed with.
     const WINDOW_LOG: u32 = 31;
     if let Some(blocks) = packed.strip_prefix(&lz4::MAGIC) {

@@ -18,7 +18,7 @@ pub struct Registers {
 }
 
 /// The number of registers.
-pub const COUNT: usize = 17;
+pub(crate) const COUNT: usize = 17;
 
 const RBP: usize = 6;
 const RSP: usize = 7;

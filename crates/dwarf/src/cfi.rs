@@ -37,7 +37,7 @@ pub(super) struct Rules {
 
 impl<'i> CallFrames<'i> {
     /// That of a kernel: .debug_frame, or .eh_frame if there is none.
-    pub fn of_kernel(image: &'i ElfFile) -> Result<CallFrames<'i>, Error> {
+    pub(crate) fn of_kernel(image: &'i ElfFile) -> Result<CallFrames<'i>, Error> {
         let debug = image.debug_section(SectionId::DebugFrame.name())?;
         Ok(match debug.is_empty() {
             true => CallFrames::new(image.debug_section(SectionId::EhFrame.name())?, false, image),
@@ -46,7 +46,7 @@ impl<'i> CallFrames<'i> {
     }
 
     /// That of a program: .eh_frame, or .debug_frame if there is none.
-    pub fn of_program(image: &'i ElfFile) -> Result<CallFrames<'i>, Error> {
+    pub(crate) fn of_program(image: &'i ElfFile) -> Result<CallFrames<'i>, Error> {
         let loaded = image.debug_section(SectionId::EhFrame.name())?;
         Ok(match loaded.is_empty() {
             true => CallFrames::new(image.debug_section(SectionId::DebugFrame.name())?, true, image),
@@ -66,7 +66,7 @@ impl<'i> CallFrames<'i> {
     }
 
     #[cfg(test)]
-    pub fn read(bytes: Cow<'i, [u8]>, debug: bool, bases: BaseAddresses) -> CallFrames<'i> {
+    pub(crate) fn read(bytes: Cow<'i, [u8]>, debug: bool, bases: BaseAddresses) -> CallFrames<'i> {
         CallFrames::of(bytes, debug, bases, Vendor::Default)
     }
 
@@ -82,17 +82,17 @@ impl<'i> CallFrames<'i> {
     }
 
     /// The same, which does not need the file any more.
-    pub fn into_owned(self) -> CallFrames<'static> {
+    pub(crate) fn into_owned(self) -> CallFrames<'static> {
         let CallFrames { bytes, debug, bases, vendor, entries } = self;
         CallFrames { bytes: Cow::Owned(bytes.into_owned()), debug, bases, vendor, entries }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// The rules at an address; `None` if nothing describes it.
-    pub fn rules(&self, address: u64) -> gimli::Result<Option<Rules>> {
+    pub(crate) fn rules(&self, address: u64) -> gimli::Result<Option<Rules>> {
         let after = self.entries.partition_point(|(start, _, _)| *start <= address);
         let entry = self.entries[..after].iter().rev().find(|(_, end, _)| *end > address);
         let Some((_, _, place)) = entry else { return Ok(None) };
@@ -103,7 +103,7 @@ impl<'i> CallFrames<'i> {
         found.map(Some)
     }
 
-    pub fn expression(&self, at: &UnwindExpression<usize>) -> gimli::Result<Expression<Slice<'_>>> {
+    pub(crate) fn expression(&self, at: &UnwindExpression<usize>) -> gimli::Result<Expression<Slice<'_>>> {
         match self.debug {
             true => at.get(&self.debug_frame()),
             false => at.get(&self.eh_frame()),

@@ -11,11 +11,11 @@ use super::sections::Dwarf;
 use super::unit::Unit;
 
 /// A place in the source: the number of the file in the unit, line and column.
-pub type Place = (u64, u64, u64);
+pub(crate) type Place = (u64, u64, u64);
 
 /// Places, of which most rows of a line table are none.
 #[derive(Debug, Default)]
-pub struct Places {
+pub(crate) struct Places {
     places: HashSet<Place>,
     /// Whether one is on a line, by the line's number.
     lines: Vec<bool>,
@@ -53,7 +53,7 @@ fn index(line: u64) -> usize {
 /// DW_AT_entry_pc is only the first of them in the order of addresses. All statements of a function that a macro makes are
 /// at one place, where the macro is used: its markers cannot be distinguished from these.
 #[derive(Debug, Default)]
-pub struct Markers {
+pub(crate) struct Markers {
     /// By place: the addresses, ascending; one where several calls begin is there several times.
     rows: HashMap<Place, Vec<u64>>,
     /// Whether the compiler marks statements: there are rows that begin none.
@@ -84,7 +84,7 @@ impl Evidence {
 
 /// A copy before its entries are known.
 #[derive(Debug)]
-pub struct Unentered {
+pub(crate) struct Unentered {
     /// The place of the function's name in its declaration, if it is in one of the unit's files and nothing else of the
     /// function is there.
     pub declared: Option<Place>,
@@ -100,7 +100,7 @@ pub struct Unentered {
 
 impl Markers {
     /// Reads the line table of a unit for these places.
-    pub fn of_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, places: &Places) -> gimli::Result<Markers> {
+    pub(crate) fn of_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, places: &Places) -> gimli::Result<Markers> {
         let mut markers = Markers::default();
         let Some(program) = unit.line_program(dwarf)? else { return Ok(markers) };
         let mut rows = program.rows();
@@ -122,7 +122,7 @@ impl Markers {
     }
 
     /// The markers in the code of one function, from a line table that was read before.
-    pub fn of_lines(table: &Lines, code: &[Range<u64>], places: &Places) -> Markers {
+    pub(crate) fn of_lines(table: &Lines, code: &[Range<u64>], places: &Places) -> Markers {
         let mut markers = Markers::default();
         for row in code.iter().flat_map(|range| table.rows_in(range.clone())) {
             let place = (row.file.into(), row.line.into(), row.column.into());
@@ -140,7 +140,7 @@ impl Markers {
 
     /// The entries of the copies in the code of one function, each in the order of addresses; none for a copy without an
     /// address.
-    pub fn entries(&self, copies: &[Unentered]) -> Vec<(Vec<u64>, Evidence)> {
+    pub(crate) fn entries(&self, copies: &[Unentered]) -> Vec<(Vec<u64>, Evidence)> {
         let mut begun: Vec<Vec<u64>> = copies.iter().map(|copy| self.within(copy)).collect();
         self.settle(copies, &mut begun);
         let entries = copies.iter().zip(begun).map(|(copy, begun)| match copy.entry {
@@ -216,7 +216,7 @@ impl Markers {
 
 /// Whether a call, by its line and column, is where the function is declared. gcc splits a function (f, f.part.0) and may inline
 /// both halves: the second is then "called" by the first, at the name in the declaration of f.
-pub fn is_declaration(declared: (u64, u64), called: (u64, u64)) -> bool {
+pub(crate) fn is_declaration(declared: (u64, u64), called: (u64, u64)) -> bool {
     declared.0 == called.0 && (declared.1 == called.1 || declared.1 == 0 || called.1 == 0)
 }
 

@@ -10,7 +10,7 @@ use super::unit::Unit;
 
 /// The attributes that define the extent.
 #[derive(Default)]
-pub struct Extent<'a> {
+pub(crate) struct Extent<'a> {
     entry_pc: Option<AttributeValue<Slice<'a>>>,
     low_pc: Option<AttributeValue<Slice<'a>>>,
     high_pc: Option<AttributeValue<Slice<'a>>>,
@@ -19,7 +19,7 @@ pub struct Extent<'a> {
 
 impl<'a> Extent<'a> {
     /// Keeps the attribute if it is one of these.
-    pub fn read(&mut self, attribute: &Attribute<Slice<'a>>) {
+    pub(crate) fn read(&mut self, attribute: &Attribute<Slice<'a>>) {
         let slot = match attribute.name() {
             dw::DW_AT_entry_pc => &mut self.entry_pc,
             dw::DW_AT_low_pc => &mut self.low_pc,
@@ -31,12 +31,12 @@ impl<'a> Extent<'a> {
     }
 
     /// Whether there is no code.
-    pub fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         self.low_pc.is_none() && self.ranges.is_none()
     }
 
     /// The extent of a copy; where its function is declared, and its parent, are not known here.
-    pub fn unentered(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Unentered> {
+    pub(crate) fn unentered(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Unentered> {
         let listed = self.ranges(dwarf, unit)?;
         let entry = self.entry(dwarf, unit, &listed)?;
         // Not all compilers write an attribute for the entry.
@@ -46,7 +46,7 @@ impl<'a> Extent<'a> {
 
     /// The ranges in the order of the list, those without bytes too: gcc uses one for a place in the code whose
     /// instructions became the caller's.
-    pub fn ranges(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Vec<Range<u64>>> {
+    pub(crate) fn ranges(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Vec<Range<u64>>> {
         let mut listed = Vec::new();
         if let Some(value) = self.ranges {
             if let Some(offset) = dwarf.attr_ranges_offset(&unit.inner, value)? {
@@ -67,14 +67,14 @@ impl<'a> Extent<'a> {
     }
 
     /// Whether there was code, which the linker has removed. What is in it can be at any low address.
-    pub fn is_gone(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<bool> {
+    pub(crate) fn is_gone(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<bool> {
         let has_code = self.low_pc.is_some() || self.ranges.is_some();
         Ok(has_code && self.ranges(dwarf, unit)?.is_empty())
     }
 
     /// The address where the code is entered; `None` if there is no address at all. `listed` is the result of
     /// [`Extent::ranges`].
-    pub fn entry(
+    pub(crate) fn entry(
         &self,
         dwarf: &Dwarf<'a>,
         unit: &Unit<'a>,

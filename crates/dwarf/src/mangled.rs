@@ -17,7 +17,7 @@ pub fn demangled(name: &str) -> String {
 }
 
 /// The path of a method by its symbol in Rust: that of its type, and its name. `<a::T as b::Trait>::f` is `a::T::f`.
-pub fn path_of_method(symbol: &str) -> Option<Vec<String>> {
+pub(crate) fn path_of_method(symbol: &str) -> Option<Vec<String>> {
     let symbol = rustc_demangle::try_demangle(symbol).ok()?;
     let symbol = format!("{symbol:#}");
     let parts = split(&symbol, "::");

@@ -28,7 +28,7 @@ enum Owner {
 /// between, the others if one of the caller is: loops in the function itself are unrolled, too.
 ///
 /// `ranges` are those of the copy, `inner` those of the copies in it; in any order.
-pub fn recurring(lines: &Lines, ranges: &[Range<u64>], inner: &[Range<u64>]) -> Recurring {
+pub(crate) fn recurring(lines: &Lines, ranges: &[Range<u64>], inner: &[Range<u64>]) -> Recurring {
     let (Some(start), Some(end)) =
         (ranges.iter().map(|range| range.start).min(), ranges.iter().map(|range| range.end).max())
     else {

@@ -20,13 +20,13 @@ pub struct Missing {
 }
 
 /// Why the unit that belongs to a skeleton cannot be read.
-pub enum NotRead {
+pub(crate) enum NotRead {
     Missing(Missing),
     Damaged(gimli::Error),
 }
 
 /// The files that belong to the skeleton units of one image.
-pub struct SplitFiles<'i> {
+pub(crate) struct SplitFiles<'i> {
     image: &'i ElfFile,
     package: OnceLock<Option<Package>>,
 }
@@ -47,12 +47,12 @@ impl From<gimli::Error> for NotRead {
 }
 
 impl<'i> SplitFiles<'i> {
-    pub fn of(image: &'i ElfFile) -> SplitFiles<'i> {
+    pub(crate) fn of(image: &'i ElfFile) -> SplitFiles<'i> {
         SplitFiles { image, package: OnceLock::new() }
     }
 
     /// Calls `read` with the unit that belongs to a skeleton unit, and with the sections that it is in.
-    pub fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         dwarf: &Dwarf<'_>,
         skeleton: &Skeleton<'_>,

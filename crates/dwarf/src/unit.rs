@@ -10,7 +10,7 @@ use gimli::{
 use super::sections::{Dwarf, Slice};
 
 /// A unit with what is needed to read names, addresses and ranges in it.
-pub struct Unit<'a> {
+pub(crate) struct Unit<'a> {
     pub inner: gimli::Unit<Slice<'a>>,
     /// Offset of the first entry below the root.
     pub first: Option<UnitOffset>,
@@ -28,7 +28,7 @@ pub struct Unit<'a> {
 }
 
 /// The attributes of a skeleton unit for the unit that has the rest, in a file of its own.
-pub struct Skeleton<'a> {
+pub(crate) struct Skeleton<'a> {
     /// The path of the .dwo file.
     pub name: Slice<'a>,
     pub id: gimli::DwoId,
@@ -40,16 +40,16 @@ pub struct Skeleton<'a> {
 }
 
 /// The bit that marks an offset in the alternate file's .debug_info, which is shorter than that.
-pub const ALTERNATE: u64 = 1 << 63;
+pub(crate) const ALTERNATE: u64 = 1 << 63;
 
 impl<'a> Unit<'a> {
-    pub fn new(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
+    pub(crate) fn new(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
         let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
         Unit::with_abbreviations(dwarf, header, abbreviations)
     }
 
     /// A unit whose abbreviations have been read before.
-    pub fn with_abbreviations(
+    pub(crate) fn with_abbreviations(
         dwarf: &Dwarf<'a>,
         header: gimli::UnitHeader<Slice<'a>>,
         abbreviations: Arc<gimli::Abbreviations>,
@@ -58,7 +58,7 @@ impl<'a> Unit<'a> {
     }
 
     /// The unit of a .dwo file that belongs to a skeleton unit; `dwarf` has that file's sections.
-    pub fn of_split(
+    pub(crate) fn of_split(
         dwarf: &Dwarf<'a>,
         header: gimli::UnitHeader<Slice<'a>>,
         skeleton: &Skeleton<'a>,
@@ -114,7 +114,10 @@ impl<'a> Unit<'a> {
     }
 
     /// A unit of the alternate file; `dwarf` has that file's sections.
-    pub fn of_alternate(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
+    pub(crate) fn of_alternate(
+        dwarf: &Dwarf<'a>,
+        header: gimli::UnitHeader<Slice<'a>>,
+    ) -> gimli::Result<Unit<'a>> {
         Ok(Unit { alternate: true, ..Unit::new(dwarf, header)? })
     }
 
@@ -174,7 +177,7 @@ impl<'a> Unit<'a> {
     }
 
     /// The attributes for the rest of it, if this is a skeleton unit: in a .dwo file, a unit may name that file, too.
-    pub fn skeleton(&self) -> Option<Skeleton<'a>> {
+    pub(crate) fn skeleton(&self) -> Option<Skeleton<'a>> {
         let inner = &self.inner;
         Some(Skeleton {
             name: self.dwo_name.filter(|_| self.first.is_none())?,
@@ -188,26 +191,26 @@ impl<'a> Unit<'a> {
     }
 
     /// A path without the directory of the compilation, as [`Unit::file_path`] has it.
-    pub fn without_directory<'p>(&self, path: &'p str) -> &'p str {
+    pub(crate) fn without_directory<'p>(&self, path: &'p str) -> &'p str {
         let directory = self.inner.comp_dir.map(|directory| directory.to_string_lossy());
         let inside = directory.and_then(|directory| path.strip_prefix(&*directory)?.strip_prefix('/'));
         inside.unwrap_or(path)
     }
 
     /// The path with the unit's directory, if it needs one.
-    pub fn absolute(&self, path: &str) -> String {
+    pub(crate) fn absolute(&self, path: &str) -> String {
         match self.inner.comp_dir {
             Some(directory) if !path.starts_with('/') => format!("{}/{path}", directory.to_string_lossy()),
             _ => path.to_owned(),
         }
     }
 
-    pub fn entries(&self, at: UnitOffset) -> gimli::Result<EntriesRaw<'_, Slice<'a>>> {
+    pub(crate) fn entries(&self, at: UnitOffset) -> gimli::Result<EntriesRaw<'_, Slice<'a>>> {
         self.inner.entries_raw(Some(at))
     }
 
     /// Moves `entries` past the attributes of an entry and, if it has children, past them.
-    pub fn skip_tree<'u>(
+    pub(crate) fn skip_tree<'u>(
         &'u self,
         entries: &mut EntriesRaw<'u, Slice<'a>>,
         abbreviation: &Abbreviation,
@@ -220,7 +223,11 @@ impl<'a> Unit<'a> {
 
     /// Whether the first parameter or variable from this entry to the end of its siblings, or below them, is declared at a
     /// line and column.
-    pub fn declares_first_at(&self, first: UnitOffset, (line, column): (u64, u64)) -> gimli::Result<bool> {
+    pub(crate) fn declares_first_at(
+        &self,
+        first: UnitOffset,
+        (line, column): (u64, u64),
+    ) -> gimli::Result<bool> {
         let mut entries = self.entries(first)?;
         let mut depth = 1usize;
         while depth > 0 && !entries.is_empty() {
@@ -247,23 +254,23 @@ impl<'a> Unit<'a> {
     }
 
     /// Offset in .debug_info of an entry of this unit.
-    pub fn global(&self, offset: UnitOffset) -> u64 {
+    pub(crate) fn global(&self, offset: UnitOffset) -> u64 {
         self.in_file(self.inner.header.offset().0 as u64 + offset.0 as u64)
     }
 
     /// The inverse of [`Unit::global`].
-    pub fn local(&self, global: u64) -> UnitOffset {
+    pub(crate) fn local(&self, global: u64) -> UnitOffset {
         UnitOffset((global & !ALTERNATE).wrapping_sub(self.inner.header.offset().0 as u64) as usize)
     }
 
     /// Whether the entry at this offset is one of this unit.
-    pub fn has(&self, global: u64) -> bool {
+    pub(crate) fn has(&self, global: u64) -> bool {
         let start = self.global(UnitOffset(0));
         global.checked_sub(start).is_some_and(|at| at < self.inner.header.length_including_self() as u64)
     }
 
     /// Offset in .debug_info of the entry that a reference leads to; `None` for type signatures.
-    pub fn target(&self, value: &AttributeValue<Slice<'a>>) -> Option<u64> {
+    pub(crate) fn target(&self, value: &AttributeValue<Slice<'a>>) -> Option<u64> {
         match value {
             AttributeValue::UnitRef(offset) => Some(self.global(*offset)),
             AttributeValue::DebugInfoRef(offset) => Some(self.in_file(offset.0 as u64)),
@@ -277,7 +284,7 @@ impl<'a> Unit<'a> {
     }
 
     /// The unit's line program, if it has one.
-    pub fn line_program(
+    pub(crate) fn line_program(
         &self,
         dwarf: &Dwarf<'a>,
     ) -> gimli::Result<Option<gimli::IncompleteLineProgram<Slice<'a>>>> {
@@ -287,20 +294,20 @@ impl<'a> Unit<'a> {
     }
 
     /// The path of a file of the unit's line program, without the directory of the compilation.
-    pub fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
+    pub(crate) fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
         let program = self.line_program(dwarf).ok()??;
         self.path_in(dwarf, program.header(), index)
     }
 
     /// The paths of all files of the unit's line program by their numbers, as of [`Unit::file_path`].
-    pub fn file_paths(&self, dwarf: &Dwarf<'a>) -> Vec<String> {
+    pub(crate) fn file_paths(&self, dwarf: &Dwarf<'a>) -> Vec<String> {
         let Ok(Some(program)) = self.line_program(dwarf) else { return Vec::new() };
         let header = program.header();
         self.paths_in(dwarf, header, header.file_names().len() as u64 + 1)
     }
 
     /// The paths of the first `files` files of a line program that is open.
-    pub fn paths_in(
+    pub(crate) fn paths_in(
         &self,
         dwarf: &Dwarf<'a>,
         header: &gimli::LineProgramHeader<Slice<'a>>,
@@ -311,7 +318,7 @@ impl<'a> Unit<'a> {
     }
 
     /// The path of the file that the unit is compiled from, without the directory of the compilation.
-    pub fn path(&self) -> Option<String> {
+    pub(crate) fn path(&self) -> Option<String> {
         let name = self.inner.name?.to_string_lossy().into_owned();
         let directory = self.inner.comp_dir.map(|directory| directory.to_string_lossy().into_owned());
         let inside = directory.and_then(|directory| name.strip_prefix(&directory).map(str::to_owned));
@@ -320,7 +327,7 @@ impl<'a> Unit<'a> {
     }
 
     /// Like [`Unit::file_path`], of a line program that is open.
-    pub fn path_in(
+    pub(crate) fn path_in(
         &self,
         dwarf: &Dwarf<'a>,
         header: &gimli::LineProgramHeader<Slice<'a>>,
@@ -342,7 +349,7 @@ impl<'a> Unit<'a> {
 }
 
 /// The value of DW_AT_call_file and DW_AT_decl_file.
-pub fn file_index(attribute: &Attribute<Slice<'_>>) -> u64 {
+pub(crate) fn file_index(attribute: &Attribute<Slice<'_>>) -> u64 {
     match attribute.value() {
         AttributeValue::FileIndex(index) => index,
         _ => attribute.udata_value().unwrap_or(0),
@@ -374,7 +381,7 @@ fn skip_tree(
 
 /// The offset of the entry after an entry's children. `entries` is at the first child; it is moved only if there is no
 /// DW_AT_sibling that can be believed.
-pub fn after_children(
+pub(crate) fn after_children(
     entries: &mut EntriesRaw<'_, Slice<'_>>,
     sibling: Option<AttributeValue<Slice<'_>>>,
 ) -> gimli::Result<UnitOffset> {

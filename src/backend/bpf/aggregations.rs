@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The maps come in halves: programs write one, and the other is read and emptied.
 #[derive(Debug)]
-pub struct Aggregations {
+pub(super) struct Aggregations {
     entries: Vec<Entries>,
     cpus: u32,
     /// The half that programs were still about when it was to be read.
@@ -21,12 +21,12 @@ pub struct Aggregations {
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Aggregations {
-    pub fn new(image: &Image, cpus: u32) -> Aggregations {
+    pub(super) fn new(image: &Image, cpus: u32) -> Aggregations {
         Aggregations { entries: image.entries.clone(), cpus, left: None }
     }
 
     /// Returns a snapshot for each CPU of what has come since the last one, from two maps for each of the entries.
-    pub fn snapshot(
+    pub(super) fn snapshot(
         &mut self,
         maps: &[Map],
         half: &AtomicU64,

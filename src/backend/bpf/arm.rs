@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 const PLACES: usize = 256;
 
 /// The arming of a session.
-pub struct Arming<'a> {
+pub(super) struct Arming<'a> {
     pub session: &'a mut Session,
     pub image: &'a Image,
     pub probes: &'a [Probe],
@@ -40,7 +40,7 @@ pub struct Arming<'a> {
 
 impl Arming<'_> {
     /// Arms all units. What the kernel refuses is in [`Arming::refused`]; the rest is armed.
-    pub fn run(mut self) -> Result<Vec<Refused>, EnableError> {
+    pub(super) fn run(mut self) -> Result<Vec<Refused>, EnableError> {
         let programs = load_all(&self.image.units, &self.session.maps, self.functions)?;
         for (unit, program) in self.image.units.iter().zip(programs) {
             self.unit(unit, program)?;
@@ -102,7 +102,7 @@ impl Arming<'_> {
         }
     }
 
-    pub fn refuse(&mut self, probe: u32, why: &ArmError) {
+    pub(super) fn refuse(&mut self, probe: u32, why: &ArmError) {
         let Some(named) = self.probes.get(probe as usize) else { return };
         let (name, why, help) = (probe_name(named), why.to_string(), why.help());
         self.refused.entry(probe).or_insert(Refused { probe: probe as usize, name, why, help });
@@ -251,7 +251,7 @@ fn without_marks<'u>(unit: &'u Unit, probes: &[Probe], mark: &[u8]) -> (Vec<&'u 
 }
 
 /// Loads the programs of all units, in their order.
-pub fn load_all(
+pub(super) fn load_all(
     units: &[Unit],
     maps: &[Map],
     functions: &HashMap<u32, Function>,

@@ -5,7 +5,7 @@ use super::found::PlaceError;
 use kinst_os::{Errno, errno_text};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ArmError {
+pub(super) enum ArmError {
     #[error(transparent)]
     Place(#[from] PlaceError),
     #[error("the kernel lets no program run at the tracepoint {0}")]
@@ -39,7 +39,7 @@ pub enum ArmError {
 
 impl ArmError {
     /// The answer of kprobe events about a place.
-    pub fn of_place(error: &std::io::Error) -> ArmError {
+    pub(super) fn of_place(error: &std::io::Error) -> ArmError {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::INVAL) => ArmError::NotTraced,
             Some(Errno::ILSEQ) => ArmError::NoBoundary,
@@ -48,7 +48,7 @@ impl ArmError {
     }
 
     /// Why no place in the kernel's code can be traced, where that is the matter; other probes can.
-    pub fn of_all_places(error: &EnableError) -> Option<ArmError> {
+    pub(super) fn of_all_places(error: &EnableError) -> Option<ArmError> {
         match error {
             EnableError::Tracefs => Some(ArmError::Tracefs),
             EnableError::KprobeEvents => Some(ArmError::NoKprobeEvents),
@@ -67,7 +67,7 @@ impl ArmError {
     }
 
     /// The next step.
-    pub fn help(&self) -> Option<&'static str> {
+    pub(super) fn help(&self) -> Option<&'static str> {
         match self {
             ArmError::Tracefs => EnableError::Tracefs.help(),
             ArmError::NoKprobeEvents => EnableError::KprobeEvents.help(),

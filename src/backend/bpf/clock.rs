@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 /// The addresses of variables that each CPU has, as one for which the distance of a CPU's from them is 0.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Variables {
+pub(super) struct Variables {
     pub interrupts: Option<u64>,
     pub irq_time: Option<u64>,
 }
 
 /// The memory of all CPUs.
-pub struct Cpus<'a> {
+pub(super) struct Cpus<'a> {
     pub memory: &'a Mapping,
     /// The words of one.
     pub stride: usize,
@@ -33,7 +33,7 @@ impl Cpus<'_> {
     }
 
     /// Writes where each CPU has the variables.
-    pub fn place(&self, variables: Variables, symbols: &dyn Spots) -> Option<()> {
+    pub(super) fn place(&self, variables: Variables, symbols: &dyn Spots) -> Option<()> {
         let wanted = [(cpu::INTERRUPTS, variables.interrupts), (cpu::IRQ_TIME, variables.irq_time)];
         if wanted.iter().all(|(_, variable)| variable.is_none()) {
             return Some(());
@@ -52,7 +52,7 @@ impl Cpus<'_> {
     }
 
     /// Starts the clock of each CPU that is there, for the programs that have the map.
-    pub fn start(&self, map: &Map) -> Result<Vec<Clock>, EnableError> {
+    pub(super) fn start(&self, map: &Map) -> Result<Vec<Clock>, EnableError> {
         const PATIENCE: Duration = Duration::from_secs(1);
         let mut clocks = Vec::new();
         for cpu in 0..self.count {

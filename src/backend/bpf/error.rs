@@ -171,7 +171,7 @@ impl EnableError {
 }
 
 /// The error for an answer of the kernel: the thing that is missing, or else the request.
-pub fn request(request: Request) -> impl Fn(Errno) -> EnableError {
+pub(super) fn request(request: Request) -> impl Fn(Errno) -> EnableError {
     move |errno| match errno {
         Errno::NOSYS => EnableError::NoBpf,
         Errno::PERM | Errno::ACCESS => EnableError::Rights(request),
@@ -181,7 +181,7 @@ pub fn request(request: Request) -> impl Fn(Errno) -> EnableError {
     }
 }
 
-pub fn of_file(request: Request) -> impl Fn(std::io::Error) -> EnableError {
+pub(super) fn of_file(request: Request) -> impl Fn(std::io::Error) -> EnableError {
     move |error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => EnableError::Rights(request),
         _ => EnableError::Request { request, errno: error.to_string() },
@@ -189,7 +189,7 @@ pub fn of_file(request: Request) -> impl Fn(std::io::Error) -> EnableError {
 }
 
 /// Says which probe it is that cannot be.
-pub fn unable(unable: Unable, probes: &[Probe]) -> EnableError {
+pub(super) fn unable(unable: Unable, probes: &[Probe]) -> EnableError {
     let name = |index: u32| probes.get(index as usize).map(probe_name).unwrap_or_default();
     match unable {
         Unable::Probe(index) => {

@@ -16,23 +16,23 @@ const ROOT: &str = "/sys/kernel/tracing";
 
 /// The kernel's interface to its events.
 #[derive(Debug)]
-pub struct Tracefs {
+pub(super) struct Tracefs {
     root: PathBuf,
 }
 
 /// An event that was defined here. It is removed by what has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub(super) struct Event {
     /// `group/name`
     name: String,
 }
 
 /// The index of a place that the kernel does not take, and why.
-pub type Refused = (usize, io::Error);
+pub(super) type Refused = (usize, io::Error);
 
 /// How often the places of events were hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hits {
+pub(super) struct Hits {
     pub hits: u64,
     /// Inside of another probe's work.
     pub missed: u64,
@@ -40,7 +40,7 @@ pub struct Hits {
 
 impl Tracefs {
     /// Finds tracefs, and mounts it if it is not there and may be.
-    pub fn find_or_mount() -> Result<Tracefs, EnableError> {
+    pub(super) fn find_or_mount() -> Result<Tracefs, EnableError> {
         match Tracefs::find() {
             Err(EnableError::Tracefs) if kinst_os::mount("tracefs", ROOT).is_ok() => Tracefs::find(),
             found => found,
@@ -48,7 +48,7 @@ impl Tracefs {
     }
 
     /// Finds tracefs, where systems mount it.
-    pub fn find() -> Result<Tracefs, EnableError> {
+    pub(super) fn find() -> Result<Tracefs, EnableError> {
         let roots = [ROOT, "/sys/kernel/debug/tracing"].map(Path::new);
         if let Some(root) = roots.into_iter().find(|root| root.join("kprobe_events").exists()) {
             return Ok(Tracefs { root: root.to_owned() });
@@ -64,7 +64,7 @@ impl Tracefs {
     }
 
     /// Defines an event at all of the places that the kernel takes; the others come with the error.
-    pub fn define(&self, number: usize, places: &[u64]) -> io::Result<(Option<Event>, Vec<Refused>)> {
+    pub(super) fn define(&self, number: usize, places: &[u64]) -> io::Result<(Option<Event>, Vec<Refused>)> {
         let session = session(std::process::id());
         // kprobe_profile has names without groups.
         let event = Event { name: format!("{GROUP}{session}/p{session}_{number}") };
@@ -84,7 +84,7 @@ impl Tracefs {
     }
 
     /// The places in functions that ftrace has, in order, which kernels since 6.5 tell.
-    pub fn ftraced(&self) -> io::Result<Vec<u64>> {
+    pub(super) fn ftraced(&self) -> io::Result<Vec<u64>> {
         let text = fs::read_to_string(self.root.join("available_filter_functions_addrs"))?;
         let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();
         let mut places: Vec<u64> = text.lines().filter_map(address).collect();
@@ -97,30 +97,30 @@ impl Tracefs {
     }
 
     /// Returns the number of an event, which perf knows it by.
-    pub fn number(&self, event: &Event) -> io::Result<u64> {
+    pub(super) fn number(&self, event: &Event) -> io::Result<u64> {
         let text = fs::read_to_string(self.root.join("events").join(&event.name).join("id"))?;
         text.trim().parse().map_err(io::Error::other)
     }
 
     /// Removes an event, which nothing may use any more.
-    pub fn remove(&self, event: &Event) -> io::Result<()> {
+    pub(super) fn remove(&self, event: &Event) -> io::Result<()> {
         self.open()?.write_all(format!("-:{}\n", event.name).as_bytes())
     }
 
     /// Returns the hits of all places of the system's events.
-    pub fn profile(&self) -> io::Result<Profile> {
+    pub(super) fn profile(&self) -> io::Result<Profile> {
         fs::read_to_string(self.root.join("kprobe_profile")).map(Profile)
     }
 
     /// Removes the events of some processes. Returns whether all are gone.
-    pub fn remove_all(&self, whose: Whose) -> bool {
+    pub(super) fn remove_all(&self, whose: Whose) -> bool {
         // Another session may be about the same, and what stays is removed by the next one.
         let stay = self.events(whose).iter().filter(|event| self.remove(event).is_err()).count();
         stay == 0
     }
 
     /// The events of some processes, each with the number of its places.
-    pub fn counted(&self, whose: Whose) -> BTreeMap<String, usize> {
+    pub(super) fn counted(&self, whose: Whose) -> BTreeMap<String, usize> {
         let text = fs::read_to_string(self.root.join("kprobe_events")).unwrap_or_default();
         let mut events = BTreeMap::new();
         for name in text.lines().filter_map(event_of) {
@@ -146,7 +146,7 @@ fn has_processes(namespace: u64) -> bool {
 
 /// Whose events are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub(super) enum Whose {
     Process(u32),
     /// Those of processes that are not there any more.
     Gone,
@@ -154,11 +154,11 @@ pub enum Whose {
 
 /// The text of kprobe_profile.
 #[derive(Debug)]
-pub struct Profile(String);
+pub(super) struct Profile(String);
 
 impl Profile {
     /// Returns the hits of all places of the events.
-    pub fn of(&self, events: &[Event]) -> Hits {
+    pub(super) fn of(&self, events: &[Event]) -> Hits {
         let names: HashSet<&str> = events.iter().filter_map(|event| event.name.rsplit('/').next()).collect();
         let mut all = Hits::default();
         for hits in self.0.lines().filter_map(|line| profile(line, |name| names.contains(name))) {

@@ -18,17 +18,17 @@ use std::collections::HashSet;
 
 /// The use that programs are made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub(super) enum Purpose {
     Arm,
     Load,
 }
 
 /// The probes whose places are not known, and why.
-pub type Unknown = Vec<(u32, PlaceError)>;
+pub(super) type Unknown = Vec<(u32, PlaceError)>;
 
 /// Why the place of a probe is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlaceError {
+pub(super) enum PlaceError {
     #[error(transparent)]
     Function(#[from] FunctionError),
     #[error(transparent)]
@@ -39,7 +39,7 @@ pub enum PlaceError {
 }
 
 /// The facts that were looked up.
-pub struct Facts {
+pub(super) struct Facts {
     pub found: Found,
     pub variables: Variables,
     pub chosen: Chosen,
@@ -47,7 +47,7 @@ pub struct Facts {
 }
 
 /// Looks up what programs have to know of the kernel, and what makes them run at functions.
-pub fn found(
+pub(super) fn found(
     program: &Program,
     enabled: &Enabled,
     spots: &dyn Spots,

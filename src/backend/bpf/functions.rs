@@ -28,7 +28,7 @@ const MARK: u64 = 8;
 
 /// Why nothing makes the probe of a function fire.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FunctionError {
+pub(super) enum FunctionError {
     /// A feature that only kprobes have.
     #[error("{feature} takes a kprobe: {why}")]
     OnlyKprobe { feature: &'static str, why: MeansError },
@@ -54,14 +54,14 @@ pub enum FunctionError {
 
 impl FunctionError {
     /// Why no function can be traced, if none can.
-    pub fn of_all(means: &Means) -> Option<FunctionError> {
+    pub(super) fn of_all(means: &Means) -> Option<FunctionError> {
         means.nothing().map(|(fentry, kprobes)| FunctionError::Nothing { fentry, kprobes })
     }
 }
 
 /// The choice for all probes.
 #[derive(Debug, Default)]
-pub struct Chosen {
+pub(super) struct Chosen {
     /// By probe.
     pub by: Vec<By>,
     /// By probe, the function of its trampoline.
@@ -91,7 +91,11 @@ impl Wanted<'_> {
 }
 
 /// Chooses for all probes of functions. Some of all probes have clauses that ask for the kernel's stack.
-pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), spots: &dyn Spots) -> Chosen {
+pub(super) fn choose(
+    program: &Program,
+    (enabled, walking): (&Enabled, &HashSet<u32>),
+    spots: &dyn Spots,
+) -> Chosen {
     let mut chosen = Chosen::kprobes(enabled);
     let wanted = wanted(program, enabled, walking);
     // Functions have kprobes where it is not known how trampolines are found on a stack.
@@ -123,7 +127,7 @@ pub fn choose(program: &Program, (enabled, walking): (&Enabled, &HashSet<u32>), 
 
 /// Whether ftrace traces each function: as it says itself, where many are asked for and the kernel shows it, or as the
 /// beginnings of the functions show. Those are now and then taken for its own where the kernel has patched them otherwise.
-pub fn ftraced<S: Symbols + ?Sized>(symbols: &S, functions: &[u64]) -> Vec<bool> {
+pub(super) fn ftraced<S: Symbols + ?Sized>(symbols: &S, functions: &[u64]) -> Vec<bool> {
     /// The kernel takes up to half a second to write its list.
     const MANY: usize = 1000;
     static LISTED: OnceLock<Option<Vec<u64>>> = OnceLock::new();
@@ -198,12 +202,12 @@ fn never_returns(wanted: &Wanted<'_>, spots: &dyn Spots) -> bool {
 
 impl Chosen {
     /// Kprobes for all.
-    pub fn kprobes(enabled: &Enabled) -> Chosen {
+    pub(super) fn kprobes(enabled: &Enabled) -> Chosen {
         Chosen { by: vec![By::Kprobe; enabled.probes.len()], ..Chosen::default() }
     }
 
     /// How many probes of functions each way has: `2 by fentry, 76 by kprobe.multi`.
-    pub fn in_words(&self, enabled: &Enabled) -> Option<String> {
+    pub(super) fn in_words(&self, enabled: &Enabled) -> Option<String> {
         let unable: HashSet<u32> = self.unable.iter().map(|(index, _)| *index).collect();
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, (probe, by)) in (0..).zip(enabled.probes.iter().zip(&self.by)) {

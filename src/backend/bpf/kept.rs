@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// As many records as the module's rings would have.
 #[derive(Debug)]
-pub struct Kept {
+pub(super) struct Kept {
     /// Of a ring, in bytes: a power of two.
     size: u64,
     rings: BTreeMap<u32, Ring>,
@@ -32,11 +32,11 @@ struct Owned {
 const HEADER: u64 = 16;
 
 impl Kept {
-    pub fn new(bufsize: u64) -> Kept {
+    pub(super) fn new(bufsize: u64) -> Kept {
         Kept { size: bufsize.max(HEADER).next_power_of_two(), rings: BTreeMap::new() }
     }
 
-    pub fn add(&mut self, record: &Record<'_>) {
+    pub(super) fn add(&mut self, record: &Record<'_>) {
         let bytes = HEADER + (record.payload.len() as u64).next_multiple_of(8);
         let ring = self.rings.entry(record.cpu).or_default();
         let left = self.size - ring.end % self.size;
@@ -59,7 +59,7 @@ impl Kept {
     }
 
     /// Moves all of them to where they are printed from.
-    pub fn give(&mut self, into: &mut Drain) {
+    pub(super) fn give(&mut self, into: &mut Drain) {
         for (cpu, ring) in std::mem::take(&mut self.rings) {
             for Owned { epid, timestamp, payload } in ring.entries.into_iter().filter_map(|(_, owned)| owned)
             {

@@ -16,7 +16,7 @@ const DIRECTORY: &str = "/sys/kernel/btf";
 
 /// Why a function can have no trampoline, as far as its type shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TrampolineError {
+pub(super) enum TrampolineError {
     #[error("the kernel's types (BTF) do not have it")]
     NoTypes,
     #[error("it returns a structure")]
@@ -29,11 +29,11 @@ pub enum TrampolineError {
 
 /// The kernel's types.
 #[derive(Debug)]
-pub struct Types(Arc<Btf>);
+pub(super) struct Types(Arc<Btf>);
 
 impl Types {
     /// Returns the types of the running kernel, which are read once.
-    pub fn get() -> Result<&'static Types, TypesError> {
+    pub(super) fn get() -> Result<&'static Types, TypesError> {
         static TYPES: OnceLock<Result<Types, TypesError>> = OnceLock::new();
         TYPES.get_or_init(Types::read).as_ref().map_err(TypesError::clone)
     }
@@ -45,14 +45,14 @@ impl Types {
     }
 
     /// The types of a module, which continue these.
-    pub fn of_module(&self, module: &str) -> Option<Types> {
+    pub(super) fn of_module(&self, module: &str) -> Option<Types> {
         let bytes = std::fs::read(Path::new(DIRECTORY).join(module)).ok()?;
         Btf::parse(bytes, Some(Arc::clone(&self.0)), 1).ok().map(|btf| Types(Arc::new(btf)))
     }
 
     /// Whether a function can have a trampoline, as far as its type shows: the arguments are words in registers, and what
     /// it returns is one.
-    pub fn trampoline(&self, name: &str) -> Result<(), TrampolineError> {
+    pub(super) fn trampoline(&self, name: &str) -> Result<(), TrampolineError> {
         /// The registers that arguments are in: more of them are on the stack, which older kernels do not copy.
         const WORDS: usize = 6;
         self.function(name).ok_or(TrampolineError::NoTypes)?;
@@ -67,7 +67,7 @@ impl Types {
     }
 
     /// The number by which the kernel knows a function.
-    pub fn function(&self, name: &str) -> Option<u32> {
+    pub(super) fn function(&self, name: &str) -> Option<u32> {
         self.0.function(name)
     }
 
@@ -87,7 +87,7 @@ impl Types {
         u16::try_from(at).map_err(|_| unknown())
     }
 
-    pub fn layout(&self, machine: &dyn Machine) -> Result<Layout, TypesError> {
+    pub(super) fn layout(&self, machine: &dyn Machine) -> Result<Layout, TypesError> {
         let task = |path: &'static str| self.offset("task_struct", path);
         let signal = |path: &'static str| self.offset("signal_struct", path);
         Ok(Layout {
@@ -113,17 +113,17 @@ impl Types {
     }
 
     /// Whether the exit of a thread says that it is the last one of its process.
-    pub fn tells_last(&self) -> bool {
+    pub(super) fn tells_last(&self) -> bool {
         self.arguments("sched_process_exit").is_some_and(|count| count > 1)
     }
 
-    pub fn locks(&self) -> Result<Locks, TypesError> {
+    pub(super) fn locks(&self) -> Result<Locks, TypesError> {
         let owner = self.offset("mutex", "owner").or_else(|_| self.offset("mutex", "rtmutex.owner"));
         let rwsem = |member| self.offset("rw_semaphore", member).ok();
         Ok(Locks { mutex_owner: owner?, rwsem: rwsem("count").zip(rwsem("owner")) })
     }
 
-    pub fn paths(&self) -> Result<Paths, TypesError> {
+    pub(super) fn paths(&self) -> Result<Paths, TypesError> {
         Ok(Paths {
             path_mnt: self.offset("path", "mnt")?,
             path_dentry: self.offset("path", "dentry")?,
@@ -138,7 +138,7 @@ impl Types {
     }
 
     /// The times of a task. Where the scheduler leaves out the time of interrupts, a CPU's variable has that.
-    pub fn times(&self, symbols: &dyn Spots, variables: &mut Variables) -> Result<Times, TypesError> {
+    pub(super) fn times(&self, symbols: &dyn Spots, variables: &mut Variables) -> Result<Times, TypesError> {
         let spent = symbols
             .symbol("cpu_irqtime")
             .and_then(|address| Some(address.wrapping_add(self.offset("irqtime", "total").ok()?.into())));
@@ -150,7 +150,7 @@ impl Types {
     }
 
     /// Where interrupts are counted: in a task, or in a CPU's variable.
-    pub fn interrupts(&self, symbols: &dyn Spots, variables: &mut Variables) -> Interrupts {
+    pub(super) fn interrupts(&self, symbols: &dyn Spots, variables: &mut Variables) -> Interrupts {
         let in_task = self.offset("task_struct", "thread_info.preempt_count").ok();
         let hot = self.offset("pcpu_hot", "preempt_count").ok();
         variables.interrupts = symbols.symbol(COUNT).or_else(|| {
@@ -163,7 +163,7 @@ impl Types {
     }
 
     /// The number of a tracepoint's arguments. The function that calls its listeners has one more, their data.
-    pub fn arguments(&self, tracepoint: &str) -> Option<u8> {
+    pub(super) fn arguments(&self, tracepoint: &str) -> Option<u8> {
         let function = self.0.prototype(&format!("__traceiter_{tracepoint}"))?;
         let count = u8::try_from(function.params.len().checked_sub(1)?).unwrap_or(u8::MAX);
         Some(count.min(TRACE_ARGUMENTS))
@@ -174,7 +174,7 @@ impl Types {
 const COUNT: &str = "__preempt_count";
 
 /// Where interrupts are counted, if that is known without types: those of realtime kernels are counted in tasks, too.
-pub fn counted_by_cpu(symbols: &dyn Spots, variables: &mut Variables) -> Option<Interrupts> {
+pub(super) fn counted_by_cpu(symbols: &dyn Spots, variables: &mut Variables) -> Option<Interrupts> {
     variables.interrupts = symbols.symbol(COUNT).filter(|_| !kinst_os::is_realtime());
     variables.interrupts.is_some().then(|| interrupts(symbols, variables))
 }

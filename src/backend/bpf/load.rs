@@ -7,7 +7,7 @@ use kinst_os::Errno;
 use kinst_os::bpf::{self, ProgramKind};
 
 /// Loads a program, with the descriptors of its maps.
-pub fn load(
+pub(super) fn load(
     kind: ProgramKind,
     code: &Code,
     descriptor: impl Fn(u32) -> u32,

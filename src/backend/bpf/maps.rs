@@ -51,7 +51,12 @@ impl Wanted {
 
 /// Makes the maps, in the order of their numbers. What would take most of the machine's memory is refused: the kernel
 /// would look for it at the cost of all others.
-pub fn make(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Result<Vec<Map>, EnableError> {
+pub(super) fn make(
+    image: &Image,
+    options: &Options,
+    cpus: u32,
+    ring_size: u32,
+) -> Result<Vec<Map>, EnableError> {
     let wanted = wanted(image, options, cpus, ring_size);
     let bytes: u64 = wanted.iter().map(|map| map.bytes()).sum();
     if kinst_os::free_memory().is_some_and(|free| bytes > free / 2) {
@@ -91,7 +96,7 @@ fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wa
     wanted
 }
 
-pub fn fill(image: &Image, maps: &[Map]) -> Result<(), EnableError> {
+pub(super) fn fill(image: &Image, maps: &[Map]) -> Result<(), EnableError> {
     let failed = request(Request::UpdateMap);
     maps[memory::Map::Constants as usize].update(&0u32.to_ne_bytes(), &image.constants).map_err(&failed)?;
     let bytes =
@@ -127,7 +132,7 @@ fn longest(image: &Image) -> usize {
 }
 
 /// The size of the ring: a buffer for each CPU, in one.
-pub fn ring_size(options: &Options, cpus: u32) -> Result<u32, EnableError> {
+pub(super) fn ring_size(options: &Options, cpus: u32) -> Result<u32, EnableError> {
     // Where the last records are kept, they are taken out of it now and then only.
     const KEPT: u64 = 4 << 20;
     const MOST: u64 = 1 << 30;

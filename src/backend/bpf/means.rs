@@ -132,7 +132,7 @@ fn multi() -> Result<(), MeansError> {
 }
 
 /// Loads a program of nothing.
-pub fn try_load(kind: ProgramKind) -> Result<Program, Errno> {
+pub(super) fn try_load(kind: ProgramKind) -> Result<Program, Errno> {
     let mut asm = Assembler::default();
     asm.mov(R0, 0);
     asm.exit();

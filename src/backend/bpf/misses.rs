@@ -10,13 +10,13 @@ use kinst_os::bpf::{Attached, Program};
 
 /// What was counted when the session began to count, and what was lost since.
 #[derive(Debug, Default)]
-pub struct Misses {
+pub(super) struct Misses {
     before: Counts,
     lost: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub(super) struct Counts {
     /// By kprobes.
     missed: u64,
     /// Of the events, and the runs of programs.
@@ -28,34 +28,34 @@ pub struct Counts {
 }
 
 impl Misses {
-    pub fn all(&self) -> u64 {
+    pub(super) fn all(&self) -> u64 {
         self.lost
     }
 
-    pub fn begin(&mut self, counts: Counts) {
+    pub(super) fn begin(&mut self, counts: Counts) {
         self.before = counts;
     }
 
     /// Counts what was lost up to now. After the events are gone it stays.
-    pub fn count(&mut self, counts: Counts) {
+    pub(super) fn count(&mut self, counts: Counts) {
         self.lost = self.lost.max(counts.lost_since(&self.before));
     }
 }
 
 impl Counts {
     /// Reads the counts of programs at places, of those at tracepoints and functions, and of links.
-    pub fn read(at_places: &[Program], elsewhere: &[Program], at_functions: &[Attached]) -> Counts {
+    pub(super) fn read(at_places: &[Program], elsewhere: &[Program], at_functions: &[Attached]) -> Counts {
         let of = |programs: &[Program]| programs.iter().map(Program::missed).sum::<u64>();
         let refused = of(at_places);
         let elsewhere = of(elsewhere) + at_functions.iter().map(Attached::missed).sum::<u64>();
         Counts { refused, elsewhere, ..Counts::default() }
     }
 
-    pub fn of_events(self, Hits { hits, missed }: Hits) -> Counts {
+    pub(super) fn of_events(self, Hits { hits, missed }: Hits) -> Counts {
         Counts { hits, missed, ..self }
     }
 
-    pub fn of_runs(self, runs: u64) -> Counts {
+    pub(super) fn of_runs(self, runs: u64) -> Counts {
         Counts { runs, ..self }
     }
 

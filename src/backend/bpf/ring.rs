@@ -16,7 +16,7 @@ const HEADER: u64 = 8;
 
 /// A mapped ring. The kernel maps its data twice in a row, so that no entry is split.
 #[derive(Debug)]
-pub struct Ring {
+pub(super) struct Ring {
     consumer: Mapping,
     /// The producer's position in the first page, then the data, twice.
     producer: Mapping,
@@ -25,7 +25,7 @@ pub struct Ring {
 
 impl Ring {
     /// Maps the ring of `size` bytes, a power of two.
-    pub fn new(map: BorrowedFd<'_>, size: u32) -> Result<Ring, Errno> {
+    pub(super) fn new(map: BorrowedFd<'_>, size: u32) -> Result<Ring, Errno> {
         let page = page_size();
         let consumer = Mapping::new(map, page, 0, Access::ReadWrite)?;
         let producer = Mapping::new(map, page + 2 * size as usize, page as u64, Access::Read)?;
@@ -33,7 +33,7 @@ impl Ring {
     }
 
     /// Takes all finished records. Returns where the ring is damaged, which empties it.
-    pub fn drain(&self, into: &mut Drain, speculations: &mut Speculations) -> Result<(), u64> {
+    pub(super) fn drain(&self, into: &mut Drain, speculations: &mut Speculations) -> Result<(), u64> {
         let (Some(consumed), Some(produced)) = (self.consumer.words().first(), self.producer.words().first())
         else {
             return Err(0);

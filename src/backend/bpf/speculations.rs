@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// The records of speculations that are not decided yet.
 #[derive(Debug, Default)]
-pub struct Speculations {
+pub(super) struct Speculations {
     /// By number and generation.
     waiting: HashMap<(u32, u64), Waiting>,
     /// The most bytes of one, from each CPU.
@@ -24,12 +24,12 @@ struct Waiting {
 }
 
 impl Speculations {
-    pub fn new(limit: u64) -> Speculations {
+    pub(super) fn new(limit: u64) -> Speculations {
         Speculations { limit: usize::try_from(limit).unwrap_or(usize::MAX), ..Speculations::default() }
     }
 
     /// Takes what a program has sent about a speculation, after the header of a record; `None` if it makes no sense.
-    pub fn take(&mut self, payload: &[u8], timestamp: u64, into: &mut Drain) -> Option<()> {
+    pub(super) fn take(&mut self, payload: &[u8], timestamp: u64, into: &mut Drain) -> Option<()> {
         let (what, rest) = payload.split_first_chunk::<4>()?;
         let (number, rest) = rest.split_first_chunk::<4>()?;
         let (generation, bytes) = rest.split_first_chunk::<8>()?;
@@ -64,7 +64,7 @@ impl Speculations {
 const PREFIX: usize = 16;
 
 /// Reads a record: the enabling, the CPU, the time, and the payload.
-pub fn record(bytes: &[u8]) -> Option<Record<'_>> {
+pub(super) fn record(bytes: &[u8]) -> Option<Record<'_>> {
     let (prefix, payload) = bytes.split_at_checked(PREFIX)?;
     let [epid, cpu] = [0, 4].map(|at| prefix.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes));
     let timestamp = u64::from_ne_bytes(prefix.get(8..16)?.try_into().ok()?);

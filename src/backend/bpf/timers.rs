@@ -6,7 +6,7 @@ use kinst_os::bpf::{self, Attached, Counted, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
-pub struct Timers {
+pub(super) struct Timers {
     /// Each with its interval.
     programs: Vec<(Program, u64)>,
     /// By CPU.
@@ -18,14 +18,14 @@ pub struct Timers {
 
 impl Timers {
     /// Will run a program on a CPU.
-    pub fn add_tick(&mut self, program: &Program, interval: u64, cpu: u32) -> Result<(), EnableError> {
+    pub(super) fn add_tick(&mut self, program: &Program, interval: u64, cpu: u32) -> Result<(), EnableError> {
         let attached = bpf::attach(program, Counted::Clock(interval), cpu);
         self.ticks.push(attached.map_err(request(Request::OpenPerfEvent))?);
         Ok(())
     }
 
     /// Will run a program on those of the CPUs that are there.
-    pub fn add_profile(
+    pub(super) fn add_profile(
         &mut self,
         program: Program,
         interval: u64,
@@ -45,12 +45,12 @@ impl Timers {
     }
 
     /// Begins with all intervals.
-    pub fn start(&self) -> Result<(), Errno> {
+    pub(super) fn start(&self) -> Result<(), Errno> {
         self.ticks.iter().chain(self.attached.values().flatten()).try_for_each(Attached::enable)
     }
 
     /// Runs the programs on CPUs that have come: the clocks of one that goes stay still when it comes back.
-    pub fn follow(&mut self, only: Option<u32>) {
+    pub(super) fn follow(&mut self, only: Option<u32>) {
         if self.programs.is_empty() {
             return;
         }
@@ -64,7 +64,7 @@ impl Timers {
         }
     }
 
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.attached.clear();
         self.ticks.clear();
         self.programs.clear();

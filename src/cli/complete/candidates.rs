@@ -7,7 +7,7 @@ use clap_complete::engine::{PathCompleter, ValueCompleter as _};
 use std::ffi::OsStr;
 
 /// The options of -x, with `=` where one takes a value, and the values where they are words.
-pub fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let mut all: Vec<(String, &str)> = Vec::new();
     for (_, spec, does) in options::described() {
@@ -25,7 +25,7 @@ pub fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// The forms of -O, with `=` where one may go to a file; after that, files.
-pub fn forms(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn forms(current: &OsStr) -> Vec<CompletionCandidate> {
     if let Some((form, file)) = current.to_str().and_then(|current| current.split_once('=')) {
         let files = PathCompleter::file().complete(OsStr::new(file));
         return files.into_iter().map(|file| file.add_prefix(format!("{form}="))).collect();
@@ -41,7 +41,7 @@ pub fn forms(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// The values of --message-format.
-pub fn formats(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn formats(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     ["text", "json"]
         .into_iter()
@@ -51,7 +51,7 @@ pub fn formats(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// The processes of the system, each with its name.
-pub fn processes(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn processes(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let mut pids: Vec<u32> = std::fs::read_dir("/proc")
         .into_iter()

@@ -13,7 +13,7 @@ use std::sync::Arc;
 const MOST: usize = 20_000;
 
 /// Of -n: what is before the last comma is there already, and a program with a predicate or actions is not completed.
-pub fn descriptions(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn descriptions(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     // Zsh and fish give a word with the quote that opens it, and take it without.
     let current = current.strip_prefix(['\'', '"']).unwrap_or(current);
@@ -26,7 +26,7 @@ pub fn descriptions(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Of -P.
-pub fn providers(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn providers(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     candidates(
         "",
@@ -35,14 +35,14 @@ pub fn providers(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Of -m.
-pub fn modules(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn modules(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let (before, module) = split(current);
     candidates(before, catalog().into_iter().flat_map(|catalog| named_modules(&catalog, module)))
 }
 
 /// Of -f.
-pub fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let (before, function) = split(current);
     let module = before.trim_end_matches(':').rsplit(':').next().unwrap_or("");
@@ -50,7 +50,7 @@ pub fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Of --disas: a function, inlined ones too.
-pub fn disassembled(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn disassembled(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let (before, function) = split(current);
     let module = before.trim_end_matches(':');

@@ -7,9 +7,9 @@ use std::io::{Error, Write};
 use std::path::Path;
 
 /// The variable of the environment in which a shell puts its name when it asks.
-pub const VARIABLE: &str = "DTRACE_COMPLETE";
+pub(super) const VARIABLE: &str = "DTRACE_COMPLETE";
 
-pub const ALL: Shells<'static> = Shells(&[&Colons, &Zsh, &Fish]);
+pub(super) const ALL: Shells<'static> = Shells(&[&Colons, &Zsh, &Fish]);
 
 /// Bash, where a colon ends a word, as it does not in a probe's description.
 struct Colons;

@@ -5,7 +5,7 @@ use super::machine::Machine;
 use crate::backend::bpf::{self, EnableError};
 
 /// Whether programs of BPF can do the module's work.
-pub fn usable(machine: &Machine) -> Option<Finding> {
+pub(super) fn usable(machine: &Machine) -> Option<Finding> {
     Some(match &machine.bpf {
         Ok(_) => Finding::good("the kernel's BPF traces (-x backend=bpf)"),
         Err(EnableError::Rights(_)) if !machine.root => return None,
@@ -20,7 +20,7 @@ pub fn usable(machine: &Machine) -> Option<Finding> {
 }
 
 /// The events and links that programs of BPF run at in the kernel's functions.
-pub fn functions(machine: &Machine) -> Option<Finding> {
+pub(super) fn functions(machine: &Machine) -> Option<Finding> {
     let means = machine.bpf.as_ref().ok()?;
     let ways =
         [("kprobe events", &means.kprobes), ("fentry", means.fentry()), ("kprobe.multi", &means.multi)];
@@ -36,7 +36,7 @@ pub fn functions(machine: &Machine) -> Option<Finding> {
 }
 
 /// The events that sessions have left which are not there any more.
-pub fn events(machine: &Machine) -> Option<Finding> {
+pub(super) fn events(machine: &Machine) -> Option<Finding> {
     if !machine.root {
         return None;
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const INDEX: u64 = 64 << 20;
 
 /// The places that cannot be traced, as neither debug information of the kernel nor an index of it is here.
-pub fn undescribed() -> Option<&'static str> {
+pub(super) fn undescribed() -> Option<&'static str> {
     let wanted = BuildId::of_running_kernel();
     if kinst_debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref()).found.is_some() {
         return None;
@@ -24,7 +24,7 @@ pub fn undescribed() -> Option<&'static str> {
 }
 
 /// Without it there are entries and returns of whole functions, and no inlined ones, lines or variables.
-pub fn vmlinux(machine: &Machine) -> Option<Finding> {
+pub(super) fn vmlinux(machine: &Machine) -> Option<Finding> {
     let wanted = BuildId::of_running_kernel();
     let searched = kinst_debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref());
     if let Some(image) = searched.found {
@@ -56,7 +56,7 @@ fn is_indexed(id: &BuildId) -> bool {
     places.any(|place| place.has_index(id))
 }
 
-pub fn modules(machine: &Machine) -> Option<Finding> {
+pub(super) fn modules(machine: &Machine) -> Option<Finding> {
     let modules = Root::running().loaded_modules();
     let by_id = |name: &str| {
         let path = BuildId::of_loaded_module(name).and_then(|id| id.path());
@@ -76,7 +76,7 @@ pub fn modules(machine: &Machine) -> Option<Finding> {
     Some(Finding::warning(found).install(Part::DebugInformation, machine))
 }
 
-pub fn debuginfod(machine: &Machine) -> Option<Finding> {
+pub(super) fn debuginfod(machine: &Machine) -> Option<Finding> {
     let Some(servers) = kinst_debuginfo::debuginfod::servers() else {
         return Some(Finding::good("not asked: DEBUGINFOD_URLS is not set"));
     };
@@ -92,7 +92,7 @@ pub fn debuginfod(machine: &Machine) -> Option<Finding> {
 }
 
 /// The types of arguments; debug information has them too, and takes longer to read.
-pub fn btf(_: &Machine) -> Option<Finding> {
+pub(super) fn btf(_: &Machine) -> Option<Finding> {
     const BTF: &str = "/sys/kernel/btf/vmlinux";
     if let Ok(file) = std::fs::metadata(BTF) {
         return Some(Finding::good(format!("{BTF}, {} KiB", file.len() / 1024)));
@@ -110,7 +110,7 @@ pub fn btf(_: &Machine) -> Option<Finding> {
 }
 
 /// Where the index is, and whether it can be kept there.
-pub fn index(machine: &Machine) -> Option<Finding> {
+pub(super) fn index(machine: &Machine) -> Option<Finding> {
     let Some(cache) = Cache::of_user() else {
         return Some(
             Finding::warning(
@@ -143,7 +143,7 @@ pub fn index(machine: &Machine) -> Option<Finding> {
     )))
 }
 
-pub fn space(_: &Machine) -> Option<Finding> {
+pub(super) fn space(_: &Machine) -> Option<Finding> {
     let cache = Cache::of_user()?;
     let dir = nearest(cache.dir());
     let free = kinst_os::free_bytes(&dir)?;

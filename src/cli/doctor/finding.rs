@@ -6,7 +6,7 @@ use kinst_host::distribution::Part;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     Good,
     /// Tracing works, though not all of it, or not by the module.
     Warning,
@@ -16,7 +16,7 @@ pub enum State {
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     pub state: State,
     /// The finding in one line.
     pub found: String,

@@ -11,7 +11,7 @@ const EFI: &str = "/sys/firmware/efi";
 /// A variable's attributes are four bytes before its value.
 const SECURE_BOOT: &str = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
-pub fn secure_boot(_: &Machine) -> Option<Finding> {
+pub(super) fn secure_boot(_: &Machine) -> Option<Finding> {
     if !Path::new(EFI).exists() {
         return Some(Finding::good("none: the machine was not booted by UEFI"));
     }
@@ -27,7 +27,7 @@ fn level(text: &str) -> Option<&str> {
     text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
 }
 
-pub fn lockdown(machine: &Machine) -> Option<Finding> {
+pub(super) fn lockdown(machine: &Machine) -> Option<Finding> {
     let Some(text) = Machine::read(LOCKDOWN) else {
         let mounted = std::fs::read_dir("/sys/kernel/security").is_ok_and(|mut dir| dir.next().is_some());
         if mounted || !Path::new("/sys/kernel/security").exists() {
@@ -60,7 +60,7 @@ pub fn lockdown(machine: &Machine) -> Option<Finding> {
 }
 
 /// Whether the kernel asks for signatures, and whether the module's file has a good one.
-pub fn signatures(machine: &Machine) -> Option<Finding> {
+pub(super) fn signatures(machine: &Machine) -> Option<Finding> {
     let enforced = Machine::read("/sys/module/module/parameters/sig_enforce").as_deref() == Some("Y");
     let locked = Machine::read(LOCKDOWN).and_then(|text| Some(level(&text)? != "none")).unwrap_or(false);
     if !enforced && !locked {
@@ -104,7 +104,7 @@ fn enrolled(machine: &Machine, by: &str) -> Finding {
 }
 
 /// Entries and returns of functions that ftrace serves.
-pub fn ftrace(_: &Machine) -> Option<Finding> {
+pub(super) fn ftrace(_: &Machine) -> Option<Finding> {
     let Some(enabled) = Machine::read("/proc/sys/kernel/ftrace_enabled") else {
         return Some(Finding::good("the kernel has none; entries are instructions like others"));
     };
@@ -116,7 +116,7 @@ pub fn ftrace(_: &Machine) -> Option<Finding> {
 }
 
 /// Kprobes as a whole can be off; the module's probes are breakpoints of its own, and do not depend on it.
-pub fn kprobes(_: &Machine) -> Option<Finding> {
+pub(super) fn kprobes(_: &Machine) -> Option<Finding> {
     let enabled = Machine::read("/sys/kernel/debug/kprobes/enabled")?;
     Some(match enabled.as_str() {
         "0" => Finding::warning(

@@ -7,7 +7,7 @@ use kinst_host::distribution::Family;
 
 /// The machine that is examined.
 #[derive(Debug)]
-pub struct Machine {
+pub(crate) struct Machine {
     pub release: String,
     pub family: Family,
     /// Whether the process has root's identity.

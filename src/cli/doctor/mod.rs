@@ -14,11 +14,11 @@ mod verdict;
 use super::report::{FAILURE, Report, USAGE};
 use std::thread;
 
-pub use finding::{Finding, State};
-pub use machine::Machine;
+pub(super) use finding::{Finding, State};
+pub(super) use machine::Machine;
 
 /// The word that is the command's first argument.
-pub const WORD: &str = "doctor";
+pub(super) const WORD: &str = "doctor";
 
 /// A check: its name, and the function that does it; `None` if there is nothing to say on this machine.
 type Check = (&'static str, fn(&Machine) -> Option<Finding>);
@@ -50,7 +50,7 @@ const CHECKS: &[Check] = &[
 ];
 
 /// Runs the command, whose arguments after the word are these.
-pub fn run(arguments: &[String], report: &Report) -> u8 {
+pub(super) fn run(arguments: &[String], report: &Report) -> u8 {
     let json = match arguments {
         [] => false,
         [option] if option == "--json" => true,

@@ -8,7 +8,7 @@ use kinst_host::distribution::Part;
 use kinst_host::module::{self, Explained, Refusal};
 
 /// The file that modprobe takes.
-pub fn file(machine: &Machine) -> Option<Finding> {
+pub(super) fn file(machine: &Machine) -> Option<Finding> {
     let release = &machine.release;
     let explain = |refusal| module::explain(&refusal, release, machine.family);
     let Some(file) = module::file(release) else {
@@ -38,7 +38,7 @@ pub fn file(machine: &Machine) -> Option<Finding> {
 }
 
 /// What DKMS builds the module with, now and at the next version of the kernel.
-pub fn headers(machine: &Machine) -> Option<Finding> {
+pub(super) fn headers(machine: &Machine) -> Option<Finding> {
     let dir = format!("/lib/modules/{}/build", machine.release);
     if module::has_headers(&machine.release) {
         return Some(Finding::good(dir));
@@ -51,7 +51,7 @@ pub fn headers(machine: &Machine) -> Option<Finding> {
 }
 
 /// Whether the device could be opened.
-pub fn module(machine: &Machine) -> Option<Finding> {
+pub(super) fn module(machine: &Machine) -> Option<Finding> {
     let loaded = module::is_loaded();
     let error = match &machine.module {
         Ok(true) => {

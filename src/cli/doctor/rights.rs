@@ -7,7 +7,7 @@ use std::io::Read as _;
 const CAP_SYS_ADMIN: u32 = 21;
 
 /// The device asks for root's files and CAP_SYS_ADMIN in the first user namespace.
-pub fn rights(machine: &Machine) -> Option<Finding> {
+pub(super) fn rights(machine: &Machine) -> Option<Finding> {
     if !machine.root {
         return Some(match machine.traces() {
             true => Finding::good("not root, with the capabilities that tracing takes"),
@@ -47,7 +47,7 @@ fn effective(status: &str) -> Option<u64> {
 }
 
 /// Why no address of a function is known, so that no probe of one can be placed.
-pub fn hidden() -> Option<String> {
+pub(super) fn hidden() -> Option<String> {
     let Some(symbols) = first_symbols() else { return Some("/proc/kallsyms cannot be read".to_owned()) };
     let shown = symbols.lines().any(|line| !line.starts_with("0000000000000000"));
     (!shown).then(|| format!("/proc/kallsyms has only zeros (kernel.kptr_restrict is {})", restrict()))
@@ -57,7 +57,7 @@ fn restrict() -> String {
     Machine::read("/proc/sys/kernel/kptr_restrict").unwrap_or_default()
 }
 
-pub fn addresses(machine: &Machine) -> Option<Finding> {
+pub(super) fn addresses(machine: &Machine) -> Option<Finding> {
     let Some(found) = hidden() else {
         let restrict = restrict();
         let found = format!("/proc/kallsyms shows them (kernel.kptr_restrict is {restrict})");

@@ -6,7 +6,7 @@ use kinst_base::diag::{Severity, color};
 /// The columns of a check's name; a longer one moves its line.
 const NAME: usize = 26;
 
-pub fn text(findings: &[(&str, Finding)], verdict: &Finding, colored: bool) -> String {
+pub(super) fn text(findings: &[(&str, Finding)], verdict: &Finding, colored: bool) -> String {
     let mut text = String::new();
     for (name, finding) in findings {
         let state = format!("{:<7}", word(finding.state));
@@ -31,7 +31,7 @@ pub fn text(findings: &[(&str, Finding)], verdict: &Finding, colored: bool) -> S
 }
 
 /// The verdict is the last object.
-pub fn json(findings: &[(&str, Finding)], verdict: &Finding) -> String {
+pub(super) fn json(findings: &[(&str, Finding)], verdict: &Finding) -> String {
     let line = |(check, finding): (&str, &Finding)| {
         let Finding { state, found, mend, then } = finding;
         let state = word(*state);

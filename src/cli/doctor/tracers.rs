@@ -10,10 +10,10 @@ const TRACING: &str = "/sys/kernel/tracing";
 const OWN: &str = "arch_optimize_kprobes";
 
 /// A run that needs tracefs mounts it.
-pub const NO_TRACEFS: &str = "not known: tracefs is not mounted; dtrace mounts it when it needs it";
+pub(super) const NO_TRACEFS: &str = "not known: tracefs is not mounted; dtrace mounts it when it needs it";
 
 /// Kprobes in debugfs's list, of which kprobe_events has those that can be taken away by a command.
-pub fn kprobes(machine: &Machine) -> Option<Finding> {
+pub(super) fn kprobes(machine: &Machine) -> Option<Finding> {
     let Some(list) = Machine::read("/sys/kernel/debug/kprobes/list") else {
         let mounted = Path::new("/sys/kernel/debug/kprobes").exists();
         let here = machine.bpf.as_ref().is_ok_and(|means| means.kprobes.is_ok()) || machine.module.is_ok();
@@ -43,7 +43,7 @@ fn symbol(line: &str) -> Option<&str> {
 }
 
 /// Functions that others have ftrace call something at.
-pub fn functions(machine: &Machine) -> Option<Finding> {
+pub(super) fn functions(machine: &Machine) -> Option<Finding> {
     let Some(tracer) = Machine::read(&format!("{TRACING}/current_tracer")) else {
         let mounted = Path::new(TRACING).join("README").exists();
         return (machine.root && !mounted && Path::new(TRACING).exists()).then(|| Finding::good(NO_TRACEFS));
@@ -61,7 +61,7 @@ pub fn functions(machine: &Machine) -> Option<Finding> {
 }
 
 /// Programs of BPF that processes hold open.
-pub fn bpf(machine: &Machine) -> Option<Finding> {
+pub(super) fn bpf(machine: &Machine) -> Option<Finding> {
     if !machine.root {
         return None;
     }

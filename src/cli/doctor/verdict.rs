@@ -5,7 +5,7 @@ use crate::backend::bpf::{EnableError, Means};
 use crate::backend::module::Error;
 
 /// The facts that the verdict depends on.
-pub struct Facts<'a> {
+pub(super) struct Facts<'a> {
     pub root: bool,
     pub module: Result<(), &'a Error>,
     pub bpf: Result<&'a Means, &'a EnableError>,
@@ -19,7 +19,7 @@ const PLACES: &str = "the kernel's functions (fbt, kinst, io:::done)";
 const INSTRUCTIONS: &str = "instructions and inlined functions (kinst)";
 
 /// The finding is a fault if nothing can be traced; what follows it is what else the module would do.
-pub fn of(facts: &Facts) -> Finding {
+pub(super) fn of(facts: &Facts) -> Finding {
     let (by, means) = match (facts.module, facts.bpf) {
         (Ok(()), _) => ("by the module".to_owned(), None),
         (Err(error), Ok(means)) if error.absence().is_some() => {

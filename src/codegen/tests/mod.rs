@@ -12,7 +12,7 @@ use kinst_oracle::interp::Flt;
 use kinst_oracle::interp::{self, Machine, Space, State};
 
 /// Compiles a text to verified DIF.
-pub fn compile(text: &str) -> kinst_dif::Program {
+pub(super) fn compile(text: &str) -> kinst_dif::Program {
     let typed = check_text(text).unwrap_or_else(|d| panic!("{text}: {} {}", d.tag.0, d.title));
     let program = generate(&typed).unwrap_or_else(|error| panic!("{text}: {error:?}"));
     if let Err(error) = kinst_oracle::verify::verify_program(&program, &options()) {
@@ -26,7 +26,7 @@ fn options() -> Options {
 }
 
 /// A machine in which the value of every built-in is its own number.
-pub struct Still;
+pub(super) struct Still;
 
 impl Machine for Still {
     fn read(&mut self, _: Space, _: u64, _: &mut [u8]) -> bool {
@@ -53,7 +53,7 @@ impl Machine for Still {
 }
 
 /// Runs every clause once, in order; returns the values of trace() and exit(), or the first fault.
-pub fn run(program: &kinst_dif::Program) -> Result<Vec<u64>, Flt> {
+pub(super) fn run(program: &kinst_dif::Program) -> Result<Vec<u64>, Flt> {
     let mut state = State::new(&program.variables, &options());
     let mut values = Vec::new();
     state.fire();

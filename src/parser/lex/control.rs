@@ -9,7 +9,7 @@ use kinst_base::source::{FileId, Span, Spanned};
 
 /// The effect of a control line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Control {
+pub(crate) enum Control {
     /// None, or one that source.rs finds by itself when a message needs a line number.
     Nothing,
     Pragma(Pragma),
@@ -19,7 +19,7 @@ pub enum Control {
 type Word<'a> = (ControlToken, &'a str, Span);
 
 /// Reads the control line from its `#` up to the newline or the end of the text.
-pub fn control_line(text: &str, file: FileId, start: usize) -> Result<Control, ParseError> {
+pub(crate) fn control_line(text: &str, file: FileId, start: usize) -> Result<Control, ParseError> {
     let line = text[start..].split('\n').next().unwrap_or_default();
     let whole = Span::new(file, start, start + line.trim_end().len());
     let words: Vec<Word<'_>> = ControlToken::lexer(&line[1..])
@@ -45,7 +45,7 @@ pub fn control_line(text: &str, file: FileId, start: usize) -> Result<Control, P
 }
 
 /// Whether the control line is a directive of the C preprocessor.
-pub fn is_directive(line: &str) -> bool {
+pub(crate) fn is_directive(line: &str) -> bool {
     let rest = line.trim_start_matches(['#', ' ', '\t']);
     let word = rest.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     matches!(
@@ -142,7 +142,7 @@ fn malformed(shape: &'static str, span: Span) -> Result<Control, ParseError> {
 }
 
 /// Returns the length up to the newline, not counting newlines escaped by a backslash.
-pub fn control_length(text: &str) -> usize {
+pub(crate) fn control_length(text: &str) -> usize {
     let mut at = 0;
     loop {
         let Some(newline) = text[at..].find('\n') else { return text.len() };

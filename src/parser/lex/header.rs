@@ -27,7 +27,7 @@ const CALLS: &[&str] = &["__attribute__", "__attribute", "__asm__", "__asm", "_A
 
 impl<'a> Lexer<'a> {
     /// Whether the text here was included by the preprocessor. A layout keeps such text as it is.
-    pub fn in_header(&self) -> bool {
+    pub(crate) fn in_header(&self) -> bool {
         self.included > 0 && !self.settings.directives
     }
 

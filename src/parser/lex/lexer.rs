@@ -8,11 +8,11 @@ use crate::parser::ast::Pragma;
 use kinst_base::source::{FileId, Origin, Source, Span};
 
 /// A token between two byte offsets, as the grammar expects it.
-pub type Lexeme = (usize, Token, usize);
+pub(crate) type Lexeme = (usize, Token, usize);
 
 /// The kind of the next external declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ItemStart {
+pub(crate) enum ItemStart {
     Clause,
     Declaration,
     End,
@@ -20,7 +20,7 @@ pub enum ItemStart {
 
 /// The mode, which decides the tokens that come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     Outer,
     Probes,
     Predicate,
@@ -41,7 +41,7 @@ pub(super) enum After {
     TagWord,
 }
 
-pub struct Lexer<'a> {
+pub(crate) struct Lexer<'a> {
     pub(super) text: &'a str,
     pub file: FileId,
     pub(super) origin: Origin,
@@ -85,7 +85,7 @@ pub struct Lexer<'a> {
 }
 
 /// An open bracket, or the item itself at the bottom.
-pub struct Level {
+pub(crate) struct Level {
     pub opener: Option<(BodyToken, Span)>,
     /// Operators since the last separator; each is at most one level of the tree.
     pub operators: usize,
@@ -98,13 +98,18 @@ pub struct Level {
 }
 
 impl Level {
-    pub fn new(opener: Option<(BodyToken, Span)>) -> Level {
+    pub(crate) fn new(opener: Option<(BodyToken, Span)>) -> Level {
         Level { opener, operators: 0, statement_before: 0, has_type: false, enumerates: false }
     }
 }
 
 impl<'a> Lexer<'a> {
-    pub fn new(source: &'a Source, file: FileId, mode: Mode, options: &'a ParseOptions<'a>) -> Lexer<'a> {
+    pub(crate) fn new(
+        source: &'a Source,
+        file: FileId,
+        mode: Mode,
+        options: &'a ParseOptions<'a>,
+    ) -> Lexer<'a> {
         Lexer {
             text: &source.text,
             file,
@@ -136,26 +141,26 @@ impl<'a> Lexer<'a> {
     }
 
     /// Returns the innermost open bracket.
-    pub fn opener(&self) -> Option<(BodyToken, Span)> {
+    pub(crate) fn opener(&self) -> Option<(BodyToken, Span)> {
         self.levels.last().and_then(|level| level.opener)
     }
 
     /// Returns the bracket around the innermost open one.
-    pub fn outer_opener(&self) -> Option<Span> {
+    pub(crate) fn outer_opener(&self) -> Option<Span> {
         self.levels.iter().rev().nth(1).and_then(|level| level.opener).map(|(_, span)| span)
     }
 
     /// Returns the end of the text, as a place to point at.
-    pub fn end(&self) -> Span {
+    pub(crate) fn end(&self) -> Span {
         let end = self.text.trim_end().len().max(self.previous.end as usize);
         Span::new(self.file, end, end)
     }
 
-    pub fn slice(&self, span: Span) -> &'a str {
+    pub(crate) fn slice(&self, span: Span) -> &'a str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
-    pub fn rest_at(&self, span: Span) -> &'a str {
+    pub(crate) fn rest_at(&self, span: Span) -> &'a str {
         &self.text[span.start as usize..]
     }
 
@@ -168,7 +173,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Notes the types that the text defines from here on.
-    pub fn define_types<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+    pub(crate) fn define_types<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
         for name in names {
             self.identifiers.remove(name);
             self.typedefs.insert(name.to_owned());

@@ -6,7 +6,7 @@ use kinst_base::source::Span;
 /// Returns the value of an integer literal with its suffix.
 ///
 /// A decimal constant without `u` has to fit a signed 64-bit integer, as there is no wider type (C99 6.4.4.1).
-pub fn integer(text: &str, span: Span) -> Result<u64, ParseError> {
+pub(crate) fn integer(text: &str, span: Span) -> Result<u64, ParseError> {
     let fail = |problem| Err(ParseError::Literal { problem, span });
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hex) => (hex, 16),
@@ -41,7 +41,7 @@ fn suffix_is_unsigned(suffix: &str) -> Option<bool> {
 }
 
 /// Returns the length in bytes of the quoted literal at the start of `text`, quotes included.
-pub fn quoted_length(text: &str, quote: char, start: Span) -> Result<usize, ParseError> {
+pub(crate) fn quoted_length(text: &str, quote: char, start: Span) -> Result<usize, ParseError> {
     let mut chars = text.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
         match c {
@@ -68,7 +68,7 @@ fn open_literal(quote: char, start: Span, length: usize, newline: bool) -> Parse
 }
 
 /// Returns the value of a character constant: several characters are packed, with the first in the highest byte.
-pub fn character(quoted: &str, span: Span) -> Result<i64, ParseError> {
+pub(crate) fn character(quoted: &str, span: Span) -> Result<i64, ParseError> {
     let bytes = unescape(&quoted[1..quoted.len() - 1]);
     match bytes.len() {
         0 => Err(ParseError::Literal { problem: LiteralError::EmptyCharacter, span }),
@@ -78,7 +78,7 @@ pub fn character(quoted: &str, span: Span) -> Result<i64, ParseError> {
 }
 
 /// Returns the bytes that a literal stands for. Unknown escapes keep their backslash.
-pub fn unescape(text: &str) -> Vec<u8> {
+pub(crate) fn unescape(text: &str) -> Vec<u8> {
     let mut rest = text.as_bytes();
     let mut out = Vec::with_capacity(rest.len());
     while !rest.is_empty() {

@@ -35,14 +35,18 @@ impl Macros {
 }
 
 /// Parses the index in `$12` or `$$12`, without the dollar signs.
-pub fn index(digits: &str, span: Span) -> Result<usize, ParseError> {
+pub(crate) fn index(digits: &str, span: Span) -> Result<usize, ParseError> {
     digits
         .parse()
         .map_err(|_| ParseError::Macro { problem: MacroError::IndexTooLarge(digits.to_owned()), span })
 }
 
 /// Returns the token that an argument's text becomes where `$1` is written.
-pub fn argument_token(text: &str, is_type: impl Fn(&str) -> bool, span: Span) -> Result<Token, ParseError> {
+pub(crate) fn argument_token(
+    text: &str,
+    is_type: impl Fn(&str) -> bool,
+    span: Span,
+) -> Result<Token, ParseError> {
     if let Some(integer) = integer_argument(text, span)? {
         return Ok(integer);
     }
@@ -61,12 +65,12 @@ pub fn argument_token(text: &str, is_type: impl Fn(&str) -> bool, span: Span) ->
 }
 
 /// Makes a string token for bytes that are not quoted in the source text.
-pub fn string_token(bytes: &[u8]) -> Token {
+pub(crate) fn string_token(bytes: &[u8]) -> Token {
     Token::Str { value: bytes.to_vec(), text: literal::quote(bytes) }
 }
 
 /// Makes an integer token for a number that is not spelled in the source text.
-pub fn number_token(value: i64) -> Token {
+pub(crate) fn number_token(value: i64) -> Token {
     let text = value.unsigned_abs().to_string();
     if value < 0 {
         Token::NegativeInt { value: value.unsigned_abs(), text }

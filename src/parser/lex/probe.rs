@@ -20,14 +20,14 @@ fn field_count(origin: Origin) -> usize {
 }
 
 /// What a specifier needs to know of the compilation.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     pub origin: Origin,
     pub macros: &'a Macros,
     pub defaultargs: bool,
 }
 
 /// Parses the description of a specifier; `used` is called with the macro arguments that it names.
-pub fn describe(
+pub(crate) fn describe(
     text: &str,
     span: Span,
     context: &Context<'_>,
@@ -56,7 +56,7 @@ pub fn describe(
 }
 
 /// Parses the description of a plain number: a probe's id, if the rightmost field is a name.
-pub fn describe_id(digits: &str, span: Span, origin: Origin) -> Result<ProbeDescKind, ParseError> {
+pub(crate) fn describe_id(digits: &str, span: Span, origin: Origin) -> Result<ProbeDescKind, ParseError> {
     let fail = |problem| Err(ParseError::Probe { problem, span });
     if field_count(origin) != FIELDS.len() {
         return fail(ProbeError::IdNotAllowed { rightmost: FIELDS[field_count(origin) - 1].0 });

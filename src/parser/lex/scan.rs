@@ -12,7 +12,7 @@ use kinst_base::source::{Origin, Span};
 
 impl<'a> Lexer<'a> {
     /// Reads the start of the next external declaration.
-    pub fn start_item(&mut self) -> Result<ItemStart, ParseError> {
+    pub(crate) fn start_item(&mut self) -> Result<ItemStart, ParseError> {
         loop {
             let start = self.item_start()?;
             if start != ItemStart::Declaration || !self.skip_function() {

@@ -6,7 +6,7 @@ use crate::parser::error::{ParseError, SyntaxError};
 use kinst_base::source::{Origin, Span};
 
 /// Makes the error for a misplaced token. `expected` are the grammar's names for the tokens it would accept.
-pub fn unexpected(lexer: &Lexer<'_>, token: &Token, span: Span, expected: &[String]) -> ParseError {
+pub(crate) fn unexpected(lexer: &Lexer<'_>, token: &Token, span: Span, expected: &[String]) -> ParseError {
     let place = Place { lexer, token, span, text: lexer.slice(span), expected };
     let error = meant_otherwise(&place).unwrap_or_else(|| plainly_expected(&place));
     ParseError::Syntax(Box::new(error))
@@ -249,7 +249,7 @@ fn open_predicate(place: &Place<'_>) -> SyntaxError {
 }
 
 /// Reports that the text ends inside an external declaration.
-pub fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseError {
+pub(crate) fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseError {
     let has = |name: &str| expected.iter().any(|e| e.trim_matches('"') == name);
     let span = lexer.end();
     let mut error = SyntaxError {
@@ -287,7 +287,7 @@ pub fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseError {
 }
 
 /// Reports a clause in a file without a body.
-pub fn missing_body(span: Span) -> ParseError {
+pub(crate) fn missing_body(span: Span) -> ParseError {
     simple("expected a predicate or a body in `{` `}`", span, "a clause without a body")
         .help("write `{ }` for the default action; only clauses of the command line can go without")
 }
@@ -298,7 +298,7 @@ fn predicate_without_body(span: Span) -> ParseError {
 }
 
 /// Reports a token where a clause or a declaration should begin.
-pub fn no_probe_description(text: &str, rest: &str, span: Span) -> ParseError {
+pub(crate) fn no_probe_description(text: &str, rest: &str, span: Span) -> ParseError {
     if rest.starts_with("//") {
         return double_slash(span);
     }
@@ -315,19 +315,19 @@ fn double_slash(span: Span) -> ParseError {
 }
 
 /// Reports a NUL: a string ends at its first NUL, and the rest would be lost.
-pub fn nul_in_literal(span: Span) -> ParseError {
+pub(crate) fn nul_in_literal(span: Span) -> ParseError {
     simple("NUL character in a constant", span, "the text would end here")
         .help("write it as \\0, or remove it")
 }
 
 /// Reports a module without the name of a symbol in it.
-pub fn symbol_missing(span: Span) -> ParseError {
+pub(crate) fn symbol_missing(span: Span) -> ParseError {
     simple("a symbol's name is missing after the backtick", span, "no name follows")
         .help("a symbol of the kernel is `name, or module`name")
 }
 
 /// Reports a character that begins no token.
-pub fn unexpected_character(text: &str, after: &str, mode: Mode, span: Span) -> ParseError {
+pub(crate) fn unexpected_character(text: &str, after: &str, mode: Mode, span: Span) -> ParseError {
     let printable = |c: char| !c.is_control();
     let shown = if text.chars().all(printable) { text.to_owned() } else { text.escape_debug().to_string() };
     let title = format!("unexpected character `{shown}`");
@@ -360,12 +360,12 @@ pub fn unexpected_character(text: &str, after: &str, mode: Mode, span: Span) -> 
     }
 }
 
-pub fn lone_closer(closer: &str, span: Span) -> ParseError {
+pub(crate) fn lone_closer(closer: &str, span: Span) -> ParseError {
     simple(&format!("`{closer}` closes nothing"), span, "nothing that it could close is open")
         .help("remove it, or add the opening one")
 }
 
-pub fn wrong_closer(closer: &str, opener: &str, span: Span, opened: Span) -> ParseError {
+pub(crate) fn wrong_closer(closer: &str, opener: &str, span: Span, opened: Span) -> ParseError {
     if opener == "{" {
         return lone_closer(closer, span);
     }
@@ -377,24 +377,24 @@ pub fn wrong_closer(closer: &str, opener: &str, span: Span, opened: Span) -> Par
     .related(opened, &format!("this `{opener}` is open"))
 }
 
-pub fn open_bracket_in_predicate(opener: &str, opened: Span, span: Span) -> ParseError {
+pub(crate) fn open_bracket_in_predicate(opener: &str, opened: Span, span: Span) -> ParseError {
     simple("the predicate ends inside brackets", span, "this `/` ends the predicate")
         .related(opened, &format!("this `{opener}` is open"))
         .help("a slash before `{`, `;`, `/` or the end of the text always ends the predicate")
 }
 
-pub fn nested_comment(outer: Span, inner: Span) -> ParseError {
+pub(crate) fn nested_comment(outer: Span, inner: Span) -> ParseError {
     simple("a comment inside a comment", inner, "comments do not nest")
         .related(outer, "the comment begins here")
         .help("close the first comment, or remove this `/*`")
 }
 
-pub fn open_comment(span: Span) -> ParseError {
+pub(crate) fn open_comment(span: Span) -> ParseError {
     simple("the comment is never closed", span, "the comment begins here").help("add `*/`")
 }
 
 /// Reports `{` after the parameters of what C would call a function.
-pub fn function_body(span: Span) -> ParseError {
+pub(crate) fn function_body(span: Span) -> ParseError {
     simple("D has no functions of its own", span, "a body of statements")
         .help("clauses have bodies: BEGIN { … }; an inline gives an expression a name")
 }

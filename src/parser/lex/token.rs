@@ -7,7 +7,7 @@ use kinst_types::TagKind;
 
 /// Between external declarations: probe specifiers, and the words that open a declaration.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OuterToken {
+pub(crate) enum OuterToken {
     #[regex(r"[0-9]+", priority = 4)]
     Number,
     /// One token per specifier, colons and globs included; `#` and `@` distinguish namesakes (`f#2`,
@@ -27,7 +27,7 @@ pub enum OuterToken {
 
 /// Predicates, bodies, declarations.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyToken {
+pub(crate) enum BodyToken {
     #[regex(r"[A-Za-z_`][A-Za-z0-9_`]*")]
     /// Includes modules whose name begins with a digit: `` 8021q`vlan_proto ``.
     #[regex(r"[0-9][0-9A-Za-z_]*`[A-Za-z0-9_`]*")]
@@ -148,7 +148,7 @@ pub enum BodyToken {
 /// The rest of a line that begins with `#`.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\x0b\x0c]+")]
-pub enum ControlToken {
+pub(crate) enum ControlToken {
     #[regex(r"[0-9]+", priority = 4)]
     Number,
     #[regex(r#""[^"\n]*""#, priority = 5)]
@@ -159,7 +159,7 @@ pub enum ControlToken {
 
 /// A token as the grammar sees it: macros are substituted, and names are distinguished from types.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Token {
+pub(crate) enum Token {
     /// A probe specifier as written.
     Spec(crate::parser::ast::ProbeDescKind),
     Ident(String),
@@ -211,7 +211,7 @@ pub enum Token {
 }
 
 /// Returns the token of a word that is a keyword inside a body or a declaration.
-pub fn keyword(word: &str) -> Option<Token> {
+pub(crate) fn keyword(word: &str) -> Option<Token> {
     Some(match word {
         "auto" => Token::Storage(Storage::Auto),
         "register" => Token::Storage(Storage::Register),
@@ -259,7 +259,7 @@ const RESERVED: [&str; 12] = [
 ];
 
 /// Whether the word opens a declaration when it comes between external declarations.
-pub fn opens_declaration(word: &str) -> bool {
+pub(crate) fn opens_declaration(word: &str) -> bool {
     matches!(
         word,
         "auto"

@@ -40,21 +40,26 @@ pub(in crate::typeck) struct Name<'a> {
 }
 
 impl Name<'_> {
-    pub fn full(&self) -> String {
+    pub(crate) fn full(&self) -> String {
         format!("{}{}", self.scope.prefix(), self.name)
     }
 }
 
 impl Names {
-    pub fn variable(&self, id: VariableId) -> &Variable {
+    pub(crate) fn variable(&self, id: VariableId) -> &Variable {
         &self.variables[id.0]
     }
 
-    pub fn find(&self, name: &Name<'_>) -> Option<VariableId> {
+    pub(crate) fn find(&self, name: &Name<'_>) -> Option<VariableId> {
         self.by_name.get(&(name.scope, name.name.to_string())).copied()
     }
 
-    pub fn create(&mut self, name: &Name<'_>, keys: Option<Vec<Type>>, ty: Type) -> Result<VariableId> {
+    pub(crate) fn create(
+        &mut self,
+        name: &Name<'_>,
+        keys: Option<Vec<Type>>,
+        ty: Type,
+    ) -> Result<VariableId> {
         let count = &mut self.counts[name.scope as usize];
         let number = FIRST_USER_VARIABLE + *count;
         if number > LAST_USER_VARIABLE {
@@ -76,23 +81,23 @@ impl Names {
     }
 
     /// Makes a variable that nothing declares.
-    pub fn infer(&mut self, name: &Name<'_>, keys: Option<Vec<Type>>, ty: Type) -> Result<VariableId> {
+    pub(crate) fn infer(&mut self, name: &Name<'_>, keys: Option<Vec<Type>>, ty: Type) -> Result<VariableId> {
         let id = self.create(name, keys, ty)?;
         self.variables[id.0].inferred = true;
         Ok(id)
     }
 
-    pub fn set_type(&mut self, id: VariableId, ty: Type) {
+    pub(crate) fn set_type(&mut self, id: VariableId, ty: Type) {
         self.variables[id.0].ty = ty;
     }
 
     /// Returns a mark to return to after a trial.
-    pub fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark { variables: self.variables.len(), aggregations: self.aggregations.len(), counts: self.counts }
     }
 
     /// Forgets the names created since the mark.
-    pub fn reset(&mut self, mark: &Mark) {
+    pub(crate) fn reset(&mut self, mark: &Mark) {
         for variable in self.variables.drain(mark.variables..) {
             self.by_name.remove(&(variable.scope, variable.name));
         }
@@ -102,15 +107,15 @@ impl Names {
         self.counts = mark.counts;
     }
 
-    pub fn aggregation(&self, id: AggregationId) -> &Aggregation {
+    pub(crate) fn aggregation(&self, id: AggregationId) -> &Aggregation {
         &self.aggregations[id.0]
     }
 
-    pub fn find_aggregation(&self, name: &str) -> Option<AggregationId> {
+    pub(crate) fn find_aggregation(&self, name: &str) -> Option<AggregationId> {
         self.aggregation_by_name.get(name).copied()
     }
 
-    pub fn create_aggregation(&mut self, aggregation: Aggregation) -> AggregationId {
+    pub(crate) fn create_aggregation(&mut self, aggregation: Aggregation) -> AggregationId {
         let id = AggregationId(self.aggregations.len());
         self.aggregation_by_name.insert(aggregation.name.clone(), id);
         self.aggregations.push(aggregation);
@@ -118,7 +123,7 @@ impl Names {
     }
 
     /// Returns the variable that a misspelt name may have meant, written in full.
-    pub fn similar_variable(&self, name: &Name<'_>) -> Option<String> {
+    pub(crate) fn similar_variable(&self, name: &Name<'_>) -> Option<String> {
         // The likeliest candidate is the variable of the same name in another scope.
         let namesake = self.variables.iter().find(|v| v.name == name.name && v.scope != name.scope);
         if let Some(variable) = namesake {
@@ -135,7 +140,7 @@ impl Names {
     }
 
     /// Returns the nearest name, as a program writes it.
-    pub fn similar_aggregation(&self, name: &str) -> Option<String> {
+    pub(crate) fn similar_aggregation(&self, name: &str) -> Option<String> {
         suggest::nearest(name, self.aggregations.iter().map(|a| a.name.as_str())).map(written_aggregation)
     }
 }

@@ -327,11 +327,11 @@ pub(in crate::typeck) struct Allowed {
 }
 
 impl Allowed {
-    pub const FUNCTION: Allowed = Allowed { void: true, variadic: true, anonymous: true };
-    pub const KEYS: Allowed = Allowed { void: false, variadic: false, anonymous: true };
-    pub const INLINE: Allowed = Allowed { void: false, variadic: false, anonymous: false };
-    pub const PROBE: Allowed = Allowed { void: true, variadic: false, anonymous: true };
-    pub const TRANSLATED: Allowed = Allowed { void: true, variadic: false, anonymous: false };
+    pub(crate) const FUNCTION: Allowed = Allowed { void: true, variadic: true, anonymous: true };
+    pub(crate) const KEYS: Allowed = Allowed { void: false, variadic: false, anonymous: true };
+    pub(crate) const INLINE: Allowed = Allowed { void: false, variadic: false, anonymous: false };
+    pub(crate) const PROBE: Allowed = Allowed { void: true, variadic: false, anonymous: true };
+    pub(crate) const TRANSLATED: Allowed = Allowed { void: true, variadic: false, anonymous: false };
 }
 
 pub(in crate::typeck) fn has_user(specs: &[Spanned<TypeSpec>]) -> bool {

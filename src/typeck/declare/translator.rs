@@ -44,11 +44,11 @@ impl Translators {
         all.filter(move |(_, translator)| translator.output.same(output))
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    pub fn truncate(&mut self, len: usize) {
+    pub(crate) fn truncate(&mut self, len: usize) {
         self.list.truncate(len);
         self.by_output.values_mut().for_each(|indices| indices.retain(|&index| index < len));
     }

@@ -19,7 +19,7 @@ pub enum Assignment {
 }
 
 /// The warning that a variable which nothing declares is too small for what it gets.
-pub fn narrowing(variable: &Variable, found: &Type, span: Span) -> Diagnostic {
+pub(crate) fn narrowing(variable: &Variable, found: &Type, span: Span) -> Diagnostic {
     let Variable { scope, name, keys, ty, .. } = variable;
     let keys = keys.iter().map(|keys| {
         let keys: Vec<String> = keys.iter().map(Type::to_string).collect();

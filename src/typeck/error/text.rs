@@ -5,7 +5,7 @@ use kinst_base::source::Span;
 use kinst_types::Type;
 
 /// The place where a variable was declared, and its type there.
-pub type Declared<T> = Option<(T, Span)>;
+pub(super) type Declared<T> = Option<(T, Span)>;
 
 pub(super) fn error(tag: Tag, title: impl Into<String>) -> Diagnostic {
     Diagnostic::error(tag, title)

@@ -53,7 +53,7 @@ impl Ahead {
     }
 
     /// The error of a clause is looked at again after the pass, as it may follow from a type that is not known yet.
-    pub fn keep(&mut self, error: Box<Error>) {
+    pub(crate) fn keep(&mut self, error: Box<Error>) {
         self.error.get_or_insert(error);
     }
 

@@ -29,7 +29,7 @@ enum Role {
 }
 
 impl Order {
-    pub fn follow(&mut self, stmt: &Stmt) -> Result<()> {
+    pub(crate) fn follow(&mut self, stmt: &Stmt) -> Result<()> {
         let role = role(&stmt.kind);
         let span = stmt.span;
         let refuse = |tag, title, before| Err(error::Action::Order { tag, title, span, before }.into());

@@ -7,7 +7,7 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::Span;
 
 /// Returns the error of a predicate: what cannot be written was to be compared.
-pub fn explain(predicate: &ast::Expr, error: Box<Error>) -> Box<Error> {
+pub(crate) fn explain(predicate: &ast::Expr, error: Box<Error>) -> Box<Error> {
     match *error {
         Error::Assignment(error::Assignment::ReadOnly { name, span }) if is_assigned(predicate, span) => {
             error::Assignment::InPredicate { name, span }.into()
@@ -17,7 +17,7 @@ pub fn explain(predicate: &ast::Expr, error: Box<Error>) -> Box<Error> {
 }
 
 /// Returns the warning for a predicate that assigns a constant, and so is the same at each firing.
-pub fn constant(predicate: &ast::Expr) -> Option<Diagnostic> {
+pub(crate) fn constant(predicate: &ast::Expr) -> Option<Diagnostic> {
     use ast::ExprKind as K;
     match &predicate.kind {
         K::Assign { op: None, right, .. }

@@ -179,7 +179,7 @@ fn size_prefix(format: &[u8], at: &mut usize) -> SizePrefix {
 }
 
 impl Parsed {
-    pub fn into_format(self) -> Format {
+    pub(crate) fn into_format(self) -> Format {
         let pieces = self.pieces.into_iter().map(|(piece, _)| match piece {
             Piece::Text(text) => FormatPiece::Text(text),
             Piece::Conversion { conversion, .. } => FormatPiece::Conversion(conversion),

@@ -18,7 +18,7 @@ static OPENED: Mutex<Vec<Archive>> = Mutex::new(Vec::new());
 
 /// One or more suites of the archive that the machine's own apt configuration names.
 #[derive(Clone)]
-pub struct Archive {
+pub(crate) struct Archive {
     dir: PathBuf,
     suites: Vec<String>,
     codename: String,
@@ -28,13 +28,13 @@ pub struct Archive {
 
 /// A release of Debian whose kernels guests run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Debian {
+pub(crate) enum Debian {
     Bookworm,
     Trixie,
 }
 
 impl Debian {
-    pub fn codename(self) -> &'static str {
+    pub(crate) fn codename(self) -> &'static str {
         match self {
             Debian::Bookworm => "bookworm",
             Debian::Trixie => "trixie",
@@ -42,14 +42,14 @@ impl Debian {
     }
 
     /// Whether this machine runs it.
-    pub fn is_host(self) -> bool {
+    pub(crate) fn is_host(self) -> bool {
         sources::host().is_some_and(|host| host == self.codename())
     }
 }
 
 /// The part of the archive to look at: a release is one with its updates and security updates.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Suite {
+pub(crate) enum Suite {
     /// The machine's own release.
     Host,
     /// The machine's own release with its backports.
@@ -74,7 +74,7 @@ impl Suite {
 
 /// The use of what is fetched, for the error if it cannot be.
 #[derive(Clone, Copy)]
-pub struct Purpose<'a> {
+pub(crate) struct Purpose<'a> {
     /// The name of what comes from there.
     pub brings: &'a str,
     /// How to go on without it.
@@ -82,13 +82,13 @@ pub struct Purpose<'a> {
 }
 
 /// A file of the archive that a package comes in.
-pub struct Download {
+pub(crate) struct Download {
     pub file: String,
     pub bytes: u64,
 }
 
 /// The archive's data about a package.
-pub struct Package {
+pub(crate) struct Package {
     pub name: String,
     /// The first alternative of each dependency and every other alternative, by name alone.
     pub depends: Vec<String>,
@@ -96,12 +96,12 @@ pub struct Package {
 
 impl Archive {
     /// Writes the private sources list and fetches the package lists, once in a process.
-    pub fn open(cache: &Path, suite: Suite, purpose: Purpose) -> Result<Archive> {
+    pub(crate) fn open(cache: &Path, suite: Suite, purpose: Purpose) -> Result<Archive> {
         Archive::of(cache, suite, None, purpose)
     }
 
     /// Like [`Archive::open`], for the packages of another architecture, none of which runs on this machine.
-    pub fn foreign(
+    pub(crate) fn foreign(
         cache: &Path,
         suite: Suite,
         architecture: &'static str,
@@ -212,12 +212,12 @@ impl Archive {
     }
 
     /// The file with the sources, for other programs that fetch packages.
-    pub fn sources(&self) -> PathBuf {
+    pub(crate) fn sources(&self) -> PathBuf {
         self.dir.join("debian.sources")
     }
 
     /// The name of the machine's release.
-    pub fn codename(&self) -> &str {
+    pub(crate) fn codename(&self) -> &str {
         &self.codename
     }
 
@@ -226,7 +226,7 @@ impl Archive {
     }
 
     /// The newest version of a package, or None if these suites do not have it.
-    pub fn show(&self, package: &str) -> Result<Option<Package>> {
+    pub(crate) fn show(&self, package: &str) -> Result<Option<Package>> {
         let mut command = self.command("apt-cache");
         // Without the machine's status file an installed version cannot hide the archive's newest.
         command.arg("-o").arg(self.nothing_installed());
@@ -246,18 +246,18 @@ impl Archive {
     }
 
     /// Like [`Archive::show`] for a package that must be there.
-    pub fn need(&self, package: &str) -> Result<Package> {
+    pub(crate) fn need(&self, package: &str) -> Result<Package> {
         self.show(package)?.with_context(|| format!("there is no package {package} in {}", self.suites()))
     }
 
     /// The names of packages that begin so; some of them may have no version in these suites.
-    pub fn named(&self, prefix: &str) -> Result<Vec<String>> {
+    pub(crate) fn named(&self, prefix: &str) -> Result<Vec<String>> {
         let text = exec::output(self.command("apt-cache").args(["pkgnames", prefix]))?;
         Ok(text.lines().map(str::to_owned).collect())
     }
 
     /// The suites that the packages come from.
-    pub fn suites(&self) -> String {
+    pub(crate) fn suites(&self) -> String {
         self.suites.join(", ")
     }
 
@@ -270,18 +270,18 @@ impl Archive {
     }
 
     /// The packages that installing `package` would add to this machine, itself included.
-    pub fn missing_closure(&self, package: &str) -> Result<Vec<String>> {
+    pub(crate) fn missing_closure(&self, package: &str) -> Result<Vec<String>> {
         closure(&mut self.preferring_backports(), &[package])
     }
 
     /// These packages and everything that they depend on, for a machine on which nothing is installed.
-    pub fn whole_closure(&self, packages: &[&str]) -> Result<Vec<String>> {
+    pub(crate) fn whole_closure(&self, packages: &[&str]) -> Result<Vec<String>> {
         let mut command = self.preferring_backports();
         closure(command.arg("-o").arg(self.nothing_installed()), packages)
     }
 
     /// The files that fetching these packages would download.
-    pub fn plan(&self, packages: &[String]) -> Result<Vec<Download>> {
+    pub(crate) fn plan(&self, packages: &[String]) -> Result<Vec<Download>> {
         let mut command = self.preferring_backports();
         // apt leaves out what is in the current folder.
         command.args(["download", "--print-uris"]).args(packages).current_dir(&self.dir);
@@ -295,7 +295,7 @@ impl Archive {
     }
 
     /// Fetches packages into a folder, which is a step of its own, and returns their files.
-    pub fn download(&self, what: &str, packages: &[String], dir: &Path) -> Result<Vec<PathBuf>> {
+    pub(crate) fn download(&self, what: &str, packages: &[String], dir: &Path) -> Result<Vec<PathBuf>> {
         steps::step(what, |step| self.fetch(packages, dir, step))
     }
 
@@ -320,7 +320,7 @@ impl Archive {
 
     /// Fetches packages, unpacks them into `root` without installing anything, and removes the packages: a step of its
     /// own, named after what they are together.
-    pub fn unpack(&self, what: &str, packages: &[String], root: &Path) -> Result<()> {
+    pub(crate) fn unpack(&self, what: &str, packages: &[String], root: &Path) -> Result<()> {
         let downloads = cache::dir()?.join("downloads");
         steps::step(what, |step| {
             for package in self.fetch(packages, &downloads, step)? {
@@ -394,7 +394,7 @@ fn names(said: &str, suite: &str) -> bool {
 }
 
 /// The parts of a version that are numbers: enough to order the kernels of a series.
-pub fn numbers(version: &str) -> Vec<u64> {
+pub(crate) fn numbers(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 

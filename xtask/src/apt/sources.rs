@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 /// The place from which this machine fetches one suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mirror {
+pub(super) struct Mirror {
     uri: String,
     suite: String,
     /// The value of Signed-By, which may be a key of many lines.
@@ -15,7 +15,7 @@ pub struct Mirror {
 }
 
 /// The code name of the Debian release that this machine runs.
-pub fn codename() -> Result<String> {
+pub(super) fn codename() -> Result<String> {
     host().context(
         "setup fetches kernels and QEMU with apt, and this is not a Debian release: bring your own kernel in \
          KINST_VMLINUZ, KINST_VMLINUX, KINST_MODULES and KINST_HEADERS, and QEMU 10 or newer and a static busybox \
@@ -24,7 +24,7 @@ pub fn codename() -> Result<String> {
 }
 
 /// The code name of the machine's release, if that is Debian's.
-pub fn host() -> Option<String> {
+pub(super) fn host() -> Option<String> {
     let text = fs::read_to_string("/etc/os-release").ok()?;
     let field = |name: &str| {
         let value = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix('='));
@@ -34,7 +34,7 @@ pub fn host() -> Option<String> {
 }
 
 /// Every mirror that the machine's configuration names.
-pub fn machine() -> Result<Vec<Mirror>> {
+pub(super) fn machine() -> Result<Vec<Mirror>> {
     let mut mirrors = Vec::new();
     let mut files = vec![Path::new("/etc/apt/sources.list").to_path_buf()];
     if let Ok(parts) = fs::read_dir("/etc/apt/sources.list.d") {
@@ -104,7 +104,7 @@ fn fields(text: &str) -> Vec<(String, String)> {
 
 /// A private `.sources` file for `suites`: security suites from the machine's security mirror, all others from the
 /// mirror of its own release, which serves every suite of the archive.
-pub fn stanzas(mirrors: &[Mirror], suites: &[String]) -> Result<String> {
+pub(super) fn stanzas(mirrors: &[Mirror], suites: &[String]) -> Result<String> {
     let mut text = String::new();
     for suite in suites {
         let same = |mirror: &&Mirror| mirror.suite == *suite;

@@ -25,7 +25,7 @@ type Round = [f64; 4];
 
 const LIMIT: Duration = Duration::from_secs(1800);
 
-pub fn main(kernel: Name) -> Result<()> {
+pub(super) fn main(kernel: Name) -> Result<()> {
     let text = guest::beside_peers(kernel, "arm.sh", LIMIT)?;
     print(&Kernel::need(kernel)?.release, &text);
     Ok(())

@@ -30,7 +30,7 @@ const ROWS: &[Row] = &[
 
 const LIMIT: Duration = Duration::from_secs(1200);
 
-pub fn main(kernel: Name) -> Result<()> {
+pub(super) fn main(kernel: Name) -> Result<()> {
     let text = guest::beside_peers(kernel, "functions.sh", LIMIT)?;
     hits::print(&Kernel::need(kernel)?.release, ROWS, &text);
     Ok(())

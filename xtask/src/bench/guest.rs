@@ -25,7 +25,7 @@ const TOOLS: [&str; 9] = [
 ];
 
 /// Adds the script of a benchmark and what it runs.
-pub fn push(contents: &mut Contents, script: &str) -> Result<()> {
+pub(crate) fn push(contents: &mut Contents, script: &str) -> Result<()> {
     for file in TOOLS.iter().chain(&[script]) {
         let file = workspace::root().join(file);
         contents.pushed.push(vm::programs::from_source(&file, &[])?);
@@ -34,7 +34,7 @@ pub fn push(contents: &mut Contents, script: &str) -> Result<()> {
 }
 
 /// Runs a script of tests/vm beside the kernel's contemporaries.
-pub fn beside_peers(kernel: Name, script: &str, limit: Duration) -> Result<String> {
+pub(crate) fn beside_peers(kernel: Name, script: &str, limit: Duration) -> Result<String> {
     let peers = peers::ensure(kernel)?;
     // The peers are unpacked in memory.
     let guest = Guest { kernel, mem: 6144, release: true, ..Guest::default() };
@@ -46,7 +46,7 @@ pub fn beside_peers(kernel: Name, script: &str, limit: Duration) -> Result<Strin
 }
 
 /// Boots the guest, has it run the benchmark, and returns the output, which it shows on stderr as it comes.
-pub fn measured(guest: &Guest, contents: &Contents, limit: Duration) -> Result<String> {
+pub(crate) fn measured(guest: &Guest, contents: &Contents, limit: Duration) -> Result<String> {
     let mut machine = vm::boot(guest, contents)?;
     let mut output = Shown(Output::default());
     let end = machine.run(0, limit, &mut output)?;
@@ -61,7 +61,7 @@ pub fn measured(guest: &Guest, contents: &Contents, limit: Duration) -> Result<S
 }
 
 #[derive(Default)]
-pub struct Output {
+pub(crate) struct Output {
     pub text: String,
     pub errors: String,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// A kind of hit; its aims: at most so many times the cost of another one.
-pub struct Row {
+pub(super) struct Row {
     pub name: &'static str,
     pub what: &'static str,
     pub aims: &'static [(&'static str, f64)],
@@ -41,7 +41,7 @@ impl<'a> Measured<'a> {
 }
 
 /// Prints a table, after the other lines of the script.
-pub fn print(release: &str, rows: &[Row], text: &str) {
+pub(super) fn print(release: &str, rows: &[Row], text: &str) {
     let Measured { times, reasons, said } = Measured::read(rows, text);
     said.iter().for_each(|line| println!("{line}"));
     let medians: BTreeMap<&str, f64> = times.iter().map(|(name, ns)| (*name, median(ns))).collect();
@@ -63,7 +63,7 @@ pub fn print(release: &str, rows: &[Row], text: &str) {
     }
 }
 
-pub fn median(values: &[f64]) -> f64 {
+pub(super) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

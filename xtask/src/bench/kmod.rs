@@ -36,7 +36,7 @@ const ROWS: &[Row] = &[
 
 const LIMIT: Duration = Duration::from_secs(1200);
 
-pub fn main(kernel: Name) -> Result<()> {
+pub(super) fn main(kernel: Name) -> Result<()> {
     let peers = peers::ensure(kernel)?;
     // The peers are unpacked in memory.
     let guest = Guest { kernel, mem: 6144, release: true, ..Guest::default() };

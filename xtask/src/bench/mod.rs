@@ -2,7 +2,7 @@
 
 mod arm;
 mod functions;
-pub mod guest;
+pub(crate) mod guest;
 mod hits;
 mod kmod;
 mod path;
@@ -16,7 +16,7 @@ use crate::kernels::{Kernel, Name};
 use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Only the benchmarks whose name holds this; kmod: what a hit costs in a guest, and nothing else; path: how many
     /// instructions one takes; functions: what a hit costs at a function's entry and at its return, beside bpftrace; arm: how
     /// long it takes to arm and to release many functions, beside bpftrace
@@ -44,7 +44,7 @@ enum Unit {
     Rate,
 }
 
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     match options.filter.as_deref() {
         Some("kmod") => return kmod::main(options.kernel),
         Some("path") => return path::main(options.kernel),

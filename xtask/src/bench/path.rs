@@ -31,7 +31,7 @@ const LOOKS: u32 = 60;
 /// The number of functions that are shown.
 const MOST: usize = 12;
 
-pub fn main(kernel: Name) -> Result<()> {
+pub(super) fn main(kernel: Name) -> Result<()> {
     // By the real clock, the timer's interrupts would take all the time of a guest that logs its instructions.
     let guest = Guest { kernel, smp: 1, release: true, accel: "icount".into(), ..Guest::default() };
     let mut contents = vm::built(&guest)?;

@@ -7,16 +7,16 @@ use anyhow::{Context, Result, bail};
 use super::instrumented::Instrumented;
 
 /// A function, and the function in whose code it is: itself, where it is not inlined.
-pub type Pair = (String, String);
+pub(super) type Pair = (String, String);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub(super) struct Count {
     pub enters: u64,
     pub exits: u64,
 }
 
 #[derive(Default)]
-pub struct Calls {
+pub(super) struct Calls {
     pub counts: BTreeMap<Pair, Count>,
     /// The functions of which an inlined copy has been called.
     pub inlined: BTreeSet<String>,
@@ -45,7 +45,7 @@ fn address(hex: &str) -> Result<u64> {
 }
 
 /// The kernel's counts: `enter COUNT FUNCTION ADDRESS PLACE ADDRESS`, with the module in brackets after a name.
-pub fn kernels(text: &str, code: &Instrumented) -> Result<Calls> {
+pub(super) fn kernels(text: &str, code: &Instrumented) -> Result<Calls> {
     let mut calls = Calls::default();
     let mut lost = None;
     for line in text.lines() {
@@ -72,7 +72,7 @@ pub fn kernels(text: &str, code: &Instrumented) -> Result<Calls> {
 }
 
 /// The counts of dtrace (`enter COUNT FUNCTION ADDRESS`), and the places that it could not trace (`refused PLACE`).
-pub fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
+pub(super) fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
     let mut calls = Calls::default();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -94,7 +94,7 @@ pub fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
 }
 
 /// The calls that stand for those of a function, which dtrace counts, too: `call COUNT FUNCTION ADDRESS`.
-pub fn made(text: &str, code: &Instrumented) -> Result<Calls> {
+pub(super) fn made(text: &str, code: &Instrumented) -> Result<Calls> {
     let mut calls = Calls::default();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();

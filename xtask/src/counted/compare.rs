@@ -13,7 +13,7 @@ struct Difference {
 }
 
 #[derive(Default)]
-pub struct Comparison {
+pub(super) struct Comparison {
     functions: BTreeSet<String>,
     pairs: usize,
     calls: u64,
@@ -25,7 +25,7 @@ pub struct Comparison {
 }
 
 /// The functions of which a pair differs.
-pub fn differing<'a>(names: &[&'a str], ours: &Calls, theirs: &Calls) -> Vec<&'a str> {
+pub(super) fn differing<'a>(names: &[&'a str], ours: &Calls, theirs: &Calls) -> Vec<&'a str> {
     let pairs: BTreeSet<&Pair> = ours.counts.keys().chain(theirs.counts.keys()).collect();
     let differ = pairs.into_iter().filter(|pair| ours.counts.get(pair) != theirs.counts.get(pair));
     let functions: BTreeSet<&str> = differ.map(|pair| &*pair.0).collect();
@@ -34,7 +34,7 @@ pub fn differing<'a>(names: &[&'a str], ours: &Calls, theirs: &Calls) -> Vec<&'a
 
 impl Comparison {
     /// Compares the counts of these functions, prints what differs, and returns the number of differences.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         names: &[&str],
         ours: &Calls,
@@ -78,7 +78,7 @@ impl Comparison {
     }
 
     /// Prints a summary, and says whether enough was compared and nothing differs.
-    pub fn report(&self, least: usize) -> ExitCode {
+    pub(super) fn report(&self, least: usize) -> ExitCode {
         for (left, [all, equal]) in &self.left {
             println!("{all} pairs left out, {equal} of them equal: {}", word(*left));
         }

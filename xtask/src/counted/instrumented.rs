@@ -13,10 +13,10 @@ use super::calls::Pair;
 const HOOKS: [&str; 2] = ["__cyg_profile_func_enter", "__cyg_profile_func_exit"];
 
 /// All callers together.
-pub const ALL: &str = "*";
+pub(super) const ALL: &str = "*";
 
 #[derive(Default)]
-pub struct Instrumented {
+pub(super) struct Instrumented {
     /// The functions by address, clones and parts with their full names.
     symbols: BTreeMap<u64, String>,
     /// The addresses of those whose code calls the hooks, and their names.
@@ -32,12 +32,12 @@ pub struct Instrumented {
 
 impl Instrumented {
     /// A kernel with the hooks.
-    pub fn of(vmlinux: &Path) -> Result<Instrumented> {
+    pub(super) fn of(vmlinux: &Path) -> Result<Instrumented> {
         Instrumented::read(vmlinux, true)
     }
 
     /// A kernel without hooks, all of whose functions are compared.
-    pub fn all_of(vmlinux: &Path) -> Result<Instrumented> {
+    pub(super) fn all_of(vmlinux: &Path) -> Result<Instrumented> {
         Instrumented::read(vmlinux, false)
     }
 
@@ -72,7 +72,7 @@ impl Instrumented {
     }
 
     /// Functions, and the addresses of calls of the hooks.
-    pub fn with<'a>(
+    pub(super) fn with<'a>(
         symbols: impl Iterator<Item = (u64, &'a str)>,
         calls: impl IntoIterator<Item = u64>,
     ) -> Instrumented {
@@ -96,32 +96,32 @@ impl Instrumented {
     }
 
     /// The function that begins at an address.
-    pub fn function(&self, address: u64) -> Option<&str> {
+    pub(super) fn function(&self, address: u64) -> Option<&str> {
         self.symbols.get(&address).map(|name| base(name))
     }
 
     /// The function in whose code an address is, if it is built with the hooks. A part of one need not call them.
-    pub fn caller(&self, address: u64) -> Option<&str> {
+    pub(super) fn caller(&self, address: u64) -> Option<&str> {
         let (start, name) = self.symbols.range(..=address).next_back()?;
         let is_part = base(name) != name && self.names.contains(base(name));
         (is_part || self.calling.contains(start)).then(|| base(name))
     }
 
     /// An address as an offset in a function of which there is no other of its name.
-    pub fn place(&self, address: u64) -> Option<String> {
+    pub(super) fn place(&self, address: u64) -> Option<String> {
         let (start, name) = self.symbols.range(..=address).next_back()?;
         (self.alike.get(name) == Some(&1)).then(|| format!("{name}:{}", address - start))
     }
 
     /// A function and the function that it is in. A split function begins in one and ends in another, so all callers are one.
-    pub fn pair(&self, function: &str, caller: &str) -> Pair {
+    pub(super) fn pair(&self, function: &str, caller: &str) -> Pair {
         let (function, caller) = (base(function), base(caller));
         let caller = if self.split.contains(function) { ALL } else { caller };
         (function.to_owned(), caller.to_owned())
     }
 
     /// About the number of places where probes on a function are.
-    pub fn places(&self, function: &str) -> usize {
+    pub(super) fn places(&self, function: &str) -> usize {
         self.places.get(function).copied().unwrap_or(0)
     }
 }

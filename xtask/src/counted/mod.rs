@@ -25,7 +25,7 @@ use instrumented::Instrumented;
 use places::Places;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Take dtrace from the build that packages have, which takes minutes longer
     #[arg(long)]
     release: bool,
@@ -48,7 +48,7 @@ pub struct Options {
 
 const LIMIT: Duration = Duration::from_secs(1200);
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     if options.calls { source::main(options) } else { hooks(options) }
 }
 

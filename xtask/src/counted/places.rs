@@ -15,7 +15,7 @@ use crate::{exec, steps};
 
 /// The reason why a pair is not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Left {
+pub(super) enum Left {
     /// A copy of the function, in this caller or another one, shares a way out with another copy, as -v says: one return for both.
     /// Only functions that differ are asked about.
     Shared,
@@ -27,7 +27,7 @@ pub enum Left {
 
 /// The answers of dtrace about a program that is not run.
 #[derive(Debug, Default)]
-pub struct Places {
+pub(super) struct Places {
     /// The places (`kinst::f:7`) with the functions that are counted there.
     counted: Vec<(String, String)>,
     /// The functions that have copies which share a way out.
@@ -36,7 +36,12 @@ pub struct Places {
 
 impl Places {
     /// The places of a program. What -v says is taken of another, of the functions that differ, if any do: each place takes it long.
-    pub fn of(dtrace: &Path, kernel: &Kernel, program: &Path, differing: Option<&Path>) -> Result<Places> {
+    pub(super) fn of(
+        dtrace: &Path,
+        kernel: &Kernel,
+        program: &Path,
+        differing: Option<&Path>,
+    ) -> Result<Places> {
         let (out, _) = Places::said(dtrace, kernel, &["-d"], program)?;
         let remarks = match differing {
             Some(differing) => Places::said(dtrace, kernel, &["-v"], differing)?.1,
@@ -73,7 +78,7 @@ impl Places {
     }
 
     /// The pairs with a place of copies that are not exact, or that was refused.
-    pub fn left(
+    pub(super) fn left(
         &self,
         code: &Instrumented,
         inexact: &BTreeSet<String>,
@@ -106,7 +111,7 @@ fn shared(remarks: &str) -> BTreeSet<String> {
 }
 
 /// The entries and returns of the copies of which inlinecall says that they may not be exact.
-pub fn inexact(inlinecall: &Path, vmlinux: &Path) -> Result<BTreeSet<String>> {
+pub(super) fn inexact(inlinecall: &Path, vmlinux: &Path) -> Result<BTreeSet<String>> {
     let mut command = Command::new(inlinecall);
     let text = steps::step("the inlined copies that are not exact", |_| {
         exec::output(command.arg("--json").arg("*").arg(vmlinux))

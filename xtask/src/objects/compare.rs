@@ -3,7 +3,7 @@
 use super::text::GAP;
 
 /// Compares what was printed with what was expected; the error shows the words around the first difference.
-pub fn compare(printed: &[u8], expected: &[u8]) -> Result<usize, String> {
+pub(super) fn compare(printed: &[u8], expected: &[u8]) -> Result<usize, String> {
     let (printed, expected) = (words(printed), words(expected));
     let gaps: Vec<&[String]> = expected.split(|word| word == GAP).collect();
     let mut at = 0;

@@ -6,7 +6,7 @@ use std::ops::Index;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Json {
+pub(super) enum Json {
     Null,
     Bool(bool),
     Number(serde_json::Number),
@@ -18,26 +18,26 @@ pub enum Json {
 const NULL: Json = Json::Null;
 
 impl Json {
-    pub fn get(&self, name: &str) -> Option<&Json> {
+    pub(super) fn get(&self, name: &str) -> Option<&Json> {
         let Json::Object(members) = self else { return None };
         members.iter().find(|(member, _)| member == name).map(|(_, value)| value)
     }
 
-    pub fn as_str(&self) -> Option<&str> {
+    pub(super) fn as_str(&self) -> Option<&str> {
         if let Json::Text(text) = self { Some(text) } else { None }
     }
 
-    pub fn as_u64(&self) -> Option<u64> {
+    pub(super) fn as_u64(&self) -> Option<u64> {
         if let Json::Number(number) = self { number.as_u64() } else { None }
     }
 
     /// The elements; of what is no array, none.
-    pub fn elements(&self) -> &[Json] {
+    pub(super) fn elements(&self) -> &[Json] {
         if let Json::Array(elements) = self { elements } else { &[] }
     }
 
     /// A number's digits, or a text.
-    pub fn plain(&self) -> String {
+    pub(super) fn plain(&self) -> String {
         match self {
             Json::Number(number) => number.to_string(),
             Json::Text(text) => text.clone(),

@@ -25,7 +25,7 @@ use schema::Faults;
 use text::Style;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The kernel to boot
     #[arg(long, default_value_t)]
     pub kernel: Name,
@@ -43,14 +43,14 @@ pub struct Options {
 const LEAST: usize = 200;
 const LIMIT: Duration = Duration::from_secs(900);
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let compared = run(options)?;
     println!("{compared} programs: the objects follow the schema and say what the text says");
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the number of programs that were compared.
-pub fn run(options: &Options) -> Result<usize> {
+pub(crate) fn run(options: &Options) -> Result<usize> {
     let programs = programs()?;
     let folder = write(&programs, &options.numbers)?;
     let outputs = trace(options, &folder)?;

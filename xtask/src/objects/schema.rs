@@ -9,10 +9,10 @@ use crate::checks;
 const SCHEMA: &str = "docs/schema/trace-1.schema.json";
 
 /// The messages about lines, by the text of a line.
-pub type Faults<'a> = BTreeMap<&'a [u8], String>;
+pub(super) type Faults<'a> = BTreeMap<&'a [u8], String>;
 
 /// Has all lines checked at once.
-pub fn faults<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Faults<'a>> {
+pub(super) fn faults<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Faults<'a>> {
     let lines = Vec::from_iter(BTreeSet::from_iter(lines));
     let mut numbered = Vec::new();
     for (number, line) in lines.iter().enumerate() {

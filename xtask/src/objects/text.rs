@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use super::json::Json;
 
 /// Stands for any text.
-pub const GAP: &str = "\u{1}";
+pub(super) const GAP: &str = "\u{1}";
 
 /// The options that the text depends on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Style {
+pub(super) struct Style {
     pub quiet: bool,
     pub flow: bool,
     /// rawbytes: text and bytes are dumps of memory, which objects do not have.
@@ -19,7 +19,7 @@ pub struct Style {
 }
 
 /// Converts a trace.
-pub fn text(objects: &[Json], style: Style) -> Vec<u8> {
+pub(super) fn text(objects: &[Json], style: Style) -> Vec<u8> {
     let mut text = Text { style, out: Vec::new(), headed: false, depths: HashMap::new() };
     for object in objects {
         match object["type"].as_str() {

@@ -11,7 +11,7 @@ use crate::exec;
 use tree::Tree;
 
 /// Builds the packages with the objects in `build`, and returns where dpkg has put them.
-pub fn build(tree: &Tree, build: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn build(tree: &Tree, build: &Path) -> Result<Vec<PathBuf>> {
     let mut command = Command::new("dpkg-buildpackage");
     // Not cleaned: the tree is new. Not signed: that is for who publishes them.
     command.current_dir(&tree.dir).args(["--build=binary", "--no-pre-clean", "--no-sign"]);
@@ -29,7 +29,7 @@ pub fn build(tree: &Tree, build: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Copies the packages to `dir`.
-pub fn keep(packages: &[PathBuf], dir: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn keep(packages: &[PathBuf], dir: &Path) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     for package in packages {
         let copy = dir.join(name(package));
@@ -40,7 +40,7 @@ pub fn keep(packages: &[PathBuf], dir: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Compares the list of each package's files with the one that is kept; UPDATE=1 writes it.
-pub fn expect_lists(packages: &[PathBuf], tree: &Tree) -> Result<()> {
+pub(super) fn expect_lists(packages: &[PathBuf], tree: &Tree) -> Result<()> {
     for package in packages {
         let found = contents(package)?.replace(&format!("kinst-{}", tree.version), "kinst-VERSION");
         let kept = tree::list(name(package).split('_').next().unwrap_or_default());
@@ -74,7 +74,7 @@ fn contents(package: &Path) -> Result<String> {
 }
 
 /// Has lintian look at the packages; an error of it is one of ours.
-pub fn lint(packages: &[PathBuf]) -> Result<()> {
+pub(super) fn lint(packages: &[PathBuf]) -> Result<()> {
     let mut command = Command::new("lintian");
     command.args(["--fail-on", "error", "--allow-root"]).args(packages);
     exec::run(&mut command)

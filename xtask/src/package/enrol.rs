@@ -1,7 +1,7 @@
 //! A key among those that a guest's firmware trusts: its kernel takes modules that are signed with it.
 
 /// The variable, of UEFI's specification, with the certificates that may sign what is booted.
-pub const VARIABLE: &str = "db-d719b2cb-3d3a-4596-a3bc-dad00e67656f";
+pub(super) const VARIABLE: &str = "db-d719b2cb-3d3a-4596-a3bc-dad00e67656f";
 
 /// Non-volatile, for boot and run time, with a date.
 const ATTRIBUTES: u32 = 0x27;
@@ -16,7 +16,7 @@ const OWNER: [u8; 16] = *b"kinst/packaging/";
 
 /// What is written to the variable's file in efivarfs: the attributes, a head with a date and no signature, which firmware without
 /// an owner's key does not ask for, and a list of one certificate.
-pub fn database(certificate: &[u8]) -> Vec<u8> {
+pub(super) fn database(certificate: &[u8]) -> Vec<u8> {
     let mut bytes = ATTRIBUTES.to_le_bytes().to_vec();
     // EFI_TIME: the year, the month, the day, and midnight.
     bytes.extend(2026_u16.to_le_bytes());

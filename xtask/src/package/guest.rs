@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 const INSTALL: Duration = Duration::from_secs(3000);
 
 /// Has apt install the packages in a guest, upgrade them while a session runs, and purge them.
-pub fn install(root: &Path, words: [&str; 3]) -> Result<()> {
+pub(super) fn install(root: &Path, words: [&str; 3]) -> Result<()> {
     let image = root.with_extension("ext4");
     make(root, &image)?;
     let guest = Guest { no_module: true, no_tools: true, mem: 4096, ..Guest::default() };
@@ -30,7 +30,7 @@ pub fn install(root: &Path, words: [&str; 3]) -> Result<()> {
 
 /// Loads the module in guests: one takes every module, one only those that a key of the kernel has signed, and one has
 /// the key of DKMS among those.
-pub fn test(root: &Path, kernel: &Kernel) -> Result<()> {
+pub(super) fn test(root: &Path, kernel: &Kernel) -> Result<()> {
     let image = root.with_extension("ext4");
     disk(root, kernel, &image)?;
     let guest =

@@ -11,7 +11,7 @@ use crate::kernels::Kernel;
 use crate::{cache, exec};
 
 /// Has the program that was built for the packages export the index of a kernel into a package.
-pub fn build(tree: &Tree, dir: &Path, kernel: &Kernel) -> Result<PathBuf> {
+pub(super) fn build(tree: &Tree, dir: &Path, kernel: &Kernel) -> Result<PathBuf> {
     let release = &kernel.release;
     let package = format!("kinst-index-{release}");
     let stage = dir.join("index").join(&package);

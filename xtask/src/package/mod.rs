@@ -20,7 +20,7 @@ use crate::{cache, exec, setup, workspace};
 use tree::Tree;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The version that the packages get [default: that of Cargo.toml]
     #[arg(long, value_parser = tree::version)]
     pub version: Option<String>,
@@ -35,7 +35,7 @@ pub struct Options {
     pub test: bool,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     setup::host::ensure_for_packages(options.test)?;
     let dir = workspace::target().join("package");
     let tree = Tree::of_head(&dir.join("source"), options.version.as_deref())?;

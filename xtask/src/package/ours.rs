@@ -10,7 +10,7 @@ use crate::crates::{Package, cargo, metadata};
 use crate::exec;
 
 /// The crates by name and version, each with its licence and the licence's texts.
-pub fn crates(dir: &Path) -> Result<String> {
+pub(super) fn crates(dir: &Path) -> Result<String> {
     let target = ["--target", "x86_64-unknown-linux-gnu"];
     let tree = exec::output(
         cargo(dir)

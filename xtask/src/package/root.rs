@@ -16,7 +16,7 @@ use crate::{cache, exec, workspace};
 const POOL: [&str; 5] = ["dkms", "gcc", "make", "openssl", "systemtap-sdt-dev"];
 
 /// Runs packaging/test.sh in a new system with the packages of `dir`, and with those of a newer version.
-pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
+pub(super) fn test(tree: &Tree, dir: &Path) -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         bail!("--test makes a Debian system in a folder and installs in it: run it as root");
     }

@@ -9,7 +9,7 @@ use super::tree::Tree;
 use crate::{cache, exec};
 
 /// Builds the packages from the programs in `build`, as they come from the compiler, and lists their files.
-pub fn build(tree: &Tree, build: &Path, dir: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn build(tree: &Tree, build: &Path, dir: &Path) -> Result<Vec<PathBuf>> {
     let work = dir.join("rpm");
     cache::remove(&work)?;
     let mut command = Command::new("rpmbuild");

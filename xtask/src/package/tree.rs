@@ -10,7 +10,7 @@ use super::{git, ours};
 use crate::{cache, exec, workspace};
 
 /// An unpacked commit.
-pub struct Tree {
+pub(super) struct Tree {
     pub dir: PathBuf,
     pub version: String,
     /// The date of the commit in seconds, which all files of the packages have.
@@ -19,7 +19,7 @@ pub struct Tree {
 
 impl Tree {
     /// Unpacks the last commit into a folder below `parent`, as `version` if that is given.
-    pub fn of_head(parent: &Path, version: Option<&str>) -> Result<Tree> {
+    pub(super) fn of_head(parent: &Path, version: Option<&str>) -> Result<Tree> {
         if !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
             eprintln!("package: changes that are not committed are left out");
         }
@@ -59,7 +59,7 @@ impl Tree {
 }
 
 /// The person who answers for the packages, as Debian's tools take it from the environment, or the commit's author.
-pub fn maintainer() -> Result<String> {
+pub(super) fn maintainer() -> Result<String> {
     match (std::env::var("DEBFULLNAME"), std::env::var("DEBEMAIL")) {
         (Ok(name), Ok(mail)) => Ok(format!("{name} <{mail}>")),
         _ => git(&["log", "-1", "--format=%an <%ae>"]),
@@ -67,7 +67,7 @@ pub fn maintainer() -> Result<String> {
 }
 
 /// A version that dpkg, rpm, cargo and DKMS all take.
-pub fn version(text: &str) -> Result<String, String> {
+pub(super) fn version(text: &str) -> Result<String, String> {
     let parts: Vec<_> = text.split('.').collect();
     let number = |part: &&str| part.parse::<u32>().is_ok_and(|n| n.to_string() == **part);
     if parts.len() == 3 && parts.iter().all(number) {
@@ -106,7 +106,7 @@ fn set_version(dir: &Path, own: &str, version: &str) -> Result<()> {
 }
 
 /// The file in which the list of a package's files is kept.
-pub fn list(package: &str) -> PathBuf {
+pub(super) fn list(package: &str) -> PathBuf {
     workspace::root().join("packaging/lists").join(package)
 }
 

@@ -14,7 +14,7 @@ use crate::kernels::{self, Arch, Kernel};
 
 /// A kernel of arm64 by the series of its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Name {
+pub(crate) enum Name {
     /// Linux 6.1 of Debian 12
     #[value(name = "6.1")]
     V6_1,
@@ -25,7 +25,7 @@ pub enum Name {
 
 impl Name {
     /// The kernel of the same series.
-    pub fn of(kernel: kernels::Name) -> Result<Name> {
+    pub(crate) fn of(kernel: kernels::Name) -> Result<Name> {
         match kernel {
             kernels::Name::V6_1 => Ok(Name::V6_1),
             kernels::Name::V7_3 => Ok(Name::V7_3),
@@ -48,7 +48,7 @@ impl fmt::Display for Name {
 }
 
 /// What a guest takes: the kernel, QEMU and a busybox; fetched unless they are there.
-pub fn ensure_for_guests(name: Name) -> Result<Kernel> {
+pub(crate) fn ensure_for_guests(name: Name) -> Result<Kernel> {
     let kernel = ensure(name, false)?;
     if tools::Tools::find(Arch::Arm64)?.is_none_or(|tools| !tools.qemu.is_good()) {
         let _lock = cache::lock()?;
@@ -58,7 +58,7 @@ pub fn ensure_for_guests(name: Name) -> Result<Kernel> {
 }
 
 /// The kernel of that name; fetched unless it is there.
-pub fn ensure(name: Name, update: bool) -> Result<Kernel> {
+pub(crate) fn ensure(name: Name, update: bool) -> Result<Kernel> {
     const FLAVOUR: &str = "cloud-arm64";
     let link = slot(name)?;
     if let Some(found) = find(name)?.filter(|_| !update) {
@@ -89,7 +89,7 @@ pub fn ensure(name: Name, update: bool) -> Result<Kernel> {
 }
 
 /// The kernel of that name if its files are there.
-pub fn find(name: Name) -> Result<Option<Kernel>> {
+pub(crate) fn find(name: Name) -> Result<Option<Kernel>> {
     let Ok(sysroot) = fs::canonicalize(slot(name)?) else { return Ok(None) };
     if !cache::is_complete(&sysroot) {
         return Ok(None);

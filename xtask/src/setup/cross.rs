@@ -60,7 +60,7 @@ fn ensure() -> Result<PathBuf> {
 
 /// Builds our programs for arm64, statically linked and without debug information, with the crates that this machine's
 /// cargo has. Returns the folder that they are in.
-pub fn build(checkout: &Path, made: &Path, release: bool) -> Result<PathBuf> {
+pub(crate) fn build(checkout: &Path, made: &Path, release: bool) -> Result<PathBuf> {
     let root = ensure()?;
     let fetch = ["fetch", "--quiet", "--locked", "--target", TARGET, "--target", "x86_64-unknown-linux-gnu"];
     exec::run(crates::cargo(checkout).args(fetch))?;

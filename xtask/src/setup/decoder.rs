@@ -17,12 +17,12 @@ fn dir() -> Result<PathBuf> {
     Ok(cache::dir()?.join("decoder"))
 }
 
-pub fn is_there() -> Result<bool> {
+pub(super) fn is_there() -> Result<bool> {
     Ok(cache::is_complete(&dir()?))
 }
 
 /// Fetches it, unless it is there. The caller holds the cache's lock.
-pub fn ensure() -> Result<()> {
+pub(super) fn ensure() -> Result<()> {
     if is_there()? {
         return Ok(());
     }

@@ -64,16 +64,16 @@ const TESTS: Needs = &[
 
 const TESTS_FILES: Needs = &[("/usr/include/csmith/csmith.h", "libcsmith-dev")];
 
-pub fn missing_for_guests() -> Vec<&'static str> {
+pub(crate) fn missing_for_guests() -> Vec<&'static str> {
     missing(GUESTS, GUESTS_FILES)
 }
 
-pub fn missing_for_disks() -> Vec<&'static str> {
+pub(crate) fn missing_for_disks() -> Vec<&'static str> {
     missing(DISKS, &[])
 }
 
 /// The packages for building modules and, if it is built here, the kernel.
-pub fn missing_for_modules(kernel: bool) -> Vec<&'static str> {
+pub(crate) fn missing_for_modules(kernel: bool) -> Vec<&'static str> {
     let mut packages = missing(MODULES, MODULES_FILES);
     if kernel {
         packages.extend(missing(KERNELS, KERNELS_FILES));
@@ -81,7 +81,7 @@ pub fn missing_for_modules(kernel: bool) -> Vec<&'static str> {
     packages
 }
 
-pub fn missing_for_tests() -> Vec<&'static str> {
+pub(crate) fn missing_for_tests() -> Vec<&'static str> {
     missing(TESTS, TESTS_FILES)
 }
 
@@ -107,7 +107,7 @@ const PACKAGES_FILES: Needs = &[("/usr/share/doc/build-essential", "build-essent
 const PACKAGES_TEST: Needs = &[("mmdebstrap", "mmdebstrap")];
 
 /// Installs what building our packages needs, and what their test does.
-pub fn ensure_for_packages(test: bool) -> Result<()> {
+pub(crate) fn ensure_for_packages(test: bool) -> Result<()> {
     let mut packages = missing(PACKAGES, PACKAGES_FILES);
     if test {
         packages.extend(missing(PACKAGES_TEST, &[]));
@@ -126,7 +126,7 @@ const ARM64: Needs = &[
 const ARM64_FILES: Needs = &[("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross")];
 
 /// Installs what the tests on kernels and programs of arm64 need.
-pub fn ensure_for_arm64() -> Result<()> {
+pub(crate) fn ensure_for_arm64() -> Result<()> {
     install(&missing(ARM64, ARM64_FILES))
 }
 
@@ -135,12 +135,12 @@ const LIBRARIES: Needs = &[("gcc", "gcc"), ("clang", "clang"), ("qemu-x86_64", "
 const LIBRARIES_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
 
 /// Installs what the tests on libraries need.
-pub fn ensure_for_libraries() -> Result<()> {
+pub(crate) fn ensure_for_libraries() -> Result<()> {
     install(&missing(LIBRARIES, LIBRARIES_FILES))
 }
 
 /// Installs the compiler that a kernel's headers name, if it is not there.
-pub fn ensure_compiler(kernel: &Kernel) -> Result<()> {
+pub(crate) fn ensure_compiler(kernel: &Kernel) -> Result<()> {
     let (Some(headers), None) = (&kernel.headers, &kernel.build_root) else { return Ok(()) };
     let variables = fs::read_to_string(headers.join(".kernelvariables")).unwrap_or_default();
     // Debian writes `CC = … $(CROSS_COMPILE)gcc-12`.
@@ -152,7 +152,7 @@ pub fn ensure_compiler(kernel: &Kernel) -> Result<()> {
 }
 
 /// Installs packages, or says how to.
-pub fn install(packages: &[&str]) -> Result<()> {
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
     let packages = BTreeSet::from_iter(packages.iter().copied());
     if packages.is_empty() {
         return Ok(());

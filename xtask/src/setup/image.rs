@@ -13,7 +13,7 @@ use crate::{cache, exec};
 const SLACK: u64 = 64 << 20;
 
 /// Whether the kernel's disk is there and newer than what it was made of.
-pub fn is_there(kernel: &Kernel) -> Result<bool> {
+pub(super) fn is_there(kernel: &Kernel) -> Result<bool> {
     let Ok(image) = fs::metadata(kernel.image()?) else { return Ok(false) };
     let made = image.modified()?;
     let parts = [Some(&kernel.vmlinuz), kernel.vmlinux.as_ref()];
@@ -25,7 +25,7 @@ pub fn is_there(kernel: &Kernel) -> Result<bool> {
 }
 
 /// Makes the disk unless it is there. The caller holds the cache's lock.
-pub fn ensure(kernel: &Kernel) -> Result<()> {
+pub(super) fn ensure(kernel: &Kernel) -> Result<()> {
     if is_there(kernel)? {
         return Ok(());
     }

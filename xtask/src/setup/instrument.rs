@@ -13,7 +13,7 @@ const FILES: [(&str, &str); 2] = [
 ];
 
 /// The folders whose functions are counted, with all below them.
-pub const FOLDERS: [&str; 4] = ["fs", "mm", "lib", "net/core"];
+pub(super) const FOLDERS: [&str; 4] = ["fs", "mm", "lib", "net/core"];
 
 /// The flags for these folders. A hook that is called last must not become a jump, as it would count for the caller.
 /// As their addresses are taken, functions that are called once have a body of their own; larger ones are inlined instead.
@@ -28,7 +28,7 @@ const EXCEPTIONS: [(&str, &str); 1] =
 const HOOKS: &str = "obj-y += counted.o\nCFLAGS_REMOVE_counted.o := $(CC_FLAGS_FTRACE)\n";
 
 /// Adds the hooks to a tree, and the flags to its Makefiles.
-pub fn instrument(tree: &Path) -> Result<()> {
+pub(super) fn instrument(tree: &Path) -> Result<()> {
     for (path, text) in FILES {
         own::write(&tree.join(path), text)?;
     }
@@ -42,7 +42,7 @@ pub fn instrument(tree: &Path) -> Result<()> {
 }
 
 /// All of this as comments of a configuration, so that a kernel is built again when it has changed.
-pub fn as_comment() -> String {
+pub(super) fn as_comment() -> String {
     let texts =
         FILES.iter().map(|(_, text)| *text).chain([FLAGS, HOOKS]).chain(EXCEPTIONS.map(|(_, lines)| lines));
     texts.flat_map(str::lines).map(|line| format!("# {line}\n")).collect()

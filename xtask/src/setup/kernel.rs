@@ -30,7 +30,7 @@ pub(super) struct Release {
 }
 
 /// Fetches the newest kernel of that name, unless one is there. The caller holds the cache's lock.
-pub fn ensure(name: Name, update: bool) -> Result<()> {
+pub(super) fn ensure(name: Name, update: bool) -> Result<()> {
     if Kernel::find(name)?.is_some() && (!update || name == Name::Own) {
         return Ok(());
     }
@@ -60,13 +60,13 @@ fn images() -> Result<PathBuf> {
 }
 
 /// Whether the image of each kernel is there.
-pub fn have_images() -> Result<bool> {
+pub(super) fn have_images() -> Result<bool> {
     let images = images()?;
     Ok(Name::ALL.iter().all(|name| cache::is_complete(&images.join(name.as_str()))))
 }
 
 /// Fetches the image and the configuration of each kernel, unless they are there. The caller holds the cache's lock.
-pub fn ensure_images() -> Result<()> {
+pub(super) fn ensure_images() -> Result<()> {
     for name in Name::ALL {
         let folder = images()?.join(name.as_str());
         if !cache::is_complete(&folder) {
@@ -198,7 +198,7 @@ fn relocate(dir: &Path, release: &str) -> Result<()> {
 }
 
 /// Points the kernel's name to this release.
-pub fn point(name: Name, release: &str) -> Result<()> {
+pub(super) fn point(name: Name, release: &str) -> Result<()> {
     let link = slot(name)?;
     let new = link.with_extension("new");
     let _ = fs::remove_file(&new);

@@ -20,7 +20,7 @@ const CRATES: [(&str, &str); 7] = [
 ];
 
 /// Fetches the sources, unless they are there.
-pub fn ensure() -> Result<PathBuf> {
+pub(crate) fn ensure() -> Result<PathBuf> {
     let dir = cache::dir()?.join("libraries");
     let _lock = (!cache::is_complete(&dir)).then(cache::lock).transpose()?;
     if !cache::is_complete(&dir) {

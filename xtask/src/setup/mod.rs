@@ -1,21 +1,21 @@
 //! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, peers, monitoring.
 
-pub mod arm64;
-pub mod cross;
+pub(crate) mod arm64;
+pub(crate) mod cross;
 mod decoder;
-pub mod host;
+pub(crate) mod host;
 mod image;
 mod instrument;
 mod kernel;
-pub mod libraries;
+pub(crate) mod libraries;
 mod monitoring;
 mod own;
-pub mod peers;
-pub mod pprof;
-pub mod release;
-pub mod selftests;
-pub mod source;
-pub mod tools;
+pub(crate) mod peers;
+pub(crate) mod pprof;
+pub(crate) mod release;
+pub(crate) mod selftests;
+pub(crate) mod source;
+pub(crate) mod tools;
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -28,7 +28,7 @@ use crate::kernels::{Arch, Kernel, Name};
 const WITHOUT_TESTS: &str = "only `cargo xtask test` needs it; `demo`, `vm` and `vm-test` do not";
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The kernels to bring [default: that of the release which this machine runs]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
@@ -42,7 +42,7 @@ pub struct Options {
 
 /// Something that commands need. Each command names its parts, and gets no more than these.
 #[derive(Clone, Copy)]
-pub enum Part {
+pub(crate) enum Part {
     /// QEMU, busybox, and the programs that put a guest together.
     Guests,
     /// A kernel with its debug files, its headers, and what builds modules for it.
@@ -53,7 +53,7 @@ pub enum Part {
     Tests,
 }
 
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     if options.paths {
         return print_paths();
     }
@@ -68,7 +68,7 @@ pub fn main(options: &Options) -> Result<()> {
 }
 
 /// Fetches what is missing of these parts; quick if nothing is.
-pub fn ensure(parts: &[Part], update: bool) -> Result<()> {
+pub(crate) fn ensure(parts: &[Part], update: bool) -> Result<()> {
     let mut missing = Vec::new();
     for &part in parts {
         if update || !part.is_there()? {

@@ -18,12 +18,12 @@ fn dir() -> Result<PathBuf> {
     Ok(cache::dir()?.join("monitoring"))
 }
 
-pub fn is_there() -> Result<bool> {
+pub(super) fn is_there() -> Result<bool> {
     Ok(cache::is_complete(&dir()?))
 }
 
 /// Fetches them, unless they are there. The caller holds the cache's lock.
-pub fn ensure() -> Result<()> {
+pub(super) fn ensure() -> Result<()> {
     if is_there()? {
         return Ok(());
     }

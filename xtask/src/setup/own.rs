@@ -31,7 +31,7 @@ const FRAGMENT: &str = "boot/fragment.config";
 const SOURCE: &str = ".source";
 
 /// Whether the kernel of that name is built here.
-pub fn is_own(name: Name) -> bool {
+pub(super) fn is_own(name: Name) -> bool {
     fragment(name).is_some()
 }
 
@@ -58,7 +58,7 @@ fn without(fragment: &str, other: &str) -> String {
 }
 
 /// Whether the kernel has the wanted configuration; one that is not built here always has.
-pub fn is_current(kernel: &Kernel) -> bool {
+pub(super) fn is_current(kernel: &Kernel) -> bool {
     match (fragment(kernel.name), &kernel.sysroot) {
         (Some(wanted), Some(root)) => fs::read_to_string(root.join(FRAGMENT)).is_ok_and(|has| has == wanted),
         _ => true,
@@ -66,7 +66,7 @@ pub fn is_current(kernel: &Kernel) -> bool {
 }
 
 /// Builds the kernel, unless it is there. The caller holds the cache's lock.
-pub fn ensure(name: Name, update: bool) -> Result<()> {
+pub(super) fn ensure(name: Name, update: bool) -> Result<()> {
     let fragment = fragment(name).context("a kernel that is built here has a configuration")?;
     if !update && Kernel::find(name)?.is_some_and(|kernel| is_current(&kernel)) {
         return Ok(());

@@ -11,23 +11,23 @@ use crate::kernels::Name;
 use crate::{cache, exec};
 
 /// The file with a kernel's contemporaries, as guests get it.
-pub const FILE: &str = "peers.tar";
+pub(crate) const FILE: &str = "peers.tar";
 
 /// A kernel's contemporaries, bpftrace and perf, as a tar file.
-pub fn ensure(kernel: Name) -> Result<PathBuf> {
+pub(crate) fn ensure(kernel: Name) -> Result<PathBuf> {
     tree(kernel.suite(), &format!("peers/{}", kernel.series()), FILE, &["bpftrace", "linux-perf"])
 }
 
 /// Programs that put a kernel under stress: stress-ng and trinity of the release, as a tar file.
-pub fn stressors() -> Result<PathBuf> {
+pub(crate) fn stressors() -> Result<PathBuf> {
     tree(Name::V6_1.suite(), "stressors", "stressors.tar", &["stress-ng", "trinity"])
 }
 
 /// The file with programs that people use, as guests get it.
-pub const PROGRAMS: &str = "programs.tar";
+pub(crate) const PROGRAMS: &str = "programs.tar";
 
 /// Programs of the release as they are shipped, without frame pointers, as a tar file.
-pub fn programs() -> Result<PathBuf> {
+pub(crate) fn programs() -> Result<PathBuf> {
     let packages =
         ["bash", "coreutils", "grep", "gzip", "openssl", "perl-base", "python3-minimal", "xz-utils"];
     tree(Name::V6_1.suite(), "programs", PROGRAMS, &packages)

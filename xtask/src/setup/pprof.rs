@@ -12,12 +12,12 @@ fn dir() -> Result<PathBuf> {
     Ok(cache::dir()?.join("pprof"))
 }
 
-pub fn is_there() -> Result<bool> {
+pub(crate) fn is_there() -> Result<bool> {
     Ok(cache::is_complete(&dir()?))
 }
 
 /// The program; fetched unless it is there.
-pub fn need() -> Result<PathBuf> {
+pub(crate) fn need() -> Result<PathBuf> {
     if !is_there()? {
         let _lock = cache::lock()?;
         ensure()?;
@@ -26,7 +26,7 @@ pub fn need() -> Result<PathBuf> {
 }
 
 /// Fetches it, unless it is there; of Go, nothing else is kept. The caller holds the cache's lock.
-pub fn ensure() -> Result<()> {
+pub(crate) fn ensure() -> Result<()> {
     if is_there()? {
         return Ok(());
     }

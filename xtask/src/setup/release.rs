@@ -16,7 +16,7 @@ const TOOLS: [&str; 10] =
     ["base-files", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "make", "mawk", "sed"];
 
 /// Makes the system for building modules of this kernel. The caller holds the cache's lock.
-pub fn ensure(kernel: &Kernel) -> Result<()> {
+pub(crate) fn ensure(kernel: &Kernel) -> Result<()> {
     let root = build_root(&kernel.release)?;
     if cache::is_complete(&root) {
         return Ok(());
@@ -75,7 +75,7 @@ shift; exec chroot "$root" "$@""#;
 }
 
 /// `make` inside the system, where `work` is /build.
-pub fn make(root: &Path, work: &Path) -> Command {
+pub(crate) fn make(root: &Path, work: &Path) -> Command {
     let mut command = program(root, &[(work, "build")], "make");
     command.env_remove("MAKEFLAGS").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
     // Otherwise the headers would call dpkg, which is not worth having for that.
@@ -84,6 +84,6 @@ pub fn make(root: &Path, work: &Path) -> Command {
 }
 
 /// The path that `make` inside the system has for a file of it.
-pub fn inside(root: &Path, path: &Path) -> PathBuf {
+pub(crate) fn inside(root: &Path, path: &Path) -> PathBuf {
     path.strip_prefix(root).map_or_else(|_| "/build".into(), |rest| Path::new("/").join(rest))
 }

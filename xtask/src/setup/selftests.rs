@@ -11,10 +11,10 @@ use crate::setup::source;
 use crate::{cache, exec};
 
 /// The name of the file in guests.
-pub const FILE: &str = "selftests.tar";
+pub(crate) const FILE: &str = "selftests.tar";
 
 /// The tar file; fetched unless it is there.
-pub fn ensure() -> Result<PathBuf> {
+pub(crate) fn ensure() -> Result<PathBuf> {
     let cache = cache::dir()?;
     let dir = cache.join("selftests");
     let _lock = (!cache::is_complete(&dir)).then(cache::lock).transpose()?;

@@ -17,7 +17,7 @@ const CODE: [&str; 13] = [
 ];
 
 /// The source of all functions of the release's kernel; fetched unless it is there.
-pub fn ensure() -> Result<PathBuf> {
+pub(crate) fn ensure() -> Result<PathBuf> {
     let cache = cache::dir()?;
     let dir = cache.join("source");
     let _lock = (!cache::is_complete(&dir)).then(cache::lock).transpose()?;
@@ -31,7 +31,7 @@ pub fn ensure() -> Result<PathBuf> {
 }
 
 /// Unpacks these folders of the release's kernel source, or all of it if none is named, below `dir`.
-pub fn unpack(archive: &Archive, dir: &Path, folders: &[impl AsRef<str>]) -> Result<()> {
+pub(crate) fn unpack(archive: &Archive, dir: &Path, folders: &[impl AsRef<str>]) -> Result<()> {
     let package = package(archive)?;
     fs::create_dir_all(dir)?;
     let unpacked = dir.join("package");
@@ -45,7 +45,7 @@ pub fn unpack(archive: &Archive, dir: &Path, folders: &[impl AsRef<str>]) -> Res
 }
 
 /// The package with the release's kernel sources.
-pub fn package(archive: &Archive) -> Result<String> {
+pub(crate) fn package(archive: &Archive) -> Result<String> {
     let meta = archive.need("linux-source")?;
     let package = meta.depends.into_iter().find(|name| name.starts_with("linux-source-"));
     package.context("the archive's linux-source names no version")

@@ -43,7 +43,7 @@ fn busybox_folder(arch: Arch) -> &'static str {
 
 /// The programs that make and fill a guest.
 #[derive(Clone, Debug)]
-pub struct Tools {
+pub(crate) struct Tools {
     pub qemu: Qemu,
     /// A statically linked busybox.
     pub busybox: PathBuf,
@@ -51,7 +51,7 @@ pub struct Tools {
 
 /// A QEMU, and how to start it from where it is.
 #[derive(Clone, Debug)]
-pub struct Qemu {
+pub(crate) struct Qemu {
     pub major: u32,
     program: PathBuf,
     /// The folder that it was unpacked into.
@@ -59,7 +59,7 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    pub fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         if let Some(root) = &self.unpacked {
             command.env("LD_LIBRARY_PATH", library_path(root));
@@ -71,7 +71,7 @@ impl Qemu {
     }
 
     /// Whether guest CPUs may run in parallel while kernel text is patched.
-    pub fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         self.major >= GOOD_QEMU
     }
 }
@@ -84,12 +84,12 @@ fn library_path(root: &Path) -> String {
 
 impl Tools {
     /// The tools, if both are there.
-    pub fn find(arch: Arch) -> Result<Option<Tools>> {
+    pub(crate) fn find(arch: Arch) -> Result<Option<Tools>> {
         let (Some(qemu), Some(busybox)) = (qemu(arch)?, busybox(arch)?) else { return Ok(None) };
         Ok(Some(Tools { qemu, busybox }))
     }
 
-    pub fn need(arch: Arch) -> Result<Tools> {
+    pub(crate) fn need(arch: Arch) -> Result<Tools> {
         Tools::find(arch)?.context("QEMU or busybox is not there: run `cargo xtask setup`")
     }
 }
@@ -131,13 +131,13 @@ fn busybox(arch: Arch) -> Result<Option<PathBuf>> {
 }
 
 /// UEFI for a guest: its code, and its variables as they are at first.
-pub struct Firmware {
+pub(crate) struct Firmware {
     pub code: PathBuf,
     pub variables: PathBuf,
 }
 
 /// Fetches UEFI, if it is not there.
-pub fn firmware() -> Result<Firmware> {
+pub(crate) fn firmware() -> Result<Firmware> {
     let cache = cache::dir()?;
     let dir = cache.join("uefi");
     if !cache::is_complete(&dir) {
@@ -151,7 +151,7 @@ pub fn firmware() -> Result<Firmware> {
 }
 
 /// Fetches what is missing. The caller holds the cache's lock.
-pub fn ensure(arch: Arch) -> Result<()> {
+pub(crate) fn ensure(arch: Arch) -> Result<()> {
     let cache = cache::dir()?;
     if busybox(arch)?.is_none() {
         let purpose = Purpose { brings: "busybox", instead: "bring a static one as /bin/busybox" };

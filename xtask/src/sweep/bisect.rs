@@ -11,7 +11,7 @@ use super::state::{Finding, State};
 const AGAIN: usize = 8;
 
 /// Tries the batch again, and if it fails again narrows it down. Fills in the finding.
-pub fn investigate(
+pub(super) fn investigate(
     bench: &Bench,
     state: &State,
     begun: &Begun,

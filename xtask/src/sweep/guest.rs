@@ -62,7 +62,7 @@ const MODULES: [&str; 35] = [
 ];
 
 /// The parts that all guests of a sweep share.
-pub struct Bench {
+pub(super) struct Bench {
     pub options: Options,
     pub kernel: Kernel,
     guest: Guest,
@@ -73,7 +73,7 @@ pub struct Bench {
 
 /// The part of the kernel that a guest sweeps.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub(super) struct Request {
     pub from: u64,
     /// The end, not included; 0: no end.
     pub to: u64,
@@ -94,7 +94,7 @@ pub struct Request {
 
 impl Request {
     /// Everything, as the options say.
-    pub fn of(options: &Options) -> Request {
+    pub(super) fn of(options: &Options) -> Request {
         Request {
             size: options.size,
             sample: options.sample,
@@ -109,7 +109,7 @@ impl Request {
     }
 
     /// Everything in the range at once.
-    pub fn in_one_batch(self) -> Request {
+    pub(super) fn in_one_batch(self) -> Request {
         Request { size: self.size.max(30_000), batches: Some(1), ..self }
     }
 
@@ -154,13 +154,13 @@ fn load(options: &Options) -> String {
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub(super) enum Ended {
     Whole,
     Fault(String),
 }
 
 /// The observations of a run.
-pub struct Run {
+pub(super) struct Run {
     pub ended: Ended,
     /// The batch that was being swept, or the last one.
     pub begun: Option<Begun>,
@@ -172,7 +172,7 @@ pub struct Run {
 }
 
 impl Bench {
-    pub fn new(options: &Options) -> Result<Bench> {
+    pub(super) fn new(options: &Options) -> Result<Bench> {
         let guest = Guest {
             kernel: options.kernel,
             smp: options.cpus,
@@ -209,7 +209,7 @@ impl Bench {
     }
 
     /// Boots a guest with these scripts.
-    pub fn boot(&self, runs: Vec<String>, module: bool) -> Result<Machine> {
+    pub(super) fn boot(&self, runs: Vec<String>, module: bool) -> Result<Machine> {
         let contents = Contents {
             programs: Vec::new(),
             pushed: self.contents.pushed.clone(),
@@ -221,13 +221,17 @@ impl Bench {
     }
 
     /// Boots a guest and sweeps. `each` gets the correct batches, as they come, and the number of functions.
-    pub fn run(&self, request: &Request, each: &mut dyn FnMut(Batch, u64) -> Result<()>) -> Result<Run> {
+    pub(super) fn run(
+        &self,
+        request: &Request,
+        each: &mut dyn FnMut(Batch, u64) -> Result<()>,
+    ) -> Result<Run> {
         let mut machine = self.boot(vec![request.script()], true)?;
         watch(&mut machine, 0, self.slowness(), each)
     }
 
     /// Sweeps for several requests in one guest, as long as it is well; requests that are not reached have no result.
-    pub fn run_each(&self, requests: &[Request]) -> Result<Vec<Run>> {
+    pub(super) fn run_each(&self, requests: &[Request]) -> Result<Vec<Run>> {
         let mut machine = self.boot(requests.iter().map(Request::script).collect(), true)?;
         let mut runs = Vec::new();
         for id in 0..requests.len() {
@@ -247,7 +251,7 @@ impl Bench {
     }
 
     /// Runs the load alone in a guest without the module: failures there are not ours. Returns the number of successes.
-    pub fn control(&self, times: usize) -> Result<usize> {
+    pub(super) fn control(&self, times: usize) -> Result<usize> {
         let script = format!("exec {}\n", load(&self.options));
         let mut machine = self.boot(vec![script; times], false)?;
         let mut right = 0;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The functions of a batch, before it is armed.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Begun {
+pub(super) struct Begun {
     pub first: String,
     pub first_at: String,
     pub last: String,
@@ -19,18 +19,18 @@ pub struct Begun {
 }
 
 impl Begun {
-    pub fn first_address(&self) -> Result<u64> {
+    pub(super) fn first_address(&self) -> Result<u64> {
         hex(&self.first_at)
     }
 
-    pub fn last_address(&self) -> Result<u64> {
+    pub(super) fn last_address(&self) -> Result<u64> {
         hex(&self.last_at)
     }
 }
 
 /// The result of a batch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Batch {
+pub(super) struct Batch {
     pub batch: usize,
     pub first: String,
     pub first_at: String,
@@ -78,7 +78,7 @@ pub struct Batch {
 
 impl Batch {
     /// The fault of the batch, if it has one.
-    pub fn fault(&self) -> Option<String> {
+    pub(super) fn fault(&self) -> Option<String> {
         if self.wrong > 0 {
             return Some(format!(
                 "{} bytes of the text are different, from {} on",
@@ -100,7 +100,7 @@ impl Batch {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Line {
+pub(super) enum Line {
     // The shorter one also matches the longer one's line, so it comes after it.
     Batch(Box<Batch>),
     Begun(Begun),
@@ -111,12 +111,12 @@ pub enum Line {
 }
 
 impl Line {
-    pub fn parse(text: &str) -> Result<Line> {
+    pub(super) fn parse(text: &str) -> Result<Line> {
         serde_json::from_str(text).with_context(|| format!("the guest's sweep said: {text}"))
     }
 }
 
-pub fn hex(text: &str) -> Result<u64> {
+pub(super) fn hex(text: &str) -> Result<u64> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     u64::from_str_radix(digits, 16).with_context(|| format!("{text} is no address"))
 }

@@ -21,7 +21,7 @@ use progress::Progress;
 use state::{Finding, State};
 
 #[derive(clap::Args, Clone)]
-pub struct Options {
+pub(crate) struct Options {
     /// The kernel to boot
     #[arg(long, default_value_t)]
     pub kernel: Name,
@@ -74,7 +74,7 @@ pub struct Options {
 
 /// What makes the kernel work while a batch is armed.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub(crate) enum Load {
     /// Ours
     Workload,
     /// Debian's stress-ng, its stressors in groups side by side
@@ -86,7 +86,7 @@ pub enum Load {
 /// How often a batch fails, or the guest dies in it without a known cause, before the sweep continues after it.
 const MOST_TRIES: usize = 3;
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let bench = Bench::new(options)?;
     if options.traceable {
         return traceable::main(&bench).map(|()| ExitCode::SUCCESS);

@@ -6,13 +6,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::lines::Batch;
 
-pub struct Progress {
+pub(super) struct Progress {
     /// None if standard error is not a terminal.
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    pub fn new() -> Progress {
+    pub(super) fn new() -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(0);
             if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent}% {eta} {msg}") {
@@ -23,14 +23,14 @@ impl Progress {
         Progress { bar }
     }
 
-    pub fn say(&self, text: &str) {
+    pub(super) fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(format!("sweep: {text}")),
             None => eprintln!("sweep: {text}"),
         }
     }
 
-    pub fn batch(&self, batch: &Batch, total: u64) {
+    pub(super) fn batch(&self, batch: &Batch, total: u64) {
         if let Some(bar) = &self.bar {
             bar.set_length(total);
             bar.set_position(batch.next);
@@ -56,7 +56,7 @@ impl Progress {
         );
     }
 
-    pub fn end(&self) {
+    pub(super) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

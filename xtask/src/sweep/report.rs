@@ -55,7 +55,7 @@ fn sums(state: &State) -> Sums {
 }
 
 /// All results.
-pub fn json(state: &State) -> String {
+pub(super) fn json(state: &State) -> String {
     let s = sums(state);
     let batches: Vec<Value> = state
         .batches
@@ -81,7 +81,7 @@ pub fn json(state: &State) -> String {
 }
 
 /// The sums, for people.
-pub fn table(state: &State) -> String {
+pub(super) fn table(state: &State) -> String {
     let s = sums(state);
     let mut text = String::new();
     let mut row = |name: &str, value: String| {

@@ -11,7 +11,7 @@ use super::guest::Bench;
 use super::lines::{Batch, hex};
 
 #[derive(Serialize, Deserialize)]
-pub struct State {
+pub(super) struct State {
     #[serde(skip)]
     file: PathBuf,
     pub kernel: String,
@@ -38,7 +38,7 @@ pub struct State {
 
 /// A fault that the sweep found.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Finding {
+pub(super) struct Finding {
     pub what: String,
     /// The phase that the guest was in: read, arm, run, disarm.
     pub phase: String,
@@ -67,7 +67,7 @@ pub struct Finding {
 
 impl Finding {
     /// The finding in one line.
-    pub fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let place = match (&self.function, &self.offsets) {
             (Some(function), Some(offsets)) => format!("{function}, {offsets}"),
             (Some(function), None) => function.clone(),
@@ -84,7 +84,7 @@ impl Finding {
 
 impl State {
     /// The state of the last run if that is to be resumed, or a new one.
-    pub fn open(folder: &Path, options: &Options, bench: &Bench) -> Result<State> {
+    pub(super) fn open(folder: &Path, options: &Options, bench: &Bench) -> Result<State> {
         let file = folder.join("state.json");
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         if options.resume && file.is_file() {
@@ -118,7 +118,7 @@ impl State {
     }
 
     /// Records a batch that was swept without a fault.
-    pub fn took(&mut self, batch: Batch, total: u64) -> Result<()> {
+    pub(super) fn took(&mut self, batch: Batch, total: u64) -> Result<()> {
         self.total = total;
         if batch.slow {
             self.slow += 1;
@@ -132,7 +132,7 @@ impl State {
     }
 
     /// Writes the whole file or nothing: the tool may be killed at any moment.
-    pub fn save(&self) -> Result<()> {
+    pub(super) fn save(&self) -> Result<()> {
         let part = self.file.with_extension("part");
         fs::write(&part, serde_json::to_vec(self)?)
             .with_context(|| format!("cannot write {}", part.display()))?;

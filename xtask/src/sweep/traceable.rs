@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use super::guest::Bench;
 use crate::vm::machine::{End, Sink};
 
-pub fn main(bench: &Bench) -> Result<()> {
+pub(super) fn main(bench: &Bench) -> Result<()> {
     let modules = if bench.options.modules { " modules" } else { "" };
     let mut machine = bench.boot(vec![format!("exec ./points report{modules}\n")], true)?;
     let mut out = Text::default();

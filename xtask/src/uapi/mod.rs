@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Write nothing; fail if the file is not what would be written
     #[arg(long)]
     pub check: bool,
 }
 
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     let target = crate::workspace::root().join("crates/base/src/uapi.rs");
     let generated = generate()?;
     if !options.check {
@@ -32,7 +32,7 @@ pub fn main(options: &Options) -> Result<()> {
 }
 
 /// The text of crates/base/src/uapi.rs.
-pub fn generate() -> Result<String> {
+pub(crate) fn generate() -> Result<String> {
     rustfmt(&render::render(&header()?))
 }
 

@@ -4,21 +4,21 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// The declarations of the header, in its order.
 #[derive(Debug, Default)]
-pub struct Header {
+pub(super) struct Header {
     pub defines: Vec<Define>,
     pub enums: Vec<Enum>,
     pub structs: Vec<Struct>,
 }
 
 #[derive(Debug)]
-pub struct Define {
+pub(super) struct Define {
     pub name: String,
     pub value: Value,
     pub doc: Vec<String>,
 }
 
 #[derive(Debug)]
-pub enum Value {
+pub(super) enum Value {
     Number(u64),
     Text(String),
     /// A request number, encoded.
@@ -26,21 +26,21 @@ pub enum Value {
 }
 
 #[derive(Debug)]
-pub struct Enum {
+pub(super) struct Enum {
     pub name: String,
     pub values: Vec<EnumValue>,
     pub doc: Vec<String>,
 }
 
 #[derive(Debug)]
-pub struct EnumValue {
+pub(super) struct EnumValue {
     pub name: String,
     pub value: u32,
     pub doc: Vec<String>,
 }
 
 #[derive(Debug)]
-pub struct Struct {
+pub(super) struct Struct {
     pub name: String,
     pub fields: Vec<Field>,
     pub size: usize,
@@ -49,7 +49,7 @@ pub struct Struct {
 }
 
 #[derive(Debug)]
-pub struct Field {
+pub(super) struct Field {
     pub name: String,
     pub ty: Type,
     /// Elements, when it is an array.
@@ -59,7 +59,7 @@ pub struct Field {
 }
 
 #[derive(Clone, Debug)]
-pub struct Type {
+pub(super) struct Type {
     /// `u8` … `i64`, or the C name of a struct declared above.
     pub name: String,
     pub size: usize,
@@ -67,12 +67,12 @@ pub struct Type {
 }
 
 impl Field {
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.ty.size * self.count.unwrap_or(1)
     }
 }
 
-pub fn parse(text: &str) -> Result<Header> {
+pub(super) fn parse(text: &str) -> Result<Header> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0, doc: Vec::new(), header: Header::default() };
     while let Some(token) = parser.take() {
         match token {

@@ -64,7 +64,7 @@ where
 "#;
 
 /// Writing to a String cannot fail, so the results of `write!` are not looked at.
-pub fn render(header: &Header) -> String {
+pub(super) fn render(header: &Header) -> String {
     let mut out = PRELUDE.to_string();
     for item in &header.defines {
         define(&mut out, item);

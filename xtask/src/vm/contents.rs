@@ -20,11 +20,11 @@ const PORTS: [&str; 2] = ["virtio_pci", "virtio_console"];
 const DISK: [&str; 3] = ["nvme", "crc32c_generic", "ext4"];
 
 /// The guest's folder of what scripts take for themselves.
-pub const STORE: &str = "etc/store";
+pub(crate) const STORE: &str = "etc/store";
 
 /// The contents of a guest besides busybox.
 #[derive(Clone, Default)]
-pub struct Contents {
+pub(crate) struct Contents {
     /// Host programs for the guest's /usr/bin.
     pub programs: Vec<PathBuf>,
     /// Host files and folders for the guest's /root.
@@ -45,7 +45,7 @@ pub struct Contents {
 }
 
 /// The initramfs for a guest whose disk is `disk` and whose streams end a run with `mark`.
-pub fn initramfs(
+pub(crate) fn initramfs(
     contents: &Contents,
     kernel: &Kernel,
     busybox: &Path,

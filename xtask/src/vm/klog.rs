@@ -44,13 +44,13 @@ const OURS: &str = "[kinst]";
 
 /// How bad a line of the log is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Trouble {
+pub(crate) enum Trouble {
     Bad,
     Fatal,
 }
 
 /// The log of one guest, from its first line.
-pub struct KernelLog {
+pub(crate) struct KernelLog {
     lines: Vec<String>,
     part: Vec<u8>,
     copy: File,
@@ -69,7 +69,7 @@ fn patterns(texts: &[&str]) -> Result<Vec<Regex>> {
 
 impl KernelLog {
     /// A log that is copied to `path` as it comes.
-    pub fn new(path: &Path) -> Result<KernelLog> {
+    pub(crate) fn new(path: &Path) -> Result<KernelLog> {
         let copy = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(KernelLog {
             lines: Vec::new(),
@@ -85,16 +85,16 @@ impl KernelLog {
     }
 
     /// The file that the log is copied to.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// From now on a line that one of these matches is not trouble.
-    pub fn allow(&mut self, patterns: &[Regex]) {
+    pub(crate) fn allow(&mut self, patterns: &[Regex]) {
         self.allowed = patterns.to_vec();
     }
 
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         // The copy is for people: the log in memory is what counts.
         let _ = self.copy.write_all(bytes);
         for &byte in bytes {
@@ -135,33 +135,33 @@ impl KernelLog {
     }
 
     /// The number of lines so far, for a look at later ones.
-    pub fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.lines.len()
     }
 
     /// Whether a line at or after `from` has this text.
-    pub fn has(&self, from: usize, text: &str) -> bool {
+    pub(crate) fn has(&self, from: usize, text: &str) -> bool {
         self.since(from).iter().any(|l| l.contains(text))
     }
 
-    pub fn since(&self, from: usize) -> &[String] {
+    pub(crate) fn since(&self, from: usize) -> &[String] {
         &self.lines[from.min(self.lines.len())..]
     }
 
     /// The worst trouble at or after `from`.
-    pub fn worst(&self, from: usize) -> Option<Trouble> {
+    pub(crate) fn worst(&self, from: usize) -> Option<Trouble> {
         self.troubles.iter().filter(|(line, _)| *line >= from).map(|(_, t)| *t).max()
     }
 
     /// The text of the first line of trouble at or after `from`.
-    pub fn first_trouble(&self, from: usize) -> Option<&str> {
+    pub(crate) fn first_trouble(&self, from: usize) -> Option<&str> {
         let (line, _) = self.troubles.iter().find(|(line, _)| *line >= from)?;
         Some(&self.lines[*line])
     }
 
     /// The part of the log at or after `from` that explains its first trouble, or else all of it: at most `most`
     /// lines, from both ends.
-    pub fn excerpt(&self, from: usize, most: usize) -> String {
+    pub(crate) fn excerpt(&self, from: usize, most: usize) -> String {
         let trouble = self.troubles.iter().map(|(line, _)| *line).find(|line| *line >= from);
         let start = trouble.map_or(from, |line| line.saturating_sub(10).max(from));
         let lines = self.since(start);

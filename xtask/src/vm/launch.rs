@@ -18,7 +18,7 @@ use crate::setup::tools::Qemu;
 use crate::{exec, pace};
 
 /// The parameters of a guest.
-pub struct Config<'a> {
+pub(crate) struct Config<'a> {
     pub arch: Arch,
     pub qemu: &'a Qemu,
     pub vmlinuz: PathBuf,
@@ -47,7 +47,7 @@ pub struct Config<'a> {
 
 /// A stream between this process and the guest, or QEMU itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub(super) enum Stream {
     /// The kernel's console, on the serial port: it works from the first line to the last words.
     Log,
     Out,
@@ -59,7 +59,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    pub const ALL: [Stream; 6] =
+    pub(super) const ALL: [Stream; 6] =
         [Stream::Log, Stream::Out, Stream::Err, Stream::Pulse, Stream::Control, Stream::Monitor];
     /// The streams that the guest has virtio ports for, numbered by their variants.
     const PORTS: [Stream; 4] = [Stream::Out, Stream::Err, Stream::Pulse, Stream::Control];
@@ -70,13 +70,13 @@ impl Stream {
 }
 
 /// Bytes that came on a stream.
-pub struct Event {
+pub(super) struct Event {
     pub stream: Stream,
     pub bytes: Vec<u8>,
 }
 
 /// A started QEMU.
-pub struct Started {
+pub(super) struct Started {
     pub child: Child,
     pub events: Receiver<Event>,
     /// For writing, in the order of [`Stream::ALL`].
@@ -85,7 +85,7 @@ pub struct Started {
 }
 
 /// Starts QEMU and takes its end of every stream.
-pub fn start(config: &Config) -> Result<Started> {
+pub(super) fn start(config: &Config) -> Result<Started> {
     let initramfs = memory_file(&config.initramfs)?;
     let base = format!("kinst-vm-{}-{}", std::process::id(), config.mark);
     let mut listeners = Vec::new();

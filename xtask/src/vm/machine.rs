@@ -28,7 +28,7 @@ const LAST_MARK: Duration = Duration::from_secs(10);
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// The command ended with this status.
     Exit(i32),
     /// The time was up, and the guest was still alive.
@@ -40,7 +40,7 @@ pub enum End {
 }
 
 /// The receiver of a run's output, as it comes.
-pub trait Sink {
+pub(crate) trait Sink {
     fn out(&mut self, bytes: &[u8]);
     fn err(&mut self, bytes: &[u8]);
 
@@ -52,7 +52,7 @@ pub trait Sink {
 
 /// All of the output.
 #[derive(Default)]
-pub struct Captured {
+pub(crate) struct Captured {
     pub out: Vec<u8>,
     pub err: Vec<u8>,
 }
@@ -67,7 +67,7 @@ impl Sink for Captured {
     }
 }
 
-pub struct Machine {
+pub(crate) struct Machine {
     child: Child,
     events: Receiver<Event>,
     pulse: UnixStream,
@@ -85,7 +85,7 @@ pub struct Machine {
 
 impl Machine {
     /// Starts a guest and waits until it accepts commands.
-    pub fn boot(config: &Config) -> Result<Machine> {
+    pub(crate) fn boot(config: &Config) -> Result<Machine> {
         let mut machine = Machine::start(config)?;
         let begin = Instant::now();
         let limit = pace::limit(BOOT_LIMIT * config.slowness);
@@ -135,7 +135,7 @@ impl Machine {
     }
 
     /// Runs script number `id` of the guest, passing its output on as it comes.
-    pub fn run(&mut self, id: usize, limit: Duration, sink: &mut dyn Sink) -> Result<End> {
+    pub(crate) fn run(&mut self, id: usize, limit: Duration, sink: &mut dyn Sink) -> Result<End> {
         let from = self.log.position();
         self.run_start = from;
         let mut run = Run::new(&self.mark, sink);
@@ -250,14 +250,20 @@ impl Machine {
     }
 
     /// Makes QEMU log the address of each instruction that the guest executes meanwhile, in a format of its own.
-    pub fn executed(&mut self, log: &Path, time: Duration) -> Result<()> {
+    pub(crate) fn executed(&mut self, log: &Path, time: Duration) -> Result<()> {
         self.begin_log(log)?;
         std::thread::sleep(time);
         self.end_log()
     }
 
     /// Runs a script like [`Machine::run`], with the log of [`Machine::executed`].
-    pub fn run_logged(&mut self, id: usize, limit: Duration, sink: &mut dyn Sink, log: &Path) -> Result<End> {
+    pub(crate) fn run_logged(
+        &mut self,
+        id: usize,
+        limit: Duration,
+        sink: &mut dyn Sink,
+        log: &Path,
+    ) -> Result<End> {
         self.begin_log(log)?;
         let end = self.run(id, limit, sink)?;
         self.end_log()?;
@@ -283,7 +289,7 @@ impl Machine {
 
     /// The state of the virtual CPUs from QEMU, for a guest that is silent: where they are, three times (a CPU that
     /// stays at one address differs from one that goes round), and what is on their stacks.
-    pub fn registers(&mut self) -> String {
+    pub(crate) fn registers(&mut self) -> String {
         let before = self.threads();
         let states: Vec<_> = (0..3).map(|_| self.ask("info registers -a")).collect();
         let mut text = String::new();

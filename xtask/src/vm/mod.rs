@@ -1,12 +1,12 @@
 //! Running a command in a guest.
 
-pub mod contents;
-pub mod klog;
+pub(crate) mod contents;
+pub(crate) mod klog;
 mod launch;
-pub mod machine;
-pub mod modules;
+pub(crate) mod machine;
+pub(crate) mod modules;
 mod newc;
-pub mod programs;
+pub(crate) mod programs;
 mod stream;
 
 use std::fs;
@@ -36,13 +36,13 @@ const TIME_OUT: u8 = 124;
 const NO_GUEST: u8 = 125;
 
 /// The words for a kernel that takes no module but those of its distribution, as under Secure Boot.
-pub const LOCKED: &str = " lockdown=integrity module.sig_enforce=1";
+pub(crate) const LOCKED: &str = " lockdown=integrity module.sig_enforce=1";
 /// The line of a script after which dtrace traces without the module.
-pub const BY_BPF: &str = "export DTRACE_OPT_BACKEND=bpf\n";
+pub(crate) const BY_BPF: &str = "export DTRACE_OPT_BACKEND=bpf\n";
 
 /// The guest as asked for on the command line.
 #[derive(clap::Args, Clone)]
-pub struct Guest {
+pub(crate) struct Guest {
     /// The machine: one of arm64 has an index of its kernel for debug information, and no kernel module
     #[arg(long, default_value = "amd64")]
     pub arch: Arch,
@@ -106,7 +106,7 @@ impl Default for Guest {
 }
 
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     pub guest: Guest,
     /// Put a file of this machine, or a folder with its files, into the guest's working directory, /root
@@ -126,7 +126,7 @@ pub struct Options {
     pub command: Vec<String>,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let built = built(&options.guest)?;
     let contents = Contents {
         pushed: [built.pushed.clone(), options.push.clone()].concat(),
@@ -184,7 +184,7 @@ fn verdict(machine: &mut Machine, end: End, timeout: u64) -> u8 {
 }
 
 /// Our programs and the module, built for this guest.
-pub fn built(guest: &Guest) -> Result<Contents> {
+pub(crate) fn built(guest: &Guest) -> Result<Contents> {
     if guest.arch == Arch::Arm64 {
         return built_for_arm64(guest);
     }
@@ -260,7 +260,7 @@ fn uefi(variables: &Path) -> Result<[PathBuf; 2]> {
 }
 
 /// Boots a guest with these contents.
-pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
+pub(crate) fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
     let kernel = kernel(guest)?;
     let tools = Tools::need(guest.arch)?;
     let multi_threaded = match guest.thread.as_deref() {
@@ -304,7 +304,7 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
 }
 
 /// Runs a script to its end, and returns what it prints.
-pub fn text(machine: &mut Machine, id: usize, limit: Duration) -> Result<String> {
+pub(crate) fn text(machine: &mut Machine, id: usize, limit: Duration) -> Result<String> {
     let mut captured = Captured::default();
     let end = machine.run(id, limit, &mut captured)?;
     let errors = String::from_utf8_lossy(&captured.err);

@@ -13,7 +13,7 @@ use crate::{cache, exec, workspace};
 
 /// Writes these modules, and all that they need, to files for a guest, in the order in which they can be loaded.
 /// A module that the kernel does not have, or has built in, is left out.
-pub fn with_needs(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>> {
+pub(crate) fn with_needs(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>> {
     let dir = workspace::target().join("vm/modules").join(&kernel.release);
     fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let mut files = Vec::new();
@@ -45,7 +45,7 @@ fn needs(module: &[u8]) -> Result<Vec<String>> {
 }
 
 /// A module's file, unpacked.
-pub fn read(file: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read(file: &Path) -> Result<Vec<u8>> {
     let program = match file.extension().and_then(|e| e.to_str()) {
         Some("xz") => "xz",
         Some("zst") => "zstd",

@@ -9,7 +9,7 @@ const LINK: u32 = 0o120_000;
 
 /// An archive being written, in memory: a guest's few megabytes need no file.
 #[derive(Default)]
-pub struct Archive {
+pub(super) struct Archive {
     bytes: Vec<u8>,
     entries: u32,
     directories: BTreeSet<PathBuf>,
@@ -17,22 +17,22 @@ pub struct Archive {
 
 impl Archive {
     /// A directory and all above it.
-    pub fn directory(&mut self, path: &str) {
+    pub(super) fn directory(&mut self, path: &str) {
         self.parents(&Path::new(path).join("a file in it"));
     }
 
-    pub fn file(&mut self, path: &str, permissions: u32, data: &[u8]) {
+    pub(super) fn file(&mut self, path: &str, permissions: u32, data: &[u8]) {
         self.parents(Path::new(path));
         self.entry(path, FILE | (permissions & 0o7777), data);
     }
 
-    pub fn link(&mut self, path: &str, target: &str) {
+    pub(super) fn link(&mut self, path: &str, target: &str) {
         self.parents(Path::new(path));
         self.entry(path, LINK | 0o777, target.as_bytes());
     }
 
     /// The finished archive.
-    pub fn finish(mut self) -> Vec<u8> {
+    pub(super) fn finish(mut self) -> Vec<u8> {
         self.entries = 0;
         self.entry("TRAILER!!!", 0, b"");
         self.bytes

@@ -14,7 +14,7 @@ const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
 
 /// Builds the programs and returns the files to put into a guest: those of the profile that tests are built with, or those
 /// that packages have.
-pub fn build(release: bool) -> Result<Vec<PathBuf>> {
+pub(crate) fn build(release: bool) -> Result<Vec<PathBuf>> {
     let more: &[&str] = if release { &["--release"] } else { &[] };
     compile(&[&["--package", "kinst", "--bins"], more].concat())?;
     stripped(release)
@@ -22,7 +22,7 @@ pub fn build(release: bool) -> Result<Vec<PathBuf>> {
 
 /// Builds the programs as [`build`] does, but with all that tests need of the crates: what the tests on the host are built of
 /// is built at the same time. So are the programs of this workspace that are no part of the product.
-pub fn build_with_tests() -> Result<()> {
+pub(crate) fn build_with_tests() -> Result<()> {
     compile(&["--workspace", "--bins", "--test", "compile"])
 }
 
@@ -33,7 +33,7 @@ fn compile(what: &[&str]) -> Result<()> {
 }
 
 /// The files to put into a guest, of programs that have been built.
-pub fn stripped(release: bool) -> Result<Vec<PathBuf>> {
+pub(crate) fn stripped(release: bool) -> Result<Vec<PathBuf>> {
     let profile = if release { "release" } else { "debug" };
     let target = workspace::target();
     let stripped = target.join("vm").join(profile);
@@ -42,16 +42,16 @@ pub fn stripped(release: bool) -> Result<Vec<PathBuf>> {
 }
 
 /// Like [`build`], for guests of arm64.
-pub fn build_for_arm64(release: bool) -> Result<Vec<PathBuf>> {
+pub(crate) fn build_for_arm64(release: bool) -> Result<Vec<PathBuf>> {
     let folder = cross::build(&workspace::root(), &workspace::target().join("arm64"), release)?;
     Ok(PROGRAMS.iter().map(|name| folder.join(name)).collect())
 }
 
 /// The name of the exported index of a guest's kernel.
-pub const INDEX: &str = "kernel.index";
+pub(crate) const INDEX: &str = "kernel.index";
 
 /// Has the dtrace of this machine export the index of a kernel; what was indexed before is not indexed again.
-pub fn exported(kernel: &Kernel, programs: &[PathBuf]) -> Result<PathBuf> {
+pub(crate) fn exported(kernel: &Kernel, programs: &[PathBuf]) -> Result<PathBuf> {
     let dtrace = programs.first().context("there is no dtrace")?;
     let folder = indices(kernel)?;
     let file = folder.join(INDEX);
@@ -60,13 +60,13 @@ pub fn exported(kernel: &Kernel, programs: &[PathBuf]) -> Result<PathBuf> {
 }
 
 /// The files of a kernel's index, which the dtrace of this machine makes unless they are there.
-pub fn indexed(kernel: &Kernel, dtrace: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn indexed(kernel: &Kernel, dtrace: &Path) -> Result<Vec<PathBuf>> {
     let folder = indices(kernel)?;
     steps::step("the index of the kernel's inlined functions", |_| kernel.index(dtrace, &folder))
 }
 
 /// The directory that indices of a kernel are kept in.
-pub fn indices(kernel: &Kernel) -> Result<PathBuf> {
+pub(crate) fn indices(kernel: &Kernel) -> Result<PathBuf> {
     let folder = workspace::target().join("vm/index").join(&kernel.release);
     fs::create_dir_all(&folder)?;
     Ok(folder)
@@ -83,7 +83,7 @@ fn strip(from: &Path, to: &Path) -> Result<PathBuf> {
 }
 
 /// A file to push as it is, or the program that a C source makes, with more words for the compiler.
-pub fn from_source(file: &Path, flags: &[&str]) -> Result<PathBuf> {
+pub(crate) fn from_source(file: &Path, flags: &[&str]) -> Result<PathBuf> {
     if file.extension().is_none_or(|e| e != "c") {
         return Ok(file.into());
     }

@@ -1,19 +1,19 @@
 //! A stream of bytes in which a mark ends each part.
 
 /// Passes bytes through up to the mark, holding back only what may be the mark's beginning.
-pub struct Marked {
+pub(super) struct Marked {
     mark: Vec<u8>,
     held: Vec<u8>,
     ended: bool,
 }
 
 impl Marked {
-    pub fn new(mark: &str) -> Marked {
+    pub(super) fn new(mark: &str) -> Marked {
         Marked { mark: mark.as_bytes().to_vec(), held: Vec::new(), ended: false }
     }
 
     /// Takes bytes and returns those that are certainly no part of the mark.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let length = self.mark.len();
         if let Some(at) = self.held.windows(length).position(|w| w == self.mark) {
@@ -28,11 +28,11 @@ impl Marked {
     }
 
     /// Returns what is held back, for a stream that ends without a mark.
-    pub fn rest(&mut self) -> Vec<u8> {
+    pub(super) fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
 
-    pub fn is_ended(&self) -> bool {
+    pub(super) fn is_ended(&self) -> bool {
         self.ended
     }
 }

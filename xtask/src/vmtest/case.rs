@@ -11,7 +11,7 @@ use crate::kernels::Name;
 
 /// One case.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub(super) struct Case {
     pub file: String,
     pub name: String,
     pub kernels: Vec<Name>,
@@ -35,7 +35,7 @@ pub struct Case {
 
 /// The guest that a case needs. Cases of the same shape share a boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub(super) struct Shape {
     pub smp: u32,
     pub mem: u32,
     pub append: String,
@@ -50,7 +50,7 @@ pub struct Shape {
 
 /// How the run must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub(super) enum Ending {
     Exit(i32),
     /// Any status but 0.
     Failure,
@@ -63,7 +63,7 @@ pub enum Ending {
 
 /// The output that an expectation refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(super) enum Place {
     Stdout,
     Stderr,
     /// The lines that the kernel logged during the run.
@@ -72,7 +72,7 @@ pub enum Place {
 
 /// A condition on the output.
 #[derive(Clone, Debug)]
-pub struct Expectation {
+pub(super) struct Expectation {
     pub place: Place,
     pub rule: Rule,
     /// As written, for the report.
@@ -81,7 +81,7 @@ pub struct Expectation {
 }
 
 #[derive(Clone, Debug)]
-pub enum Rule {
+pub(super) enum Rule {
     /// The whole text.
     Is(String),
     /// Some line is exactly this.
@@ -91,7 +91,7 @@ pub enum Rule {
 }
 
 /// Parses a file of cases.
-pub fn parse(file: &Path, text: &str) -> Result<Vec<Case>> {
+pub(super) fn parse(file: &Path, text: &str) -> Result<Vec<Case>> {
     let shown = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut defaults = Case::empty(&shown);
     let mut cases: Vec<Case> = Vec::new();
@@ -187,7 +187,7 @@ impl Case {
     }
 
     /// Whether the case is for a kernel. A debugging kernel runs its own cases and those of the kernel it is made from.
-    pub fn is_for(&self, kernel: Name) -> bool {
+    pub(super) fn is_for(&self, kernel: Name) -> bool {
         let wanted = self.kernels.contains(&kernel) || self.kernels.contains(&kernel.runs_cases_of());
         wanted && !self.without.contains(&kernel)
     }

@@ -4,7 +4,7 @@ use crate::vm::machine::End;
 use crate::vmtest::case::{Case, Ending, Expectation, Place, Rule};
 
 /// The results of a run of a case.
-pub struct Outcome {
+pub(super) struct Outcome {
     pub end: End,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
@@ -15,7 +15,7 @@ pub struct Outcome {
 }
 
 /// All differences from what should be; nothing if the case passes.
-pub fn judge(case: &Case, outcome: &Outcome) -> Vec<String> {
+pub(super) fn judge(case: &Case, outcome: &Outcome) -> Vec<String> {
     let mut faults = Vec::new();
     faults.extend(ending(case.ending, &outcome.end));
     // If a panic is expected, so is the trouble.

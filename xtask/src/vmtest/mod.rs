@@ -16,10 +16,10 @@ use crate::kernels::Name;
 use crate::tally::Tally;
 use crate::{vm, workspace};
 use case::Case;
-pub use run::Workers;
+pub(crate) use run::Workers;
 
 #[derive(clap::Args, Default)]
-pub struct Options {
+pub(crate) struct Options {
     /// Only the cases that have one of these in their file's name or their own
     pub patterns: Vec<String>,
     /// The kernels to boot [default: that of the release which this machine runs]
@@ -42,7 +42,7 @@ pub struct Options {
     pub list: bool,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let all = select(load()?, &options.patterns)?;
     let (mut total, mut skipped) = (Tally::default(), 0);
     for kernel in Name::or_default(&options.kernels) {
@@ -76,7 +76,7 @@ fn without_module(cases: &mut Vec<Case>) {
 }
 
 /// Runs every case on one kernel, or every one that is not long.
-pub fn run_everything(kernel: Name, long: bool, workers: &Workers, tally: &mut Tally) -> Result<()> {
+pub(crate) fn run_everything(kernel: Name, long: bool, workers: &Workers, tally: &mut Tally) -> Result<()> {
     let mut cases = load()?;
     cases.retain(|case| long || !case.long);
     if !kernel.has_kprobes() {

@@ -8,7 +8,7 @@ use super::case::Case;
 const MOST: usize = 24;
 
 /// Groups of cases that can share a guest, each in the order of the files; those that may take long come first.
-pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Vec<&'a Case>> {
+pub(super) fn groups<'a>(cases: &[&'a Case]) -> Vec<Vec<&'a Case>> {
     let mut groups: Vec<Vec<&Case>> = Vec::new();
     for &case in cases {
         let shares = |group: &&mut Vec<&Case>| {

@@ -12,7 +12,7 @@ use crate::setup::{peers, pprof};
 use crate::vm::programs;
 
 /// The files of one kernel's guests by what cases call them: each is made once in a run.
-pub struct Pushed {
+pub(super) struct Pushed {
     kernel: Name,
     /// Our programs, of which one makes the index.
     programs: Vec<PathBuf>,
@@ -20,11 +20,11 @@ pub struct Pushed {
 }
 
 impl Pushed {
-    pub fn new(kernel: Name, programs: Vec<PathBuf>) -> Pushed {
+    pub(super) fn new(kernel: Name, programs: Vec<PathBuf>) -> Pushed {
         Pushed { kernel, programs, made: BTreeMap::new() }
     }
 
-    pub fn get(&mut self, file: &Path) -> Result<PathBuf> {
+    pub(super) fn get(&mut self, file: &Path) -> Result<PathBuf> {
         if let Some(made) = self.made.get(file) {
             return Ok(made.clone());
         }

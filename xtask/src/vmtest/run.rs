@@ -22,23 +22,23 @@ use crate::vm::machine::{Captured, End, Machine};
 use crate::vm::{self, Guest};
 
 /// The number of guests that may run at a time, which may grow meanwhile.
-pub struct Workers {
+pub(crate) struct Workers {
     free: Mutex<usize>,
     more: Condvar,
 }
 
 impl Workers {
-    pub fn new(number: usize) -> Workers {
+    pub(crate) fn new(number: usize) -> Workers {
         Workers { free: Mutex::new(number), more: Condvar::new() }
     }
 
     /// One for each processor.
-    pub fn all() -> Workers {
+    pub(crate) fn all() -> Workers {
         Workers::new(most())
     }
 
     /// Permits one guest more.
-    pub fn add(&self) {
+    pub(crate) fn add(&self) {
         *locked(&self.free) += 1;
         self.more.notify_one();
     }
@@ -85,7 +85,7 @@ struct Failed<'a> {
 }
 
 /// Runs cases on one kernel. Those that fail in a sound kernel run once more at the end, each alone.
-pub fn cases(
+pub(super) fn cases(
     all: &[Case],
     kernel: Name,
     options: &Options,

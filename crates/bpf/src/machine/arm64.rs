@@ -9,17 +9,17 @@ use kinst_base::machine::arm64::{FACTS, PSTATE};
 use kinst_base::probe::{Condition, Key};
 
 #[derive(Debug)]
-pub struct Arm64;
+pub(super) struct Arm64;
 
 /// The flags, from the lowest on, and bits that are made from them.
 mod bit {
-    pub const OVERFLOW: u32 = 1;
-    pub const CARRY: u32 = 1 << 1;
-    pub const ZERO: u32 = 1 << 2;
-    pub const NEGATIVE: u32 = 1 << 3;
+    pub(super) const OVERFLOW: u32 = 1;
+    pub(super) const CARRY: u32 = 1 << 1;
+    pub(super) const ZERO: u32 = 1 << 2;
+    pub(super) const NEGATIVE: u32 = 1 << 3;
     /// Less: the sign is not that of the overflow.
-    pub const LESS: u32 = 1 << 4;
-    pub const NOT_CARRY: u32 = 1 << 5;
+    pub(super) const LESS: u32 = 1 << 4;
+    pub(super) const NOT_CARRY: u32 = 1 << 5;
 }
 
 impl Machine for Arm64 {

@@ -9,22 +9,22 @@ use kinst_base::machine::x86::{CX, FACTS, FLAGS};
 use kinst_base::probe::{Condition, Key};
 
 #[derive(Debug)]
-pub struct X86;
+pub(super) struct X86;
 
 /// Bits of the flags that conditions depend on, and bits that are made from them and from the count register.
 mod bit {
-    pub const CARRY: u32 = 1;
-    pub const PARITY: u32 = 1 << 2;
-    pub const ZERO: u32 = 1 << 6;
-    pub const SIGN: u32 = 1 << 7;
-    pub const OVERFLOW: u32 = 1 << 11;
-    pub const ALL: u32 = 0xfff;
+    pub(super) const CARRY: u32 = 1;
+    pub(super) const PARITY: u32 = 1 << 2;
+    pub(super) const ZERO: u32 = 1 << 6;
+    pub(super) const SIGN: u32 = 1 << 7;
+    pub(super) const OVERFLOW: u32 = 1 << 11;
+    pub(super) const ALL: u32 = 0xfff;
     /// Less: the sign is not that of the overflow.
-    pub const LESS: u32 = 1 << 16;
+    pub(super) const LESS: u32 = 1 << 16;
     /// The count is 0, or 1.
-    pub const NONE: u32 = 1 << 17;
-    pub const LAST: u32 = 1 << 18;
-    pub const NOT_ZERO: u32 = 1 << 19;
+    pub(super) const NONE: u32 = 1 << 17;
+    pub(super) const LAST: u32 = 1 << 18;
+    pub(super) const NOT_ZERO: u32 = 1 << 19;
 }
 
 impl Machine for X86 {

@@ -8,7 +8,7 @@ use crate::sections::Dwarf;
 use crate::unit::Unit;
 
 /// The files of a unit's line table by absolute path, if definitions of other units are looked for in it.
-pub struct Declared {
+pub(crate) struct Declared {
     files: HashMap<String, u64>,
 }
 
@@ -16,7 +16,7 @@ pub struct Declared {
 const NO_FILE: u64 = u64::MAX;
 
 impl Declared {
-    pub fn of<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, definitions: &Definitions) -> Declared {
+    pub(crate) fn of<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, definitions: &Definitions) -> Declared {
         let is_foreign = |definition: &Definition| !unit.has(definition.offset);
         if !unit.tells_entries || !definitions.values().any(is_foreign) {
             return Declared { files: HashMap::default() };
@@ -26,7 +26,7 @@ impl Declared {
     }
 
     /// The place where a function is declared, if nothing else of the function is there.
-    pub fn place(&self, unit: &Unit<'_>, definition: &Definition) -> Option<Place> {
+    pub(crate) fn place(&self, unit: &Unit<'_>, definition: &Definition) -> Option<Place> {
         if definition.by_macro || definition.decl_column == 0 {
             return None;
         }
@@ -40,7 +40,7 @@ impl Declared {
         Some((file, definition.decl_line, definition.decl_column))
     }
 
-    pub fn of_inline(&self, unit: &Unit<'_>, definitions: &Definitions) -> Places {
+    pub(crate) fn of_inline(&self, unit: &Unit<'_>, definitions: &Definitions) -> Places {
         let inline = definitions.values().filter(|definition| definition.inline);
         inline.filter_map(|definition| self.place(unit, definition)).collect()
     }

@@ -15,13 +15,13 @@ use crate::recurring::recurring;
 use crate::sections::{Dwarf, Slice};
 use crate::unit::{Unit, file_index};
 
-pub struct CopyFinder<'d, 'a> {
+pub(crate) struct CopyFinder<'d, 'a> {
     pub dwarf: &'d Dwarf<'a>,
     pub call_sites: bool,
 }
 
 /// `name` is a number of [`super::names::Names`].
-pub enum Found {
+pub(crate) enum Found {
     Copy { name: usize, copy: InlineCopy },
     SplitTail { name: usize },
     WithoutAddress { name: usize },
@@ -59,7 +59,7 @@ struct Candidate {
 
 impl<'a> CopyFinder<'_, 'a> {
     /// `definitions` are those of all units; `None` if the copies of this unit have their origin in it.
-    pub fn in_unit(
+    pub(crate) fn in_unit(
         &self,
         unit: &Unit<'a>,
         scan: &Scan,

@@ -19,13 +19,13 @@ const SKELETON: usize = 256;
 const MOST_STRINGS: usize = 6;
 
 /// Whether the file can have any of the names.
-pub fn in_file(strings: &[u8], wanted: &[String]) -> bool {
+pub(crate) fn in_file(strings: &[u8], wanted: &[String]) -> bool {
     wanted.iter().any(|name| name.len() < IN_PLACE || !occurrences(strings, name, 1).is_empty())
 }
 
 /// Drops the units whose bytes have no reference to the string of a wanted name. In doubt all are kept: what is found
 /// must not depend on this step.
-pub fn retain<'a>(
+pub(crate) fn retain<'a>(
     dwarf: &Dwarf<'a>,
     headers: Vec<UnitHeader<Slice<'a>>>,
     wanted: &[String],

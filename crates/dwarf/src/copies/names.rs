@@ -7,7 +7,7 @@ use foldhash::HashMap;
 use crate::query::{Query, generic};
 
 /// The functions that are looked for, whose names have numbers.
-pub enum Names<'n> {
+pub(crate) enum Names<'n> {
     /// Numbered by their index in the list.
     These { numbers: HashMap<&'n [u8], usize>, count: usize },
     /// All that are meant have one number.
@@ -20,18 +20,18 @@ pub enum Names<'n> {
 const SHARDS: usize = 16;
 
 impl<'n> Names<'n> {
-    pub fn these(wanted: &'n [String]) -> Names<'n> {
+    pub(crate) fn these(wanted: &'n [String]) -> Names<'n> {
         let numbers = wanted.iter().enumerate().map(|(number, name)| (name.as_bytes(), number)).collect();
         Names::These { numbers, count: wanted.len() }
     }
 
-    pub fn all() -> Names<'n> {
+    pub(crate) fn all() -> Names<'n> {
         Names::All { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), next: Mutex::new(0) }
     }
 
     /// The number of a function by its path from the outside in, in languages whose functions have one. A name stands for all
     /// instances of a generic.
-    pub fn number_of(&self, path: &[&str]) -> Option<usize> {
+    pub(crate) fn number_of(&self, path: &[&str]) -> Option<usize> {
         let name = path.last()?;
         match self {
             Names::These { .. } => {
@@ -42,7 +42,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    pub fn number(&self, name: &[u8]) -> Option<usize> {
+    pub(crate) fn number(&self, name: &[u8]) -> Option<usize> {
         match self {
             Names::These { numbers, .. } => numbers.get(name).copied(),
             Names::Meant(query) => {
@@ -63,7 +63,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Names::These { count, .. } => *count,
             Names::Meant(_) => 1,
@@ -72,7 +72,7 @@ impl<'n> Names<'n> {
     }
 
     /// All names by number; one that is not UTF-8 cannot be looked up, and is shown as well as possible.
-    pub fn into_names(self) -> Vec<String> {
+    pub(crate) fn into_names(self) -> Vec<String> {
         let mut names = vec![String::new(); self.len()];
         let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
         match self {

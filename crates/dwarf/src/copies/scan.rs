@@ -17,7 +17,7 @@ use crate::unit::{Unit, after_children, file_index};
 
 /// A definition of a wanted function, or of one that is declared on the line of a wanted one, by the same macro.
 #[derive(Clone, Debug)]
-pub struct Definition {
+pub(crate) struct Definition {
     /// The offset of the entry in .debug_info.
     pub offset: u64,
     /// The number of its name, if it is wanted.
@@ -38,21 +38,21 @@ pub struct Definition {
 
 impl Definition {
     /// Whether a call is where the function is declared.
-    pub fn is_at(&self, call_line: u64, call_column: u64) -> bool {
+    pub(crate) fn is_at(&self, call_line: u64, call_column: u64) -> bool {
         is_declaration((self.decl_line, self.decl_column), (call_line, call_column))
     }
 }
 
 /// A function body that may hold copies.
 #[derive(Clone, Copy, Debug)]
-pub struct Body {
+pub(crate) struct Body {
     pub first_child: UnitOffset,
     /// The abstract function that it is an instance of, or itself.
     pub origin: u64,
 }
 
 #[derive(Default)]
-pub struct Scan {
+pub(crate) struct Scan {
     pub definitions: Vec<Definition>,
     /// Entries that are defined by an entry of another unit: (entry, target).
     aliases: Vec<(u64, u64)>,
@@ -60,10 +60,10 @@ pub struct Scan {
 }
 
 /// All definitions of a file by their offset.
-pub type Definitions = HashMap<u64, Definition>;
+pub(crate) type Definitions = HashMap<u64, Definition>;
 
 impl Scan {
-    pub fn of_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, names: &Names<'_>) -> gimli::Result<Scan> {
+    pub(crate) fn of_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, names: &Names<'_>) -> gimli::Result<Scan> {
         let mut scan = Scan::default();
         for_each_function(dwarf, unit, |function| {
             if function.declaration {
@@ -120,7 +120,7 @@ impl Scan {
     }
 
     /// Adds the absolute paths of the files, by which other units can find the lines.
-    pub fn add_paths<'a>(&mut self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) {
+    pub(crate) fn add_paths<'a>(&mut self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) {
         let paths = unit.file_paths(dwarf).into_iter().map(|path| unit.absolute(&path));
         let paths: Vec<Arc<str>> = paths.map(Arc::from).collect();
         for definition in &mut self.definitions {
@@ -131,7 +131,7 @@ impl Scan {
 }
 
 /// The definitions of all units, and the entries of other units that are aliases of one.
-pub fn definitions<'s>(scans: impl Iterator<Item = &'s Scan> + Clone) -> Definitions {
+pub(crate) fn definitions<'s>(scans: impl Iterator<Item = &'s Scan> + Clone) -> Definitions {
     let mut all: Definitions = scans
         .clone()
         .flat_map(|scan| &scan.definitions)
@@ -155,7 +155,7 @@ pub fn definitions<'s>(scans: impl Iterator<Item = &'s Scan> + Clone) -> Definit
 }
 
 /// The names that have an inline definition in the unit.
-pub fn inline_names<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<BTreeSet<String>> {
+pub(crate) fn inline_names<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for_each_function(dwarf, unit, |function| {
         if let Some(name) = function.name.filter(|_| function.inline) {
@@ -170,7 +170,7 @@ pub fn inline_names<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<BTr
 }
 
 /// A DW_TAG_subprogram.
-pub struct Function<'a, 's> {
+pub(crate) struct Function<'a, 's> {
     pub offset: u64,
     name: Option<Slice<'a>>,
     symbol: Option<Slice<'a>>,
@@ -204,7 +204,7 @@ impl<'a> Function<'a, '_> {
     }
 }
 
-pub fn for_each_function<'a>(
+pub(crate) fn for_each_function<'a>(
     dwarf: &Dwarf<'a>,
     unit: &Unit<'a>,
     mut visit: impl FnMut(Function<'a, '_>),

@@ -26,7 +26,7 @@ pub(crate) struct Unit<'u, 'a> {
 }
 
 impl<'a> Units<'a> {
-    pub fn new(dwarf: Dwarf<Slice<'a>>) -> Units<'a> {
+    pub(crate) fn new(dwarf: Dwarf<Slice<'a>>) -> Units<'a> {
         let mut headers = Vec::new();
         let mut units = dwarf.units();
         while let Ok(Some(header)) = units.next() {
@@ -37,18 +37,22 @@ impl<'a> Units<'a> {
     }
 
     /// The whole of .debug_info.
-    pub fn info(&self) -> &'a [u8] {
+    pub(crate) fn info(&self) -> &'a [u8] {
         self.dwarf.debug_info.reader().slice()
     }
 
-    pub fn containing(&self, place: u64) -> Option<Unit<'_, 'a>> {
+    pub(crate) fn containing(&self, place: u64) -> Option<Unit<'_, 'a>> {
         let after = self.headers.partition_point(|(start, _)| *start <= place);
         let (start, header) = self.headers.get(after.checked_sub(1)?)?;
         self.open(*start, *header)
     }
 
     /// The first entry of a unit's top level with the name that defines something.
-    pub fn find(&self, name: &str, is_wanted: impl Fn(DwTag) -> bool) -> Option<(Unit<'_, 'a>, UnitOffset)> {
+    pub(crate) fn find(
+        &self,
+        name: &str,
+        is_wanted: impl Fn(DwTag) -> bool,
+    ) -> Option<(Unit<'_, 'a>, UnitOffset)> {
         // Most words that are looked up are not names of the kernel at all.
         let mut needle = name.as_bytes().to_vec();
         needle.push(0);
@@ -78,16 +82,16 @@ impl<'a> Units<'a> {
 
 impl<'a> Unit<'_, 'a> {
     /// The entry's offset in .debug_info.
-    pub fn global(&self, entry: UnitOffset) -> u64 {
+    pub(crate) fn global(&self, entry: UnitOffset) -> u64 {
         self.start + entry.0 as u64
     }
 
-    pub fn local(&self, place: u64) -> Option<UnitOffset> {
+    pub(crate) fn local(&self, place: u64) -> Option<UnitOffset> {
         Some(UnitOffset(usize::try_from(place.checked_sub(self.start)?).ok()?))
     }
 
     /// The entry whose attributes are around a place.
-    pub fn entry_around(&self, place: u64) -> Option<UnitOffset> {
+    pub(crate) fn entry_around(&self, place: u64) -> Option<UnitOffset> {
         let wanted = self.local(place)?;
         let mut cursor = self.inner.entries();
         let mut last = None;
@@ -116,25 +120,25 @@ impl<'a> Unit<'_, 'a> {
         None
     }
 
-    pub fn tag(&self, entry: UnitOffset) -> Option<DwTag> {
+    pub(crate) fn tag(&self, entry: UnitOffset) -> Option<DwTag> {
         Some(self.inner.entry(entry).ok()?.tag())
     }
 
-    pub fn attribute(&self, entry: UnitOffset, name: DwAt) -> Option<AttributeValue<Slice<'a>>> {
+    pub(crate) fn attribute(&self, entry: UnitOffset, name: DwAt) -> Option<AttributeValue<Slice<'a>>> {
         self.inner.entry(entry).ok()?.attr_value(name)
     }
 
-    pub fn name(&self, entry: UnitOffset) -> Option<String> {
+    pub(crate) fn name(&self, entry: UnitOffset) -> Option<String> {
         self.text(self.attribute(entry, DW_AT_name)).map(str::to_owned)
     }
 
-    pub fn number(&self, entry: UnitOffset, name: DwAt) -> Option<u64> {
+    pub(crate) fn number(&self, entry: UnitOffset, name: DwAt) -> Option<u64> {
         let value = self.attribute(entry, name)?;
         value.udata_value().or_else(|| value.sdata_value().map(|value| value as u64))
     }
 
     /// The target of a reference, as an offset in .debug_info.
-    pub fn reference(&self, entry: UnitOffset, name: DwAt) -> Option<u64> {
+    pub(crate) fn reference(&self, entry: UnitOffset, name: DwAt) -> Option<u64> {
         match self.attribute(entry, name)? {
             AttributeValue::UnitRef(offset) => Some(self.global(offset)),
             AttributeValue::DebugInfoRef(offset) => Some(offset.0 as u64),
@@ -142,11 +146,11 @@ impl<'a> Unit<'_, 'a> {
         }
     }
 
-    pub fn type_reference(&self, entry: UnitOffset) -> Option<u64> {
+    pub(crate) fn type_reference(&self, entry: UnitOffset) -> Option<u64> {
         self.reference(entry, DW_AT_type)
     }
 
-    pub fn children(&self, entry: UnitOffset) -> Vec<UnitOffset> {
+    pub(crate) fn children(&self, entry: UnitOffset) -> Vec<UnitOffset> {
         let mut offsets = Vec::new();
         let Ok(mut tree) = self.inner.entries_tree(Some(entry)) else { return offsets };
         let Ok(root) = tree.root() else { return offsets };

@@ -21,13 +21,13 @@ const MOST_ENTRIES: usize = 1 << 14;
 const PER_CPU: &str = ".data..percpu";
 
 /// The location of a variable at the instruction, and where it can be read at all, in bytes from the symbol.
-pub struct Listed {
+pub(crate) struct Listed {
     pub location: Result<Location, Missing>,
     pub live: Vec<Range<u64>>,
 }
 
 /// An instruction, and the context that locations may need.
-pub struct Place<'p, 'd> {
+pub(crate) struct Place<'p, 'd> {
     pub dwarf: &'p Dwarf<'d>,
     pub unit: &'p Unit<'d>,
     pub info: &'p DebugInfo<'p>,
@@ -44,7 +44,7 @@ pub struct Place<'p, 'd> {
 
 impl<'d> Place<'_, 'd> {
     /// Locates a variable. `entered`: it belongs to a copy that begins at the instruction.
-    pub fn locate(&self, described: &Described<'d>, entered: bool) -> Listed {
+    pub(crate) fn locate(&self, described: &Described<'d>, entered: bool) -> Listed {
         let nowhere = |missing| Listed { location: Err(missing), live: Vec::new() };
         let Ok(unit) = self.info.unit_of(self.dwarf, described.of) else {
             return nowhere(Missing::OptimisedOut);

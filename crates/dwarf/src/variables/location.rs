@@ -12,7 +12,7 @@ const MOST_OPERATIONS: usize = 256;
 const MOST_NODES: usize = 128;
 
 /// The surroundings that an expression may refer to.
-pub trait Surroundings {
+pub(crate) trait Surroundings {
     /// A general register by its number.
     fn register(&self, number: u16) -> Option<Register>;
 
@@ -27,7 +27,7 @@ pub trait Surroundings {
 }
 
 /// The location that an expression describes. `bytes`: the size of the variable, where that is known.
-pub fn compile(
+pub(crate) fn compile(
     expression: Expression<Slice<'_>>,
     encoding: Encoding,
     bytes: Option<u64>,
@@ -66,7 +66,7 @@ pub fn compile(
 }
 
 /// The value of an expression that computes one, such as the frame base.
-pub fn value(
+pub(crate) fn value(
     expression: Expression<Slice<'_>>,
     encoding: Encoding,
     around: &dyn Surroundings,

@@ -10,18 +10,18 @@ use kinst_base::machine::Machine;
 use kinst_debuginfo::{ElfFile, Error};
 
 /// The unwind information of a file: kernels have .debug_frame, programs .eh_frame.
-pub struct Unwind<'i> {
+pub(crate) struct Unwind<'i> {
     frames: CallFrames<'i>,
     machine: Option<Machine>,
 }
 
 impl<'i> Unwind<'i> {
-    pub fn read(image: &'i ElfFile) -> Result<Unwind<'i>, Error> {
+    pub(crate) fn read(image: &'i ElfFile) -> Result<Unwind<'i>, Error> {
         Ok(Unwind { frames: CallFrames::of_kernel(image)?, machine: image.machine() })
     }
 
     /// The canonical frame address in terms of the registers at the instruction.
-    pub fn cfa(&self, address: u64) -> Result<Term, Missing> {
+    pub(crate) fn cfa(&self, address: u64) -> Result<Term, Missing> {
         let damaged = |cause: gimli::Error| Missing::Damaged(cause.to_string());
         let rules = self.frames.rules(address).map_err(damaged)?.ok_or(Missing::Frame)?;
         match rules.cfa {

@@ -2,7 +2,7 @@
 
 /// Returns the value at a path such as `a.b[2].c`: a string without its quotes, anything else as written. Parts of
 /// the text that the path does not pass need not be valid.
-pub fn find<'a>(text: &'a [u8], path: &[u8]) -> Option<&'a [u8]> {
+pub(super) fn find<'a>(text: &'a [u8], path: &[u8]) -> Option<&'a [u8]> {
     let mut text = text;
     let mut path = path.strip_prefix(b"[").unwrap_or(path);
     loop {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 /// The addresses of the program's own memory; the rest of the address space is the machine's.
-pub const STRINGS: u64 = 0x1000_0000_0000;
+pub(super) const STRINGS: u64 = 0x1000_0000_0000;
 const SCRATCH: u64 = 0x2000_0000_0000;
 const CELLS: u64 = 0x3000_0000_0000;
 /// The distance between two by-reference values, larger than any of them.
@@ -16,7 +16,7 @@ const SCRATCH_SIZE: u64 = 64 << 10;
 
 /// One instance of a variable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub(super) struct Key {
     pub scope: Scope,
     pub id: u32,
     pub thread: Option<u64>,

@@ -9,7 +9,7 @@ use kinst_dif::object::Image;
 use std::collections::HashMap;
 
 /// Checks that clauses take the actions in order, without gaps or overlaps, and that each is valid.
-pub fn check_clauses(image: &Image) -> Result<(), Refusal> {
+pub(super) fn check_clauses(image: &Image) -> Result<(), Refusal> {
     let mut checker = Checker { image, entries: HashMap::new(), largest: 0 };
     let mut next = 0u32;
     for (index, clause) in image.clauses.iter().enumerate() {

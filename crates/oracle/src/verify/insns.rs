@@ -10,7 +10,7 @@ use kinst_dif::insn::{
 };
 use kinst_dif::object::{Image, slice};
 
-pub fn check_difo(image: &Image, variables: &Variables, index: u32) -> Result<(), Refusal> {
+pub(super) fn check_difo(image: &Image, variables: &Variables, index: u32) -> Result<(), Refusal> {
     let refuse = |code| Err(Refusal::in_difo(code, index, None));
     let Some(difo) = image.difos.get(index as usize) else {
         return refuse(Verify::INDEX);

@@ -9,20 +9,20 @@ pub(super) const KPROBE_MULTI: u32 = 42;
 
 /// Commands of bpf(2).
 pub(super) mod command {
-    pub const MAP_CREATE: i32 = 0;
-    pub const MAP_LOOKUP: i32 = 1;
-    pub const MAP_UPDATE: i32 = 2;
-    pub const MAP_DELETE: i32 = 3;
-    pub const PROG_LOAD: i32 = 5;
-    pub const PROG_TEST_RUN: i32 = 10;
-    pub const OBJECT_INFO: i32 = 15;
-    pub const RAW_TRACEPOINT_OPEN: i32 = 17;
-    pub const BTF_LOAD: i32 = 18;
-    pub const BTF_FROM_NUMBER: i32 = 19;
-    pub const BTF_NEXT_NUMBER: i32 = 23;
-    pub const MAP_LOOKUP_AND_DELETE_BATCH: i32 = 25;
-    pub const MAP_UPDATE_BATCH: i32 = 26;
-    pub const LINK_CREATE: i32 = 28;
+    pub(crate) const MAP_CREATE: i32 = 0;
+    pub(crate) const MAP_LOOKUP: i32 = 1;
+    pub(crate) const MAP_UPDATE: i32 = 2;
+    pub(crate) const MAP_DELETE: i32 = 3;
+    pub(crate) const PROG_LOAD: i32 = 5;
+    pub(crate) const PROG_TEST_RUN: i32 = 10;
+    pub(crate) const OBJECT_INFO: i32 = 15;
+    pub(crate) const RAW_TRACEPOINT_OPEN: i32 = 17;
+    pub(crate) const BTF_LOAD: i32 = 18;
+    pub(crate) const BTF_FROM_NUMBER: i32 = 19;
+    pub(crate) const BTF_NEXT_NUMBER: i32 = 23;
+    pub(crate) const MAP_LOOKUP_AND_DELETE_BATCH: i32 = 25;
+    pub(crate) const MAP_UPDATE_BATCH: i32 = 26;
+    pub(crate) const LINK_CREATE: i32 = 28;
 }
 
 /// The beginning of `union bpf_attr` for each command; the kernel takes the rest as zeros.

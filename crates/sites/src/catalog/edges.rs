@@ -14,7 +14,7 @@ use kinst_base::glob::Pattern;
 use kinst_base::probe::{Probe, Target};
 
 /// Whether the field names edges. A range of characters (`[0-9]`) has a dash too.
-pub fn is_edge(name: &str) -> bool {
+pub(crate) fn is_edge(name: &str) -> bool {
     let mut depth = 0u32;
     name.bytes().any(|byte| {
         match byte {

@@ -84,17 +84,17 @@ const PROBES: &[(&str, &str, &str)] = &[
 ];
 
 /// The call of Linux that does what one of other systems does.
-pub fn call(name: &str) -> Option<&'static str> {
+pub(crate) fn call(name: &str) -> Option<&'static str> {
     CALLS.iter().find(|(other, _)| *other == name).map(|(_, here)| *here)
 }
 
 /// The call that the C library's function of this name makes.
-pub fn made_by_the_library(name: &str) -> Option<&'static str> {
+pub(crate) fn made_by_the_library(name: &str) -> Option<&'static str> {
     LIBRARY.iter().find(|(function, _)| *function == name).map(|(_, call)| *call)
 }
 
 /// What is nearest to a probe that Linux does not have.
-pub fn nearest(provider: &str, name: &str) -> Option<&'static str> {
+pub(crate) fn nearest(provider: &str, name: &str) -> Option<&'static str> {
     let found = PROBES.iter().find(|(of, probe, _)| (*of, *probe) == (provider, name));
     found.map(|(.., nearest)| *nearest)
 }

@@ -38,7 +38,7 @@ const USER: &[&str] = &[
 ];
 
 /// Returns what a description without probes means elsewhere, if it is known.
-pub fn refusal(fields: &Fields) -> Option<Diagnostic> {
+pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
     let Fields { provider, module, function, name } = fields;
     if !provider.is_empty() {
         return of_provider(provider, fields);
@@ -72,7 +72,7 @@ fn user_space(provider: &str) -> Diagnostic {
 }
 
 /// `sched:sched_switch`: a tracepoint with its subsystem.
-pub fn tracepoint_of_perf(subsystem: &str, name: &str) -> Diagnostic {
+pub(crate) fn tracepoint_of_perf(subsystem: &str, name: &str) -> Diagnostic {
     let title = format!("`{subsystem}:{name}` is how perf writes a tracepoint");
     Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write it as {}", tracepoint(name)))
 }

@@ -4,7 +4,7 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::{Fields, Place, Probe};
 
 /// The probes that exist without having been named: the rates of illumos and FreeBSD.
-pub const RATES: [&str; 13] = [
+pub(crate) const RATES: [&str; 13] = [
     "profile-97",
     "profile-199",
     "profile-499",
@@ -46,7 +46,7 @@ const UNITS: [(&str, u64); 14] = [
 
 /// Why a name that begins like one of this provider is not one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub(crate) enum Problem {
     Number,
     Unit,
     TooFast,
@@ -54,7 +54,7 @@ pub enum Problem {
 }
 
 /// The place of the probe of this name; `None` if the name begins in another way.
-pub fn place(name: &str) -> Option<Result<Place, Problem>> {
+pub(crate) fn place(name: &str) -> Option<Result<Place, Problem>> {
     let (place, rate): (fn(u64) -> Place, &str) =
         match (name.strip_prefix("profile-"), name.strip_prefix("tick-")) {
             (Some(rate), _) => (|interval| Place::Profile { interval }, rate),
@@ -90,12 +90,12 @@ fn nanoseconds(rate: &str) -> Result<u64, Problem> {
     }
 }
 
-pub fn probe(id: u32, name: &str, place: Place) -> Probe {
+pub(crate) fn probe(id: u32, name: &str, place: Place) -> Probe {
     Probe { id, name: Fields::new("profile", "", "", name), place }
 }
 
 /// The refusal of a probe that does not exist.
-pub fn refusal(name: &str, problem: Problem) -> Diagnostic {
+pub(crate) fn refusal(name: &str, problem: Problem) -> Diagnostic {
     let because = match problem {
         Problem::Number => "its rate must be a number greater than zero",
         Problem::Unit => "its unit is not known",

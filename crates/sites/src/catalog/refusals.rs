@@ -40,7 +40,7 @@ fn misspelt(description: &Description) -> Option<String> {
 }
 
 /// kinst without a function: it has a probe at every instruction, which is too much to list.
-pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
+pub(crate) fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     let modules = kernel.modules_matching(module);
     let title = "kinst has a probe at every instruction: name a function".to_owned();
     let error = Diagnostic::error(tags::PDESC_ZERO, title);
@@ -73,7 +73,7 @@ pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
 }
 
 /// One function is expected, and a glob or nothing is given.
-pub fn one_function(function: &str) -> Diagnostic {
+pub(crate) fn one_function(function: &str) -> Diagnostic {
     let title = match function {
         "" => "a function's name is expected".to_owned(),
         glob => format!("`{glob}` is no function's name"),
@@ -83,7 +83,7 @@ pub fn one_function(function: &str) -> Diagnostic {
 }
 
 /// kinst with all instructions of a function, none of which the kernel allows to be traced.
-pub fn all_refused(function: &str, reason: Untraceable) -> Diagnostic {
+pub(crate) fn all_refused(function: &str, reason: Untraceable) -> Diagnostic {
     Diagnostic::error(
         tags::PDESC_ZERO,
         format!("no instruction of `{function}` can be traced; the first: {reason}"),
@@ -91,7 +91,7 @@ pub fn all_refused(function: &str, reason: Untraceable) -> Diagnostic {
 }
 
 /// fbt or kinst with an offset: the function has no code of its own.
-pub fn no_function(kernel: &Kernel, modules: &[ModuleId], function: &str, name: &str) -> Diagnostic {
+pub(crate) fn no_function(kernel: &Kernel, modules: &[ModuleId], function: &str, name: &str) -> Diagnostic {
     let copies = kernel.copies(modules, function);
     if copies > 0 {
         let boundary = if name == "return" { "return" } else { "entry" };
@@ -105,7 +105,7 @@ pub fn no_function(kernel: &Kernel, modules: &[ModuleId], function: &str, name: 
 }
 
 /// The reason for an empty answer, if there is one: a name without globs that does not exist.
-pub fn nothing_matches(
+pub(crate) fn nothing_matches(
     kernel: &Kernel,
     modules: &[ModuleId],
     provider: &str,
@@ -151,12 +151,12 @@ pub fn nothing_matches(
 }
 
 /// Parses the name of a kinst probe, an offset in decimal.
-pub fn decimal(name: &str) -> Option<u32> {
+pub(crate) fn decimal(name: &str) -> Option<u32> {
     name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok())?
 }
 
 /// The offset is not the start of an instruction. `insns` are all instructions of the function.
-pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveInsn]) -> Diagnostic {
+pub(crate) fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveInsn]) -> Diagnostic {
     let before = insns.iter().rev().find(|insn| insn.offset < offset);
     let after = insns.iter().find(|insn| insn.offset > offset);
     let (title, offers) = match (before, after) {
@@ -183,7 +183,7 @@ pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveIn
 }
 
 /// The name is not an offset.
-pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
+pub(crate) fn no_such_name(function: &str, name: &str) -> Diagnostic {
     let error = Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`"));
     // An oops and objdump write offsets in hexadecimal.
     if let Some(offset) = name.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok()) {
@@ -195,7 +195,7 @@ pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
 }
 
 /// The instructions are neither in memory nor in a file.
-pub fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError>) -> Diagnostic {
+pub(crate) fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError>) -> Diagnostic {
     match reason {
         Some(reason) => {
             Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` cannot be traced: {reason}"))
@@ -208,12 +208,12 @@ pub fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError>) -> D
     }
 }
 
-pub fn too_many(function: &str, most: usize) -> Diagnostic {
+pub(crate) fn too_many(function: &str, most: usize) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` has more than {most} instructions"))
         .help("name fewer functions")
 }
 
-pub fn too_many_timers(most: usize) -> Diagnostic {
+pub(crate) fn too_many_timers(most: usize) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("the program has more than {most} probes of profile"))
 }
 

@@ -6,7 +6,7 @@ use kinst_base::probe::Fields;
 
 /// Fields are counted from the right: `fbt::vfs_read` is a name in a module. Returns what was meant, if that module or
 /// function has the name of a provider.
-pub fn refusal(fields: &Fields) -> Option<Diagnostic> {
+pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
     let Fields { provider, module, function, name } = fields;
     let words = [("module", module), ("function", function), ("name", name)];
     let written = words.iter().position(|(_, word)| !word.is_empty()).filter(|_| provider.is_empty())?;

@@ -10,8 +10,8 @@ use kinst_base::probe::{Fields, Place, Probe};
 use std::collections::HashSet;
 
 /// Makes a place from a system call's number.
-pub type Side = fn(u64) -> Place;
-pub const SIDES: [(&str, Side); 2] = [
+pub(crate) type Side = fn(u64) -> Place;
+pub(crate) const SIDES: [(&str, Side); 2] = [
     ("entry", |number| Place::SyscallEntry { number }),
     ("return", |number| Place::SyscallReturn { number }),
 ];
@@ -29,7 +29,7 @@ const RENAMED: [(&str, &str); 7] = [
 
 /// One system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub(crate) struct Call {
     pub number: u32,
     /// The name that programs use.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Call {
 }
 
 impl Call {
-    pub fn probe(&self, id: u32, name: &str, side: Side) -> Probe {
+    pub(crate) fn probe(&self, id: u32, name: &str, side: Side) -> Probe {
         let name = Fields::new("syscall", KERNEL_PROPER, &self.name, name);
         Probe { id, name, place: side(self.number.into()) }
     }
@@ -46,7 +46,7 @@ impl Call {
 
 /// The system calls by number: those of the machine whose function the kernel has. Where no function of the kernel's
 /// is known, all calls count: one that the kernel lacks is never made, or fails and is seen to.
-pub fn table(kernel: &Kernel) -> Vec<Call> {
+pub(crate) fn table(kernel: &Kernel) -> Vec<Call> {
     let prefix = kernel.machine().facts().call_prefix;
     let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
     let there = symbols.filter(|(_, symbol)| !symbol.gone());
@@ -74,7 +74,7 @@ fn own_name(machine: Machine, name: &str) -> &str {
 }
 
 /// The refusal of a function or name without globs that nothing matches.
-pub fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic {
+pub(crate) fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic {
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
     if function.is_empty() || calls.iter().any(|call| call.name == function || call.own_name == function) {
         let function = if function.is_empty() { "read" } else { function };

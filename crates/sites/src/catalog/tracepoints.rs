@@ -29,31 +29,31 @@ pub const EVENTS: [(&str, &str); 13] = [
 /// Events without a tracepoint, which are the entry of a function: the one that a thread runs first when it has the CPU
 /// again, and the one that ends a request of the block layer, whatever the driver. The compiler may have added a
 /// suffix.
-pub const ENTRIES: [(&str, &str, &str); 2] =
+pub(crate) const ENTRIES: [(&str, &str, &str); 2] =
     [("sched", "on-cpu", "finish_task_switch"), ("io", "done", "bio_endio")];
 
 /// The providers of these events; one comes more than once.
-pub fn event_providers() -> impl Iterator<Item = &'static str> {
+pub(crate) fn event_providers() -> impl Iterator<Item = &'static str> {
     let entries = ENTRIES.iter().map(|(provider, ..)| *provider);
     EVENTS.iter().map(|(provider, _)| *provider).chain(entries)
 }
 
 /// One tracepoint of the kernel proper.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tracepoint {
+pub(crate) struct Tracepoint {
     pub name: String,
     /// The run-time address of its function; 0 if the kernel does not show it.
     pub address: u64,
 }
 
 impl Tracepoint {
-    pub fn probe(&self, id: u32) -> Probe {
+    pub(crate) fn probe(&self, id: u32) -> Probe {
         probe(id, "sdt", &self.name, Place::Sdt { func: self.address })
     }
 }
 
 /// The tracepoints in alphabetical order.
-pub fn table(kernel: &Kernel) -> Vec<Tracepoint> {
+pub(crate) fn table(kernel: &Kernel) -> Vec<Tracepoint> {
     let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
     let functions = symbols.filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)));
     let mut tracepoints: Vec<Tracepoint> = functions
@@ -68,18 +68,18 @@ pub fn table(kernel: &Kernel) -> Vec<Tracepoint> {
 }
 
 /// Whether a tracepoint exists; reads only the kernel's symbols.
-pub fn exists(kernel: &Kernel, name: &str) -> bool {
+pub(crate) fn exists(kernel: &Kernel, name: &str) -> bool {
     !kernel.functions_named(&[ModuleId::PROPER], &format!("{PREFIX}{name}")).is_empty()
 }
 
 /// The event of this number.
-pub fn event(id: u32, number: u32) -> Option<Probe> {
+pub(crate) fn event(id: u32, number: u32) -> Option<Probe> {
     let (provider, name) = EVENTS.get(number as usize)?;
     Some(probe(id, provider, name, Place::Event { number: number.into() }))
 }
 
 /// One of [`ENTRIES`]; `None` if the compiler has left nothing of its function.
-pub fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
+pub(crate) fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
     let (provider, name, function) = ENTRIES.get(number)?;
     let symbols = kernel.symbols(ModuleId::PROPER)?;
     let is_it = |name: &str| {
@@ -96,7 +96,7 @@ fn probe(id: u32, provider: &str, name: &str, place: Place) -> Probe {
 
 /// The refusal of a name without globs that sdt, proc, sched or io does not have, or not in this module and function:
 /// `proper` is whether those are where such probes are.
-pub fn refusal(fields: &Fields, proper: bool, tracepoints: &[Tracepoint]) -> Diagnostic {
+pub(crate) fn refusal(fields: &Fields, proper: bool, tracepoints: &[Tracepoint]) -> Diagnostic {
     let (provider, name) = (fields.provider.as_str(), fields.name.as_str());
     let what = if provider == "sdt" { "tracepoint" } else { "probe" };
     let error = Diagnostic::error(tags::PDESC_ZERO, format!("{provider} has no {what} `{name}`"));

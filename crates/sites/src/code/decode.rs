@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::arm64::Arm64;
-pub use super::set::{Control, FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
+pub use super::set::Takes;
+pub(crate) use super::set::{Control, FtraceEntry, IndirectJump, InstructionSet, Step};
 use super::x86::X86;
 use kinst_base::machine::Machine;
 
-pub fn of(machine: Machine) -> &'static dyn InstructionSet {
+pub(crate) fn of(machine: Machine) -> &'static dyn InstructionSet {
     match machine {
         Machine::X86_64 => &X86,
         Machine::Aarch64 => &Arm64,
@@ -25,12 +26,12 @@ pub struct Insn {
 }
 
 /// The first instruction of `code`.
-pub fn step(machine: Machine, code: &[u8], address: u64) -> Option<Step> {
+pub(crate) fn step(machine: Machine, code: &[u8], address: u64) -> Option<Step> {
     of(machine).steps(code, address).next()
 }
 
 /// The successors, without those that depend on a register or memory.
-pub fn ways(step: &Step) -> Vec<u64> {
+pub(crate) fn ways(step: &Step) -> Vec<u64> {
     let next = step.next();
     match step.control {
         Control::Next | Control::Call(_) => vec![next],
@@ -42,7 +43,7 @@ pub fn ways(step: &Step) -> Vec<u64> {
 }
 
 /// The instructions of `code`, up to the first bytes that do not decode. `address` is where the code runs.
-pub fn instructions(machine: Machine, code: &[u8], address: u64) -> Vec<Insn> {
+pub(crate) fn instructions(machine: Machine, code: &[u8], address: u64) -> Vec<Insn> {
     of(machine)
         .steps(code, address)
         .map(|step| {
@@ -54,7 +55,7 @@ pub fn instructions(machine: Machine, code: &[u8], address: u64) -> Vec<Insn> {
 }
 
 /// The address of the last instruction of a range; `None` if the range does not end with an instruction.
-pub fn last_instruction(machine: Machine, code: &[u8], range: &Range<u64>) -> Option<u64> {
+pub(crate) fn last_instruction(machine: Machine, code: &[u8], range: &Range<u64>) -> Option<u64> {
     let len = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
     let steps = of(machine).steps(code.get(..len)?, range.start);
     steps.last().filter(|step| step.next() == range.end).map(|step| step.address)

@@ -5,7 +5,7 @@ use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::Term;
 
 /// The section of a driver that has them.
-pub const SECTION: &str = ".note.kinst.sdt";
+pub(crate) const SECTION: &str = ".note.kinst.sdt";
 
 /// One note, with the name of the probe as D has it.
 #[derive(Clone, Debug, PartialEq, Eq)]

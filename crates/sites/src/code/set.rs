@@ -10,7 +10,7 @@ use kinst_dwarf::variables::term::Term;
 /// What is known of the instructions of one kind of machine. All else that is found in code is found with it.
 ///
 /// `code` begins with the instruction that is meant, and may be longer; `address` is where it runs.
-pub trait InstructionSet: Sync {
+pub(crate) trait InstructionSet: Sync {
     /// The control flow of `code`, instruction by instruction, up to the first bytes that do not decode.
     fn steps<'c>(&self, code: &'c [u8], address: u64) -> Box<dyn Iterator<Item = Step> + 'c>;
 
@@ -71,7 +71,7 @@ pub trait InstructionSet: Sync {
 
 /// The code at the beginning of a function that ftrace traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FtraceEntry {
+pub(crate) enum FtraceEntry {
     /// Nothing traces it now.
     Nop,
     /// A call of, or a jump to, the address: ftrace's if that is in no function, or in one of its own.
@@ -80,7 +80,7 @@ pub enum FtraceEntry {
 
 /// The control flow after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
+pub(crate) enum Control {
     Next,
     /// Goes to the address and comes back.
     Call(u64),
@@ -98,7 +98,7 @@ pub enum Control {
 
 /// An instruction's address, its length, and where control goes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     pub address: u64,
     pub len: u8,
     pub control: Control,
@@ -125,7 +125,7 @@ pub enum Takes {
 
 impl Step {
     /// The address of the instruction after it.
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.address.saturating_add(self.len.into())
     }
 }

@@ -165,7 +165,7 @@ fn symbols<const N: usize>(image: &ElfFile, tables: &[Table; N]) -> [Option<Rang
 }
 
 /// Whether a symbol is needed to find a list.
-pub fn is_bound(name: &[u8]) -> bool {
+pub(crate) fn is_bound(name: &[u8]) -> bool {
     let is = |table: &Table| name == table.start.as_bytes() || name == table.stop.as_bytes();
     TABLES.iter().chain(&TEXT).any(is)
 }

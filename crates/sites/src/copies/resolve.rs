@@ -14,7 +14,7 @@ use crate::kept::known::Known;
 use kinst_dwarf::{Function, InlineCopy};
 
 /// Returns one answer for each of `functions`.
-pub fn resolve(image: Image<'_>, functions: &[Function]) -> Vec<Known> {
+pub(crate) fn resolve(image: Image<'_>, functions: &[Function]) -> Vec<Known> {
     let (mut known, live): (Vec<Known>, Vec<Vec<&InlineCopy>>) =
         functions.par_iter().map(|function| counted(image, function)).unzip();
     let copies: Vec<&InlineCopy> = live.iter().flatten().copied().collect();

@@ -13,14 +13,14 @@ pub(super) struct Copy<'e> {
 
 impl Copy<'_> {
     /// The entry in a block.
-    pub fn entry_in(&self, block: &Block) -> Option<u32> {
+    pub(super) fn entry_in(&self, block: &Block) -> Option<u32> {
         let at = self.entries.partition_point(|entry| *entry < block.first);
         self.entries.get(at).copied().filter(|entry| *entry < block.end)
     }
 
     /// Whether an edge to the start of the block leaves the copy. In an entry's block, the instructions before the
     /// entry do not belong to the copy, and the entry is the next call.
-    pub fn is_left(&self, flow: &Flow, scratch: &Scratch, to: u32) -> bool {
+    pub(super) fn is_left(&self, flow: &Flow, scratch: &Scratch, to: u32) -> bool {
         self.entry_in(&flow.blocks[to as usize]).is_some() || scratch.live_to(to).is_none()
     }
 }
@@ -33,7 +33,7 @@ pub(super) struct Reached<'r> {
 }
 
 /// Whether an address is in one of the ranges, which are sorted.
-pub fn has(ranges: &[Range<u64>], address: u64) -> bool {
+pub(super) fn has(ranges: &[Range<u64>], address: u64) -> bool {
     let after = ranges.partition_point(|range| range.start <= address);
     after > 0 && ranges[after - 1].contains(&address)
 }

@@ -92,7 +92,7 @@ const ENDLESS_IMPORT: u64 = 0x7000_1000;
 
 /// The code of a kernel or module as it is linked, and the marks from its tables.
 #[derive(Debug, Default)]
-pub struct Linked {
+pub(crate) struct Linked {
     /// Executable sections: address, size, and the bytes if they differ from those of the file.
     sections: Vec<(u64, usize, Option<Vec<u8>>)>,
     pub marks: Marks,
@@ -100,7 +100,7 @@ pub struct Linked {
 
 impl Linked {
     /// `layout` is the file with the debug information, whose addresses are used.
-    pub fn new(binary: &ElfFile, layout: &ElfFile) -> Linked {
+    pub(crate) fn new(binary: &ElfFile, layout: &ElfFile) -> Linked {
         let (code, marks) = of_kernel(binary, layout);
         Linked::with(code, marks)
     }
@@ -118,7 +118,7 @@ impl Linked {
     }
 
     /// The executable sections by address.
-    pub fn code<'a>(&'a self, binary: &'a ElfFile) -> Vec<(u64, &'a [u8])> {
+    pub(crate) fn code<'a>(&'a self, binary: &'a ElfFile) -> Vec<(u64, &'a [u8])> {
         let sections = self.sections.iter();
         sections
             .filter_map(|(address, size, bytes)| match bytes {
@@ -131,7 +131,7 @@ impl Linked {
 
 impl Linked {
     /// Reads a program or an object file.
-    pub fn of_program(binary: &ElfFile, layout: &ElfFile) -> Linked {
+    pub(crate) fn of_program(binary: &ElfFile, layout: &ElfFile) -> Linked {
         let is_endless = |name: &[u8]| ENDLESS_IN_PROGRAMS.iter().any(|known| known.as_bytes() == name);
         let import = |name: &[u8]| if is_endless(name) { ENDLESS_IMPORT } else { IMPORT };
         let code = binary.loaded(None, layout, import).unwrap_or_default();
@@ -192,7 +192,7 @@ const BOUNDS: [&[u8]; 4] = [
 ];
 
 /// Whether a symbol of this name is needed for the marks.
-pub fn is_needed(name: &[u8]) -> bool {
+pub(crate) fn is_needed(name: &[u8]) -> bool {
     BOUNDS.contains(&name) || is_endless(name)
 }
 

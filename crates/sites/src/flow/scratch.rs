@@ -15,7 +15,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub fn begin(&mut self, blocks: usize) {
+    pub(crate) fn begin(&mut self, blocks: usize) {
         self.question += 1;
         self.live.resize(blocks, (0, 0));
         self.left.resize(blocks, 0);
@@ -24,7 +24,7 @@ impl Scratch {
     }
 
     /// Marks all instructions of the block up to `end` as live (in the entry's block, from the entry on).
-    pub fn mark(&mut self, block: u32, end: u32) {
+    pub(crate) fn mark(&mut self, block: u32, end: u32) {
         let live = &mut self.live[block as usize];
         if live.0 == self.question {
             live.1 = live.1.max(end);
@@ -34,22 +34,22 @@ impl Scratch {
         }
     }
 
-    pub fn live_to(&self, block: u32) -> Option<u32> {
+    pub(crate) fn live_to(&self, block: u32) -> Option<u32> {
         let (question, end) = self.live[block as usize];
         (question == self.question).then_some(end)
     }
 
     /// Marks the block's start as one that can be reached without passing an entry; returns whether it was not yet.
-    pub fn bypass(&mut self, block: u32) -> bool {
+    pub(crate) fn bypass(&mut self, block: u32) -> bool {
         std::mem::replace(&mut self.bypassed[block as usize], self.question) != self.question
     }
 
-    pub fn is_bypassed(&self, block: u32) -> bool {
+    pub(crate) fn is_bypassed(&self, block: u32) -> bool {
         self.bypassed[block as usize] == self.question
     }
 
     /// Whether the start of the block becomes a site for the first time.
-    pub fn is_first(&mut self, block: u32) -> bool {
+    pub(crate) fn is_first(&mut self, block: u32) -> bool {
         std::mem::replace(&mut self.left[block as usize], self.question) != self.question
     }
 }

@@ -9,17 +9,17 @@ use kinst_debuginfo::{ElfFile, Error};
 use kinst_dwarf::{Body, DebugInfo, Definition, InlineCopy, Lines};
 
 /// This little debug information is always read to its end, even if the machine is busy with something else.
-pub const READ_WHOLE_BELOW: u64 = 1 << 20;
+pub(crate) const READ_WHOLE_BELOW: u64 = 1 << 20;
 
 /// The frames and lines of an image, open for many queries.
-pub enum Info<'k> {
+pub(crate) enum Info<'k> {
     File(Box<DebugInfo<'k>>),
     Kept(Box<Source>),
 }
 
 impl Info<'_> {
     /// The function that has the code at an address.
-    pub fn body_at(&self, address: u64) -> Result<Option<Arc<Body>>, Error> {
+    pub(crate) fn body_at(&self, address: u64) -> Result<Option<Arc<Body>>, Error> {
         match self {
             Info::File(info) => info.body_at(address),
             Info::Kept(source) => Ok(source.body_at(address)),
@@ -27,7 +27,7 @@ impl Info<'_> {
     }
 
     /// The lines of a range of code of one function.
-    pub fn lines_in(&self, range: &Range<u64>) -> Result<Option<Arc<Lines>>, Error> {
+    pub(crate) fn lines_in(&self, range: &Range<u64>) -> Result<Option<Arc<Lines>>, Error> {
         match self {
             Info::File(info) => info.lines_at(range.start),
             Info::Kept(source) => Ok(Some(Arc::new(source.lines_in(range)))),
@@ -35,7 +35,7 @@ impl Info<'_> {
     }
 
     /// The definition of the function that a frame is an instance of.
-    pub fn definition(&self, origin: u64) -> Result<Arc<Definition>, Error> {
+    pub(crate) fn definition(&self, origin: u64) -> Result<Arc<Definition>, Error> {
         match self {
             Info::File(info) => info.definition(origin),
             Info::Kept(source) => Ok(source.definition(origin)),
@@ -43,7 +43,7 @@ impl Info<'_> {
     }
 
     /// The code that is compiled from the source file of this path, or from those in the folder: `fs/open.c`, `fs/ext4/`.
-    pub fn code_from(&self, path: &str) -> Result<Vec<Range<u64>>, Error> {
+    pub(crate) fn code_from(&self, path: &str) -> Result<Vec<Range<u64>>, Error> {
         match self {
             Info::File(info) => info.code_from(path),
             Info::Kept(source) => Ok(source.code_from(path)),
@@ -51,7 +51,7 @@ impl Info<'_> {
     }
 
     /// The copies of a function in the order of the debug information.
-    pub fn copies(&self, function: &str) -> Result<Vec<InlineCopy>, Error> {
+    pub(crate) fn copies(&self, function: &str) -> Result<Vec<InlineCopy>, Error> {
         match self {
             Info::File(info) => {
                 let found = kinst_dwarf::find(info.image(), &[function.to_owned()], false)?;

@@ -5,4 +5,4 @@ pub(super) mod info;
 pub(super) mod naming;
 mod text;
 
-pub use handle::{Image, Images};
+pub(crate) use handle::{Image, Images};

@@ -8,13 +8,13 @@ use kinst_base::probe::{Site, Target};
 
 /// A function as it is written in a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FunctionRef {
+pub(crate) struct FunctionRef {
     pub function: String,
     pub module_needed: bool,
 }
 
 /// Splits the name of a function in a description: `show#2` is the second of its namesakes in address order.
-pub fn split_ordinal(function: &str) -> (&str, Option<usize>) {
+pub(crate) fn split_ordinal(function: &str) -> (&str, Option<usize>) {
     match function.rsplit_once('#') {
         Some((name, ordinal)) if !name.is_empty() => match ordinal.parse() {
             Ok(ordinal) if ordinal > 0 => (name, Some(ordinal)),
@@ -98,7 +98,7 @@ impl<'k> Image<'k> {
 
 /// Why an address is not a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoSite {
+pub(crate) enum NoSite {
     /// In a section that is freed after boot.
     Freed,
     /// Outside every function: code that the linker removed.

@@ -16,7 +16,7 @@ use kinst_dwarf::{Body, Frame, Statement};
 
 /// Finds one site for each body and copy of the function that has code of the line, in the order of the debug
 /// information.
-pub fn line_sites(
+pub(super) fn line_sites(
     kernel: &Kernel,
     module: &str,
     function: &str,
@@ -199,7 +199,7 @@ impl Seen {
     }
 
     /// The lines of all files whose paths end with `file`.
-    pub fn lines_of(&self, file: &str) -> BTreeSet<u64> {
+    pub(super) fn lines_of(&self, file: &str) -> BTreeSet<u64> {
         let files = self.all.iter().filter(|(path, _)| is_suffix(file, path));
         files.flat_map(|(_, lines)| lines.iter().copied()).collect()
     }

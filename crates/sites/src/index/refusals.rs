@@ -7,7 +7,12 @@ use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::image::ModuleId;
 
 /// The function is not known, or nothing of it can be probed.
-pub fn no_sites(kernel: &Kernel, modules: &[ModuleId], function: &str, known: &[&Known]) -> Diagnostic {
+pub(crate) fn no_sites(
+    kernel: &Kernel,
+    modules: &[ModuleId],
+    function: &str,
+    known: &[&Known],
+) -> Diagnostic {
     let copies: u32 = known.iter().map(|known| known.dropped.copies).sum();
     if copies > 0 {
         let mut error = Diagnostic::error(
@@ -42,6 +47,16 @@ pub fn no_sites(kernel: &Kernel, modules: &[ModuleId], function: &str, known: &[
             .note(format!("the module {module} has one, and is not loaded"))
             .help(format!("load it first: modprobe {module}"));
     }
+    let near = similar(kernel, modules, function);
+    if near.is_empty() {
+        return error;
+    }
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// Names like the given one: of functions with symbols first, then of inlined ones.
+fn similar(kernel: &Kernel, modules: &[ModuleId], function: &str) -> Vec<String> {
     let names = modules
         .iter()
         .filter_map(|module| kernel.symbols(*module))
@@ -59,22 +74,18 @@ pub fn no_sites(kernel: &Kernel, modules: &[ModuleId], function: &str, known: &[
         let found = suggest::nearest_few(function, inline.iter().map(String::as_str), 3);
         near = found.into_iter().map(str::to_owned).collect();
     }
-    if near.is_empty() {
-        return error;
-    }
-    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    error.help(format!("did you mean {}?", near.join(" or ")))
+    near
 }
 
 /// A glob that no function matches.
-pub fn nothing_inlined(kernel: &Kernel, modules: &[ModuleId], pattern: &str) -> Diagnostic {
+pub(crate) fn nothing_inlined(kernel: &Kernel, modules: &[ModuleId], pattern: &str) -> Diagnostic {
     let place = place(kernel, modules);
     Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
 }
 
 /// How many probes a glob would become.
 #[derive(Clone, Copy, Debug)]
-pub enum Count {
+pub(crate) enum Count {
     Exact {
         count: usize,
         functions: usize,
@@ -84,7 +95,7 @@ pub enum Count {
 }
 
 impl Count {
-    pub fn least(self) -> usize {
+    pub(crate) fn least(self) -> usize {
         let (Count::Exact { count, .. } | Count::AtLeast(count)) = self;
         count
     }
@@ -101,14 +112,14 @@ fn too_many(pattern: &str, count: Count) -> Diagnostic {
 }
 
 /// A glob that matches more than the kernel module arms, whatever the user permits.
-pub fn too_many_to_arm(pattern: &str, count: Count, most: usize) -> Diagnostic {
+pub(crate) fn too_many_to_arm(pattern: &str, count: Count, most: usize) -> Diagnostic {
     too_many(pattern, count)
         .note(format!("the kernel module arms {most} for one program (its parameter max_probes)"))
         .help("name fewer functions, or a module: kinst:MODULE:PATTERN:entry")
 }
 
 /// A glob that matches too much.
-pub fn too_many_sites(pattern: &str, count: Count, most: usize) -> Diagnostic {
+pub(crate) fn too_many_sites(pattern: &str, count: Count, most: usize) -> Diagnostic {
     let limit = match count {
         Count::Exact { count, .. } => count.to_string(),
         Count::AtLeast(_) => "N".to_owned(),

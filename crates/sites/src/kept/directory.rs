@@ -9,16 +9,16 @@ use super::file::{self, Sealed};
 use kinst_debuginfo::{BuildId, Stamp};
 
 /// The kind of these files; see [`super::image::KIND`].
-pub const KIND: u32 = 0x6469_7202;
+pub(crate) const KIND: u32 = 0x6469_7202;
 
 /// A file of the directory. Names are stored by their hash: if two names have one hash, a name is qualified without
 /// need, or a module is searched in vain.
-pub struct Directory {
+pub(crate) struct Directory {
     file: Sealed,
 }
 
 /// The contents of the file.
-pub struct Contents {
+pub(crate) struct Contents {
     /// Hashes of all names of functions, one for each function; in any order.
     pub names: Vec<u64>,
     /// The build id of each module's debug file.
@@ -55,7 +55,7 @@ struct KnowsRecord {
 }
 
 impl Directory {
-    pub fn write(key: &[u8], contents: Contents) -> Option<Vec<u8>> {
+    pub(crate) fn write(key: &[u8], contents: Contents) -> Option<Vec<u8>> {
         let mut names = contents.names;
         names.sort_unstable();
         let mut namesakes: Vec<u64> =
@@ -82,23 +82,23 @@ impl Directory {
         file::seal(KIND, key, &tables)
     }
 
-    pub fn of(file: Sealed) -> Directory {
+    pub(crate) fn of(file: Sealed) -> Directory {
         Directory { file }
     }
 
     /// Whether the name means more than one function.
-    pub fn is_shared(&self, name: u64) -> bool {
+    pub(crate) fn is_shared(&self, name: u64) -> bool {
         self.file.rows::<u64>(Table::Namesakes as usize).binary_search(&name).is_ok()
     }
 
-    pub fn id(&self, module: usize) -> Option<BuildId> {
+    pub(crate) fn id(&self, module: usize) -> Option<BuildId> {
         let record = self.file.rows::<IdRecord>(Table::Ids as usize).get(module)?;
         let bytes = record.bytes.get(..record.len as usize)?;
         (!bytes.is_empty()).then(|| BuildId::new(bytes))
     }
 
     /// The modules that may have a function of this name; `None` if not all were searched.
-    pub fn knowing(&self, name: u64) -> Option<Vec<usize>> {
+    pub(crate) fn knowing(&self, name: u64) -> Option<Vec<usize>> {
         if self.file.rows::<u32>(Table::Complete as usize) != [1] {
             return None;
         }
@@ -116,15 +116,15 @@ fn upper(hash: u64) -> u32 {
 
 /// FNV-1a with 64 bits, by which names are compared between runs.
 #[derive(Clone, Copy)]
-pub struct Digest(u64);
+pub(crate) struct Digest(u64);
 
 impl Digest {
-    pub fn new() -> Digest {
+    pub(crate) fn new() -> Digest {
         Digest(0xcbf2_9ce4_8422_2325)
     }
 
     #[must_use]
-    pub fn with(self, bytes: &[u8]) -> Digest {
+    pub(crate) fn with(self, bytes: &[u8]) -> Digest {
         let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         Digest(bytes.iter().fold(self.0, step))
     }
@@ -132,7 +132,7 @@ impl Digest {
     /// Adds the path of a file and when it was changed, or that it does not exist.
     #[must_use]
     /// `seen`: its stamp, if that is known already.
-    pub fn with_file(self, path: &Path, seen: Option<Stamp>) -> Digest {
+    pub(crate) fn with_file(self, path: &Path, seen: Option<Stamp>) -> Digest {
         let this = self.with(path.as_os_str().as_encoded_bytes()).with(b"\0");
         match seen.or_else(|| std::fs::metadata(path).ok().map(|file| Stamp::of(&file))) {
             Some(file) => file.words().iter().fold(this, |this, word| this.with(&word.to_le_bytes())),
@@ -140,11 +140,11 @@ impl Digest {
         }
     }
 
-    pub fn value(self) -> u64 {
+    pub(crate) fn value(self) -> u64 {
         self.0
     }
 }
 
-pub fn hash(name: &str) -> u64 {
+pub(crate) fn hash(name: &str) -> u64 {
     Digest::new().with(name.as_bytes()).value()
 }

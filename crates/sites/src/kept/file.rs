@@ -11,7 +11,7 @@ use memmap2::{Mmap, MmapOptions};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The format of all files here; it changes with their contents, and with the rules by which these are found.
-pub const VERSION: u32 = 10;
+pub(crate) const VERSION: u32 = 10;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
 const MOST_TABLES: usize = 12;
 const LONGEST_KEY: usize = 32;
@@ -34,7 +34,7 @@ struct Header {
 }
 
 /// See [`Cache::imported`].
-pub const IMPORTED: &str = "imported";
+pub(crate) const IMPORTED: &str = "imported";
 
 /// The offset where the checksummed part begins.
 const CHECKED_FROM: usize = 20;
@@ -59,7 +59,7 @@ struct Aligned {
 }
 
 /// The bytes of a file with these tables; `None` if they are too large for it.
-pub fn seal(kind: u32, key: &[u8], tables: &[&[u8]]) -> Option<Vec<u8>> {
+pub(crate) fn seal(kind: u32, key: &[u8], tables: &[&[u8]]) -> Option<Vec<u8>> {
     let mut header = Header {
         magic: MAGIC,
         version: VERSION,

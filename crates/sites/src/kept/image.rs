@@ -15,10 +15,10 @@ use crate::symtab::{Stored, Symbol, Symbols};
 use kinst_debuginfo::{BuildId, ElfFile};
 
 /// The kind of these files in their [`file::Header`]; another layout or another meaning has another number.
-pub const KIND: u32 = 0x7369_7404;
+pub(crate) const KIND: u32 = 0x7369_7404;
 
 /// The name of the file of a build id.
-pub fn file_name(id: &BuildId) -> String {
+pub(crate) fn file_name(id: &BuildId) -> String {
     format!("{id}.sites")
 }
 

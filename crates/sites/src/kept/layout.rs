@@ -7,7 +7,7 @@ use crate::flow::marks::is_needed;
 use kinst_debuginfo::{BuildId, ElfFile, Section};
 
 /// The records of a file.
-pub struct Layout {
+pub(super) struct Layout {
     pub names: String,
     pub sections: Vec<SectionRecord>,
     pub bounds: Vec<BoundRecord>,
@@ -15,7 +15,7 @@ pub struct Layout {
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct SectionRecord {
+pub(super) struct SectionRecord {
     address: u64,
     size: u64,
     name_at: u32,
@@ -26,7 +26,7 @@ pub struct SectionRecord {
 /// A symbol without which the kernel's tables cannot be found, or the flow of its functions not be read.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct BoundRecord {
+pub(super) struct BoundRecord {
     address: u64,
     name_at: u32,
     name_len: u32,
@@ -34,7 +34,7 @@ pub struct BoundRecord {
 
 impl Layout {
     /// `None` if the names are longer than any that a compiler makes.
-    pub fn of(image: &ElfFile) -> Option<Layout> {
+    pub(super) fn of(image: &ElfFile) -> Option<Layout> {
         let mut layout = Layout { names: String::new(), sections: Vec::new(), bounds: Vec::new() };
         for section in image.sections() {
             layout.sections.push(SectionRecord {
@@ -60,7 +60,7 @@ impl Layout {
 }
 
 /// The inverse of [`Layout::of`]; a name that is not in the table is empty.
-pub fn image(
+pub(super) fn image(
     id: BuildId,
     relocatable: bool,
     sections: &[SectionRecord],

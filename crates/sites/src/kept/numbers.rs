@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// A block in a table of packed bytes.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct Block {
+pub(super) struct Block {
     at: u32,
     packed: u32,
     /// The length when it is unpacked.
@@ -20,7 +20,7 @@ const LEVEL: i32 = 9;
 
 impl Block {
     /// Packs bytes at the end of the table; `None` if they are more than a block can have.
-    pub fn pack(bytes: &[u8], count: usize, table: &mut Vec<u8>) -> Option<Block> {
+    pub(super) fn pack(bytes: &[u8], count: usize, table: &mut Vec<u8>) -> Option<Block> {
         let packed = zstd::bulk::compress(bytes, LEVEL).ok()?;
         let block = Block {
             at: u32::try_from(table.len()).ok()?,
@@ -32,7 +32,7 @@ impl Block {
         Some(block)
     }
 
-    pub fn unpack(&self, table: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn unpack(&self, table: &[u8]) -> Option<Vec<u8>> {
         let packed = table.get(self.at as usize..(self.at as usize).checked_add(self.packed as usize)?)?;
         let len = usize::try_from(self.len).ok().filter(|_| self.len <= LARGEST)?;
         zstd::bulk::decompress(packed, len).ok().filter(|bytes| bytes.len() == len)
@@ -40,10 +40,10 @@ impl Block {
 }
 
 #[derive(Default)]
-pub struct Writer(pub Vec<u8>);
+pub(super) struct Writer(pub Vec<u8>);
 
 impl Writer {
-    pub fn number(&mut self, mut number: u64) {
+    pub(super) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
             number >>= 7;
@@ -52,22 +52,22 @@ impl Writer {
     }
 
     /// The difference of two numbers, of either sign.
-    pub fn step(&mut self, from: u64, to: u64) {
+    pub(super) fn step(&mut self, from: u64, to: u64) {
         let step = to.wrapping_sub(from) as i64;
         self.number((step << 1 ^ step >> 63) as u64);
     }
 
-    pub fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.0.extend_from_slice(text.as_bytes());
     }
 }
 
 /// The inverse of [`Writer`]; `None` at the end, and for what is not one of these.
-pub struct Reader<'a>(pub &'a [u8]);
+pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl Reader<'_> {
-    pub fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
             let (byte, rest) = self.0.split_first()?;
@@ -80,16 +80,16 @@ impl Reader<'_> {
         None
     }
 
-    pub fn small(&mut self) -> Option<u32> {
+    pub(super) fn small(&mut self) -> Option<u32> {
         u32::try_from(self.number()?).ok()
     }
 
-    pub fn step(&mut self, from: u64) -> Option<u64> {
+    pub(super) fn step(&mut self, from: u64) -> Option<u64> {
         let number = self.number()?;
         Some(from.wrapping_add((number >> 1) ^ (number & 1).wrapping_neg()))
     }
 
-    pub fn text(&mut self) -> Option<&str> {
+    pub(super) fn text(&mut self) -> Option<&str> {
         let len = usize::try_from(self.number()?).ok()?;
         let (text, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
@@ -97,7 +97,7 @@ impl Reader<'_> {
     }
 
     /// A number of elements that are there: each has a byte at least.
-    pub fn count(&mut self) -> Option<usize> {
+    pub(super) fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count <= self.0.len()).then_some(count)
     }

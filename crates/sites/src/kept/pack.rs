@@ -30,12 +30,12 @@ pub enum Unfit {
 }
 
 /// Writes files; the result is whole after [`Packing::finish`].
-pub struct Packing<W: Write> {
+pub(crate) struct Packing<W: Write> {
     encoder: zstd::stream::write::Encoder<'static, W>,
 }
 
 impl<W: Write> Packing<W> {
-    pub fn new(mut to: W, release: &str) -> io::Result<Packing<W>> {
+    pub(crate) fn new(mut to: W, release: &str) -> io::Result<Packing<W>> {
         let release = &release.as_bytes()[..release.len().min(LONGEST_RELEASE)];
         to.write_all(&MAGIC)?;
         to.write_all(&VERSION.to_le_bytes())?;
@@ -46,25 +46,25 @@ impl<W: Write> Packing<W> {
         Ok(Packing { encoder })
     }
 
-    pub fn add(&mut self, file: &[u8]) -> io::Result<()> {
+    pub(crate) fn add(&mut self, file: &[u8]) -> io::Result<()> {
         self.encoder.write_all(&(file.len() as u64).to_le_bytes())?;
         self.encoder.write_all(file)
     }
 
-    pub fn finish(self) -> io::Result<W> {
+    pub(crate) fn finish(self) -> io::Result<W> {
         self.encoder.finish()
     }
 }
 
 /// Reads the files one after the other. Nothing is believed: lengths are bounded, and each file must be whole.
-pub struct Unpacking<'a> {
+pub(crate) struct Unpacking<'a> {
     pub release: String,
     decoder: zstd::stream::read::Decoder<'static, &'a [u8]>,
     read: u64,
 }
 
 impl<'a> Unpacking<'a> {
-    pub fn new(bytes: &'a [u8]) -> Result<Unpacking<'a>, Unfit> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Unpacking<'a>, Unfit> {
         let rest = bytes.strip_prefix(&MAGIC).ok_or(Unfit::Foreign)?;
         let (version, rest) = word(rest)?;
         if version != VERSION {
@@ -81,7 +81,7 @@ impl<'a> Unpacking<'a> {
     }
 
     /// The next file, with its kind and key in it; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Sealed>, Unfit> {
+    pub(crate) fn next(&mut self) -> Result<Option<Sealed>, Unfit> {
         let mut len = Vec::new();
         let mut read = |limit: u64, to: &mut Vec<u8>| {
             let read = (&mut self.decoder).take(limit).read_to_end(to);

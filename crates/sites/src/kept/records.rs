@@ -13,20 +13,20 @@ const ROWS: usize = 4096;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub struct Span {
+pub(super) struct Span {
     pub start: u64,
     pub end: u64,
 }
 
 #[derive(Default)]
-pub struct Texts {
+pub(super) struct Texts {
     pub paths: Vec<String>,
     pub definitions: Vec<Arc<Definition>>,
 }
 
 /// Numbers that stand for texts.
 #[derive(Default)]
-pub struct Numbered {
+pub(super) struct Numbered {
     pub paths: HashMap<String, u64>,
     pub definitions: HashMap<Definition, u64>,
     pub texts: [Writer; 2],
@@ -56,7 +56,7 @@ impl Numbered {
     }
 }
 
-pub fn write_body(
+pub(super) fn write_body(
     writer: &mut Writer,
     body: &Body,
     numbered: &mut Numbered,
@@ -94,7 +94,7 @@ pub fn write_body(
     }
 }
 
-pub fn read_body(reader: &mut Reader<'_>, texts: &Texts) -> Option<Body> {
+pub(super) fn read_body(reader: &mut Reader<'_>, texts: &Texts) -> Option<Body> {
     let count = reader.count()?;
     let (mut nodes, mut last) = (Vec::with_capacity(count), (0, 0));
     for _ in 0..count {
@@ -134,7 +134,7 @@ pub fn read_body(reader: &mut Reader<'_>, texts: &Texts) -> Option<Body> {
 }
 
 /// The sequences of all tables by address, cut to pieces of some rows, in groups; and the span of each group.
-pub fn pieces(lines: &[Lines], numbered: &mut Numbered) -> Vec<(Vec<Sequence>, Span)> {
+pub(super) fn pieces(lines: &[Lines], numbered: &mut Numbered) -> Vec<(Vec<Sequence>, Span)> {
     let mut all: Vec<Sequence> = Vec::new();
     for table in lines {
         let files: Vec<u64> = table.files().iter().map(|path| numbered.path(path)).collect();
@@ -179,7 +179,7 @@ pub fn pieces(lines: &[Lines], numbered: &mut Numbered) -> Vec<(Vec<Sequence>, S
     groups
 }
 
-pub fn write_sequence(writer: &mut Writer, sequence: &Sequence) {
+pub(super) fn write_sequence(writer: &mut Writer, sequence: &Sequence) {
     writer.number(sequence.range.start);
     writer.number(sequence.range.end - sequence.range.start);
     writer.number(sequence.rows.len() as u64);
@@ -195,7 +195,7 @@ pub fn write_sequence(writer: &mut Writer, sequence: &Sequence) {
     }
 }
 
-pub fn read_sequence(reader: &mut Reader<'_>) -> Option<Sequence> {
+pub(super) fn read_sequence(reader: &mut Reader<'_>) -> Option<Sequence> {
     let start = reader.number()?;
     let end = start.checked_add(reader.number()?)?;
     let count = reader.count()?;

@@ -12,13 +12,13 @@ use kinst_debuginfo::BuildId;
 use kinst_dwarf::{Body, Definition, Evidence, Frame, InlineCopy, Lines, Recurring, Sequence, is_of};
 
 /// The kind of these files in their header.
-pub const KIND: u32 = 0x736f_7503;
+pub(crate) const KIND: u32 = 0x736f_7503;
 
 /// The functions in a block: enough to be packed well, and unpacked in no time.
 const BODIES: usize = 128;
 
 /// The name of the file of a build id.
-pub fn file_name(id: &BuildId) -> String {
+pub(crate) fn file_name(id: &BuildId) -> String {
     format!("{id}.source")
 }
 

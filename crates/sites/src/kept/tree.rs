@@ -8,7 +8,7 @@ use super::file::{self, Sealed};
 use kinst_debuginfo::{Dir, File, Stamp, Tree};
 
 /// The kind of these files; see [`super::image::KIND`].
-pub const KIND: u32 = 0x7472_6501;
+pub(crate) const KIND: u32 = 0x7472_6501;
 
 #[derive(Clone, Copy)]
 enum Table {
@@ -29,7 +29,7 @@ struct Record {
 }
 
 /// Returns `None` if a path is not text.
-pub fn write(key: &[u8], tree: &Tree) -> Option<Vec<u8>> {
+pub(crate) fn write(key: &[u8], tree: &Tree) -> Option<Vec<u8>> {
     let mut names = String::new();
     let mut record = |name: &str, of: u64, stamp: Option<Stamp>| {
         let name_at = u32::try_from(names.len()).ok()?;
@@ -48,7 +48,7 @@ pub fn write(key: &[u8], tree: &Tree) -> Option<Vec<u8>> {
 }
 
 /// Returns `None` if the file is not one of these.
-pub fn read(file: &Sealed) -> Option<Tree> {
+pub(crate) fn read(file: &Sealed) -> Option<Tree> {
     let names = file.table(Table::Names as usize);
     let name = |record: &Record| {
         let start = record.name_at as usize;

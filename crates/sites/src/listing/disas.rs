@@ -183,7 +183,7 @@ pub(super) struct Code {
 }
 
 impl<'k> Lister<'k> {
-    pub fn function(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
+    pub(super) fn function(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
         let code = self.code(image, symbol)?;
         let body = self.body(image, symbol.address);
         let source = body.as_ref().and_then(|body| self.source(image, body.function()));
@@ -218,7 +218,7 @@ impl<'k> Lister<'k> {
 
     /// The part of a copy in the function that is entered, then the parts in other functions. Empty if its code is
     /// gone.
-    pub fn copy(
+    pub(super) fn copy(
         &mut self,
         image: Image<'k>,
         function: &str,
@@ -315,7 +315,7 @@ impl<'k> Lister<'k> {
     }
 
     /// The instructions of a function: from memory, or from the file where no kernel can be asked.
-    pub fn code(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
+    pub(super) fn code(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
         let name = || image.symbols().map(|all| all.name(symbol)).unwrap_or_default();
         if let (Some(live), Some(address)) = (self.live, image.run_time(symbol.address)) {
             match live.instructions(address) {
@@ -335,18 +335,18 @@ impl<'k> Lister<'k> {
         Ok(Code { insns: insns.into_iter().map(insn).collect(), verdicts: Some(verdicts) })
     }
 
-    pub fn body(&mut self, image: Image<'k>, address: u64) -> Option<Arc<Body>> {
+    pub(super) fn body(&mut self, image: Image<'k>, address: u64) -> Option<Arc<Body>> {
         self.opened.info(image)?.body_at(address).ok()?
     }
 
-    pub fn source(&mut self, image: Image<'k>, frame: &Frame) -> Option<Place> {
+    pub(super) fn source(&mut self, image: Image<'k>, frame: &Frame) -> Option<Place> {
         let definition = self.opened.info(image)?.definition(frame.origin).ok()?;
         (definition.line != 0).then(|| Place { file: definition.file.clone(), line: definition.line })
     }
 }
 
 impl Code {
-    pub fn verdict(&self, insn: &LiveInsn) -> Verdict {
+    pub(super) fn verdict(&self, insn: &LiveInsn) -> Verdict {
         let Some(verdicts) = &self.verdicts else { return Verdict::default() };
         let at = self.insns.binary_search_by_key(&insn.offset, |insn| insn.offset);
         at.ok().and_then(|at| verdicts.get(at)).copied().unwrap_or_default()

@@ -13,7 +13,7 @@ pub(crate) struct Opened<'k> {
 }
 
 impl<'k> Opened<'k> {
-    pub fn info(&mut self, image: Image<'k>) -> Option<&Info<'k>> {
+    pub(super) fn info(&mut self, image: Image<'k>) -> Option<&Info<'k>> {
         let at = match self.images.iter().position(|(known, _)| *known == image.id()) {
             Some(at) => at,
             None => {

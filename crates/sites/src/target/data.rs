@@ -25,11 +25,11 @@ struct ByAddress {
 const PAGE: u64 = 4096;
 
 impl AllSymbols {
-    pub fn new(text: String) -> AllSymbols {
+    pub(super) fn new(text: String) -> AllSymbols {
         AllSymbols { text, ..AllSymbols::default() }
     }
 
-    pub fn of_running_kernel() -> AllSymbols {
+    pub(super) fn of_running_kernel() -> AllSymbols {
         let [modules, text] =
             ["/proc/modules", "/proc/kallsyms"].map(|file| std::fs::read_to_string(file).unwrap_or_default());
         AllSymbols { text, modules, ..AllSymbols::default() }
@@ -39,16 +39,16 @@ impl AllSymbols {
         self.by_address.get_or_init(|| ByAddress::read(&self.text))
     }
 
-    pub fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    pub fn modules(&self) -> &str {
+    pub(super) fn modules(&self) -> &str {
         &self.modules
     }
 
     /// Returns the variable that an address is in.
-    pub fn variable(&self, address: u64) -> Option<Symbolized> {
+    pub(super) fn variable(&self, address: u64) -> Option<Symbolized> {
         let ByAddress { lines, .. } = self.by_address();
         let after = lines.partition_point(|(start, _)| *start <= address);
         let start = lines[..after].last()?.0;
@@ -69,7 +69,7 @@ impl AllSymbols {
     }
 
     /// The address of the kernel proper's symbol of this name.
-    pub fn address_of(&self, name: &str) -> Option<u64> {
+    pub(super) fn address_of(&self, name: &str) -> Option<u64> {
         let found = memchr::memmem::find_iter(self.text.as_bytes(), name);
         let mut lines = found.filter_map(|at| {
             let start = self.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
@@ -81,7 +81,7 @@ impl AllSymbols {
     }
 
     /// The address of the first symbol after this one.
-    pub fn next(&self, address: u64) -> Option<u64> {
+    pub(super) fn next(&self, address: u64) -> Option<u64> {
         let ByAddress { lines, .. } = self.by_address();
         lines.get(lines.partition_point(|(start, _)| *start <= address)).map(|(start, _)| *start)
     }

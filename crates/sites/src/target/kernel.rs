@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
 
 /// Reports what the program is waiting for.
-pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
+pub(super) type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 /// A kernel in which probes are looked up.
 pub struct Kernel {
@@ -65,12 +65,12 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// The directories that have indices, the user's first.
-    pub fn places(&self) -> impl Iterator<Item = &Cache> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Cache> {
         self.cache.iter().chain(&self.brought)
     }
 
     /// The files and directories that change when an index is brought.
-    pub fn stamped(&self) -> Vec<PathBuf> {
+    pub(crate) fn stamped(&self) -> Vec<PathBuf> {
         let brought = self.brought.iter().map(|place| place.dir().to_owned());
         self.cache.iter().map(Cache::imported).chain(brought).collect()
     }

@@ -6,7 +6,7 @@ use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use kinst_debuginfo::{D_DEBUGINFO, OWN_MODULE};
 
 /// The module field names no module of this kernel.
-pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
+pub(crate) fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
     if module == OWN_MODULE {
         return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` does not trace itself"));
     }
@@ -26,13 +26,13 @@ pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
 
 /// What is not known without debug information; `out_of_line`: whether the function has code of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub(crate) enum Missing {
     Copies { out_of_line: bool },
     Lines { out_of_line: bool },
 }
 
 /// The inlined copies, or the lines, are not known.
-pub fn no_debug_information(
+pub(crate) fn no_debug_information(
     kernel: &Kernel,
     module: ModuleId,
     function: &str,
@@ -67,7 +67,7 @@ pub fn no_debug_information(
 }
 
 /// The modules that were searched, as text.
-pub fn place(kernel: &Kernel, modules: &[ModuleId]) -> String {
+pub(crate) fn place(kernel: &Kernel, modules: &[ModuleId]) -> String {
     match modules {
         [one] => format!(" in {}", kernel.modules()[*one].name),
         _ if kernel.is_running() => String::from(" in the kernel or a loaded module"),

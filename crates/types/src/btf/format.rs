@@ -83,7 +83,7 @@ impl Header {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     Int,
     Pointer,
     Array,
@@ -104,7 +104,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn of(info: u32) -> Option<Kind> {
+    pub(super) fn of(info: u32) -> Option<Kind> {
         Some(match kind(info) {
             1 => Kind::Int,
             2 => Kind::Pointer,
@@ -155,7 +155,7 @@ fn tail_by(layout: &[u8], info: u32) -> Option<usize> {
 }
 
 /// The offsets of the records, up to the first one that is damaged. `layout` may be empty.
-pub fn record_offsets(types: &[u8], layout: &[u8]) -> Result<Vec<u32>, Malformed> {
+pub(super) fn record_offsets(types: &[u8], layout: &[u8]) -> Result<Vec<u32>, Malformed> {
     let mut offsets = Vec::with_capacity(types.len() / 24);
     let mut at = 0;
     while let Some(info) = u32_at(types, at + 4) {
@@ -176,35 +176,35 @@ pub fn record_offsets(types: &[u8], layout: &[u8]) -> Result<Vec<u32>, Malformed
 }
 
 /// Name and info of the record at an offset.
-pub fn head(types: &[u8], at: usize) -> Option<(u32, u32)> {
+pub(super) fn head(types: &[u8], at: usize) -> Option<(u32, u32)> {
     Some((u32_at(types, at)?, u32_at(types, at + 4)?))
 }
 
 /// One record.
 #[derive(Clone, Copy)]
-pub struct Reader<'a> {
+pub(super) struct Reader<'a> {
     head: &'a [u8],
     tail: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    pub fn at(types: &'a [u8], at: usize) -> Option<Reader<'a>> {
+    pub(super) fn at(types: &'a [u8], at: usize) -> Option<Reader<'a>> {
         let head = types.get(at..at.checked_add(HEAD)?)?;
         let length = tail(u32_at(head, 4)?)?;
         let tail = types.get(at + HEAD..(at + HEAD).checked_add(length)?)?;
         Some(Reader { head, tail })
     }
 
-    pub fn name(&self) -> u32 {
+    pub(super) fn name(&self) -> u32 {
         u32_at(self.head, 0).unwrap_or(0)
     }
 
-    pub fn info(&self) -> u32 {
+    pub(super) fn info(&self) -> u32 {
         u32_at(self.head, 4).unwrap_or(0)
     }
 
     /// The offset of the name, and the contents.
-    pub fn record(&self) -> Option<(u32, Record<'a>)> {
+    pub(super) fn record(&self) -> Option<(u32, Record<'a>)> {
         let info = self.info();
         let flag = info >> 31 != 0;
         let word = u32_at(self.head, 8)?;

@@ -14,9 +14,9 @@ pub(super) enum Group {
 }
 
 impl Group {
-    pub const COUNT: usize = 4;
+    pub(super) const COUNT: usize = 4;
 
-    pub fn has(self, kind: Kind) -> bool {
+    pub(super) fn has(self, kind: Kind) -> bool {
         match self {
             Group::Named => matches!(kind, Kind::Int | Kind::Float | Kind::Typedef),
             Group::Tagged => {
@@ -34,14 +34,14 @@ pub(super) struct Index(Vec<(u32, u32)>);
 
 impl Index {
     /// Makes the index of types by number, each with its name.
-    pub fn new<'a>(types: impl Iterator<Item = (u32, &'a [u8])>) -> Index {
+    pub(super) fn new<'a>(types: impl Iterator<Item = (u32, &'a [u8])>) -> Index {
         let mut entries: Vec<(u32, u32)> = types.map(|(id, name)| (hash(name), id)).collect();
         entries.sort_unstable();
         Index(entries)
     }
 
     /// The types that may have the name, in their order.
-    pub fn candidates(&self, name: &str) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn candidates(&self, name: &str) -> impl Iterator<Item = u32> + '_ {
         let hash = hash(name.as_bytes());
         let first = self.0.partition_point(|entry| entry.0 < hash);
         self.0[first..].iter().take_while(move |entry| entry.0 == hash).map(|entry| entry.1)

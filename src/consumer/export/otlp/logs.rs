@@ -15,7 +15,7 @@ const WARN: (u32, &str) = (13, "WARN");
 const ERROR: (u32, &str) = (17, "ERROR");
 
 /// `None` for a firing that shows nothing, as of a clause that only clears an aggregation.
-pub fn of_event(event: &Event<'_>) -> Option<LogRecord> {
+pub(super) fn of_event(event: &Event<'_>) -> Option<LogRecord> {
     let mut shown = Shown::default();
     event.actions.iter().for_each(|action| shown.action(action));
     if shown.attributes.is_empty() && shown.body.is_empty() && !event.actions.is_empty() {
@@ -29,7 +29,7 @@ pub fn of_event(event: &Event<'_>) -> Option<LogRecord> {
 }
 
 /// `now`: nanoseconds since 1970.
-pub fn of_message(message: &Message, now: i64) -> LogRecord {
+pub(super) fn of_message(message: &Message, now: i64) -> LogRecord {
     let mut attributes = Vec::new();
     let severity = match message.what {
         What::Fault { epid, name, action, address, count } => {

@@ -5,7 +5,7 @@ use super::schema::{CUMULATIVE, Data, HistogramPoint, Int, Metric, Number, Numbe
 use crate::consumer::export::metrics::{Family, Kind, Point, Value};
 
 /// `now`: when the aggregations were read, in nanoseconds since 1970.
-pub fn metric(family: Family, now: i64) -> Metric {
+pub(super) fn metric(family: Family, now: i64) -> Metric {
     let Family { name, help, kind, points } = family;
     let numbers = |points: Vec<Point>, since: bool| {
         points.into_iter().filter_map(|point| number_point(point, now, since)).collect()

@@ -19,12 +19,12 @@ pub enum Signal {
 }
 
 /// The items of one request: as many as OpenTelemetry's own batches have.
-pub const MOST_ITEMS: usize = 512;
+pub(super) const MOST_ITEMS: usize = 512;
 /// The bytes of one request; a collector takes twenty times as many.
-pub const MOST_BYTES: usize = 1 << 20;
+pub(super) const MOST_BYTES: usize = 1 << 20;
 
 /// The signal of the first request, and how many items it has. `None` if there is none.
-pub fn batch<'a>(items: impl IntoIterator<Item = &'a Item>) -> Option<(Signal, usize)> {
+pub(super) fn batch<'a>(items: impl IntoIterator<Item = &'a Item>) -> Option<(Signal, usize)> {
     let mut items = items.into_iter().peekable();
     let signal = items.peek()?.signal;
     let (mut length, mut bytes) = (0, 0);

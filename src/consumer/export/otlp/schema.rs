@@ -7,11 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// AGGREGATION_TEMPORALITY_CUMULATIVE
-pub const CUMULATIVE: u32 = 2;
+pub(super) const CUMULATIVE: u32 = 2;
 
 /// A 64-bit integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Int(pub i64);
+pub(super) struct Int(pub i64);
 
 impl Serialize for Int {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -20,13 +20,13 @@ impl Serialize for Int {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct KeyValue {
+pub(super) struct KeyValue {
     pub key: String,
     pub value: AnyValue,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub enum AnyValue {
+pub(super) enum AnyValue {
     #[serde(rename = "stringValue")]
     String(String),
     #[serde(rename = "intValue")]
@@ -46,13 +46,13 @@ fn base64<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error>
 }
 
 #[derive(Debug, Serialize)]
-pub struct Resource {
+pub(super) struct Resource {
     pub attributes: Vec<KeyValue>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LogRecord {
+pub(super) struct LogRecord {
     pub time_unix_nano: Int,
     pub observed_time_unix_nano: Int,
     pub severity_number: u32,
@@ -65,7 +65,7 @@ pub struct LogRecord {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Metric {
+pub(super) struct Metric {
     pub name: String,
     pub description: String,
     #[serde(flatten)]
@@ -74,7 +74,7 @@ pub struct Metric {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Data {
+pub(super) enum Data {
     #[serde(rename_all = "camelCase")]
     Sum { data_points: Vec<NumberPoint>, aggregation_temporality: u32, is_monotonic: bool },
     #[serde(rename_all = "camelCase")]
@@ -85,7 +85,7 @@ pub enum Data {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct NumberPoint {
+pub(super) struct NumberPoint {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<KeyValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub struct NumberPoint {
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-pub enum Number {
+pub(super) enum Number {
     #[serde(rename = "asInt")]
     Int(Int),
     #[serde(rename = "asDouble")]
@@ -105,7 +105,7 @@ pub enum Number {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HistogramPoint {
+pub(super) struct HistogramPoint {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<KeyValue>,
     pub start_time_unix_nano: Int,
@@ -118,13 +118,13 @@ pub struct HistogramPoint {
 /// The part of an answer that says what was not accepted.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Answer {
+pub(super) struct Answer {
     pub partial_success: PartialSuccess,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct PartialSuccess {
+pub(super) struct PartialSuccess {
     rejected_log_records: Count,
     rejected_data_points: Count,
     pub error_message: String,
@@ -145,7 +145,7 @@ impl Default for Count {
 }
 
 impl PartialSuccess {
-    pub fn rejected(&self) -> u64 {
+    pub(super) fn rejected(&self) -> u64 {
         let count = |count: &Count| match count {
             Count::Number(number) => *number,
             Count::Text(text) => text.parse().unwrap_or(0),

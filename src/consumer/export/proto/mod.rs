@@ -1,6 +1,6 @@
 //! consumer/export/proto/: messages of Protocol Buffers, as far as they are written; the one home of prost.
 
-pub mod profile;
-pub mod trace;
+pub(super) mod profile;
+pub(super) mod trace;
 
-pub use prost::Message;
+pub(super) use prost::Message;

@@ -6,7 +6,7 @@
 use prost::Message;
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Profile {
+pub(crate) struct Profile {
     /// The meaning of each value of a sample.
     #[prost(message, repeated, tag = "1")]
     pub sample_type: Vec<ValueType>,
@@ -36,7 +36,7 @@ pub struct Profile {
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
-pub struct ValueType {
+pub(crate) struct ValueType {
     #[prost(int64, tag = "1")]
     pub r#type: i64,
     #[prost(int64, tag = "2")]
@@ -44,7 +44,7 @@ pub struct ValueType {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// The innermost location first.
     #[prost(uint64, repeated, tag = "1")]
     pub location_id: Vec<u64>,
@@ -55,7 +55,7 @@ pub struct Sample {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
-pub struct Label {
+pub(crate) struct Label {
     #[prost(int64, tag = "1")]
     pub key: i64,
     /// A string, or else a number.
@@ -68,7 +68,7 @@ pub struct Label {
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     #[prost(uint64, tag = "1")]
     pub id: u64,
     #[prost(int64, tag = "5")]
@@ -84,7 +84,7 @@ pub struct Mapping {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Location {
+pub(crate) struct Location {
     #[prost(uint64, tag = "1")]
     pub id: u64,
     #[prost(uint64, tag = "2")]
@@ -97,7 +97,7 @@ pub struct Location {
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
-pub struct Line {
+pub(crate) struct Line {
     #[prost(uint64, tag = "1")]
     pub function_id: u64,
     #[prost(int64, tag = "2")]
@@ -105,7 +105,7 @@ pub struct Line {
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
-pub struct Function {
+pub(crate) struct Function {
     #[prost(uint64, tag = "1")]
     pub id: u64,
     #[prost(int64, tag = "2")]

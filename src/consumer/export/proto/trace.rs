@@ -6,13 +6,13 @@
 use prost::Message;
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Trace {
+pub(crate) struct Trace {
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TracePacket {
+pub(crate) struct TracePacket {
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
     /// The clock of the timestamp: [`MONOTONIC`].
@@ -31,15 +31,15 @@ pub struct TracePacket {
 }
 
 /// Values of `BuiltinClock`.
-pub const REALTIME: u32 = 1;
-pub const MONOTONIC: u32 = 3;
+pub(crate) const REALTIME: u32 = 1;
+pub(crate) const MONOTONIC: u32 = 3;
 
 /// A value of `SequenceFlags`.
-pub const INCREMENTAL_STATE_CLEARED: u32 = 1;
+pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 
 /// The time of several clocks at one moment.
 #[derive(Clone, PartialEq, Message)]
-pub struct ClockSnapshot {
+pub(crate) struct ClockSnapshot {
     #[prost(message, repeated, tag = "1")]
     pub clocks: Vec<Clock>,
     /// The clock that the trace is shown in.
@@ -48,7 +48,7 @@ pub struct ClockSnapshot {
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
-pub struct Clock {
+pub(crate) struct Clock {
     #[prost(uint32, optional, tag = "1")]
     pub clock_id: Option<u32>,
     #[prost(uint64, optional, tag = "2")]
@@ -56,7 +56,7 @@ pub struct Clock {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TrackDescriptor {
+pub(crate) struct TrackDescriptor {
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
     #[prost(string, optional, tag = "2")]
@@ -68,7 +68,7 @@ pub struct TrackDescriptor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct ProcessDescriptor {
+pub(crate) struct ProcessDescriptor {
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
     #[prost(string, optional, tag = "6")]
@@ -76,7 +76,7 @@ pub struct ProcessDescriptor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct ThreadDescriptor {
+pub(crate) struct ThreadDescriptor {
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
     #[prost(int32, optional, tag = "2")]
@@ -86,7 +86,7 @@ pub struct ThreadDescriptor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TrackEvent {
+pub(crate) struct TrackEvent {
     #[prost(enumeration = "Type", optional, tag = "9")]
     pub r#type: Option<i32>,
     #[prost(uint64, optional, tag = "11")]
@@ -110,7 +110,7 @@ pub enum Type {
 
 /// A named value.
 #[derive(Clone, PartialEq, Message)]
-pub struct DebugAnnotation {
+pub(crate) struct DebugAnnotation {
     #[prost(string, optional, tag = "10")]
     pub name: Option<String>,
     #[prost(oneof = "Value", tags = "3, 4, 5, 6, 7")]
@@ -124,7 +124,7 @@ pub struct DebugAnnotation {
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
-pub enum Value {
+pub(crate) enum Value {
     #[prost(uint64, tag = "3")]
     Uint(u64),
     #[prost(int64, tag = "4")]

@@ -13,7 +13,7 @@ pub(in crate::parser) struct ItemTokens {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Piece<'a> {
+pub(crate) struct Piece<'a> {
     pub text: &'a str,
     pub kind: Kind<'a>,
     /// The number of newlines between the previous piece and this one.
@@ -21,7 +21,7 @@ pub struct Piece<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Kind<'a> {
+pub(crate) enum Kind<'a> {
     Token(&'a Token),
     Comment,
     /// A line that begins with `#`.
@@ -29,7 +29,7 @@ pub enum Kind<'a> {
 }
 
 /// Returns each item with its tokens and what precedes each of them; the last item is what follows all others.
-pub fn of_items<'a>(text: &'a str, items: &'a [ItemTokens]) -> Vec<(ItemStart, Vec<Piece<'a>>)> {
+pub(crate) fn of_items<'a>(text: &'a str, items: &'a [ItemTokens]) -> Vec<(ItemStart, Vec<Piece<'a>>)> {
     let mut all = Vec::new();
     let mut at = 0;
     for item in items {

@@ -4,7 +4,7 @@ use crate::parser::lex::token::{BodyToken as B, Token};
 
 /// The context that earlier tokens of a line give the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Spacing<'a> {
+pub(crate) struct Spacing<'a> {
     previous: Option<(&'a Token, &'a str)>,
     role: Role,
     parens: Vec<Paren>,
@@ -38,7 +38,7 @@ enum Paren {
 
 /// How a token follows the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Join {
+pub(crate) struct Join {
     pub blank: bool,
     /// Whether a line that is too long may be broken here.
     pub may_break: bool,
@@ -46,7 +46,7 @@ pub struct Join {
 
 impl<'a> Spacing<'a> {
     /// Decides how a token joins the previous one; `next` is the token after this one.
-    pub fn join(&mut self, token: &'a Token, text: &'a str, next: Option<&Token>) -> Join {
+    pub(crate) fn join(&mut self, token: &'a Token, text: &'a str, next: Option<&Token>) -> Join {
         let role = self.role_of(token, next);
         let blank = self.blank(token, text, role);
         let after_comma = matches!(self.previous, Some((Token::Op(B::Comma), _)));
@@ -141,7 +141,7 @@ impl<'a> Spacing<'a> {
     }
 
     /// Notes the `/` that opens a predicate, which is not followed by a blank.
-    pub fn opened_predicate(&mut self) {
+    pub(crate) fn opened_predicate(&mut self) {
         self.role = Role::Cast;
     }
 }

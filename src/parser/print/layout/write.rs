@@ -12,7 +12,7 @@ const TAB: usize = 8;
 const CONTINUATION: &str = "    ";
 
 #[derive(Default)]
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     out: String,
     line: Vec<(String, Join)>,
     spacing: Spacing<'a>,
@@ -24,7 +24,7 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub fn write(mut self, items: &'a [(ItemStart, Vec<Piece<'a>>)]) -> String {
+    pub(crate) fn write(mut self, items: &'a [(ItemStart, Vec<Piece<'a>>)]) -> String {
         self.fresh = true;
         let mut before: Option<ItemStart> = None;
         for (start, pieces) in items {

@@ -24,7 +24,7 @@ struct Calling {
     pairs: BTreeSet<Pair>,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(super) fn main(options: &Options) -> Result<ExitCode> {
     let source = setup::source::ensure()?;
     let run = Run::prepare(Name::V6_1, options)?;
     let code = Instrumented::all_of(run.vmlinux()?)?;

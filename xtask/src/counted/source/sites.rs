@@ -38,10 +38,10 @@ struct Site {
 }
 
 /// The calls that stand for those of a function in a caller: addresses, unless one of its copies there has none.
-pub type Sites = BTreeMap<Pair, Option<Vec<u64>>>;
+pub(super) type Sites = BTreeMap<Pair, Option<Vec<u64>>>;
 
 /// Finds them in a kernel whose source is in `source`.
-pub fn find(vmlinux: &Path, source: &Path) -> Result<Sites> {
+pub(super) fn find(vmlinux: &Path, source: &Path) -> Result<Sites> {
     let bytes = fs::read(vmlinux).with_context(|| format!("cannot read {}", vmlinux.display()))?;
     let file = object::File::parse(&*bytes)?;
     let section = |id: gimli::SectionId| -> Result<Slice<'_>> {

@@ -24,7 +24,7 @@ const DECIDES: [&str; 16] = [
 const NO_CALLS: [&str; 6] = ["sizeof", "typeof", "__typeof__", "__alignof__", "offsetof", "likely"];
 
 /// The names that the function on this line (from 1) calls once, in their order; nothing if its text is not there.
-pub fn calls_once(text: &str, line: usize, name: &str) -> Vec<String> {
+pub(super) fn calls_once(text: &str, line: usize, name: &str) -> Vec<String> {
     let Some(body) = body(text, line, name) else { return Vec::new() };
     let tokens = tokens(&body);
     let certain = certain(&tokens);

@@ -5,7 +5,7 @@ use crate::code::refusal::Refusal;
 use crate::code::set::Takes;
 
 /// Why the kernel refuses a probe on the instruction (arch/arm64/kernel/probes/decode-insn.c).
-pub fn refusal(word: Option<u32>) -> Option<Refusal> {
+pub(super) fn refusal(word: Option<u32>) -> Option<Refusal> {
     let Some(word) = word else { return Some(Refusal::Undecodable) };
     match word {
         _ if word & 0xffff_0000 == 0 => Some(Refusal::Undefined),
@@ -37,7 +37,7 @@ fn is_harmless(hint: u32) -> bool {
 }
 
 /// An estimate from the class of the encoding.
-pub fn takes(word: u32) -> Takes {
+pub(super) fn takes(word: u32) -> Takes {
     match (word >> 25) & 0xf {
         // Data processing with a number.
         0b1000 | 0b1001 => Takes::Nothing,
@@ -51,7 +51,7 @@ pub fn takes(word: u32) -> Takes {
 }
 
 /// Whether it stores at an address that is not on the stack, or writes a register of the system.
-pub fn writes(word: u32) -> bool {
+pub(super) fn writes(word: u32) -> bool {
     const SP: u32 = 31;
     let is_store = match (word >> 27) & 7 {
         // Exclusive and ordered ones, and pairs.

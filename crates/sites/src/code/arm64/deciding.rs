@@ -6,7 +6,7 @@ use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::Register;
 
 /// `code` is a block.
-pub fn deciding(code: &[u8]) -> Vec<Operand> {
+pub(super) fn deciding(code: &[u8]) -> Vec<Operand> {
     let mut words = words(code).rev();
     let Some(branch) = words.next() else { return Vec::new() };
     // cbz, cbnz, tbz, tbnz.

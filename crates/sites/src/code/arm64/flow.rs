@@ -3,14 +3,14 @@
 use crate::code::set::Control;
 use kinst_base::probe::{Condition, When};
 
-pub const NOP: u32 = 0xd503_201f;
+pub(super) const NOP: u32 = 0xd503_201f;
 
 /// `brk` with a number.
-pub const fn brk(number: u16) -> u32 {
+pub(super) const fn brk(number: u16) -> u32 {
     0xd420_0000 | (number as u32) << 5
 }
 
-pub fn control(word: u32, address: u64) -> Control {
+pub(super) fn control(word: u32, address: u64) -> Control {
     let to = |bits: u32, at: u32| address.wrapping_add_signed(distance(word, bits, at));
     match word {
         _ if word & 0xfc00_0000 == 0x1400_0000 => Control::Jump(to(26, 0)),
@@ -45,7 +45,7 @@ fn by_register(word: u32) -> Control {
 }
 
 /// The hits at which a conditional branch is taken, and those at which it is not.
-pub fn branch(word: u32) -> Option<[When; 2]> {
+pub(super) fn branch(word: u32) -> Option<[When; 2]> {
     let register = (word & 0x1f) as u8;
     let zero = |bits| {
         // Those with n are taken unless the bits are 0.
@@ -67,12 +67,12 @@ pub fn branch(word: u32) -> Option<[When; 2]> {
 }
 
 /// The register that `br` jumps to. An address that is authenticated is not what the register has.
-pub fn jump(word: u32) -> Option<u8> {
+pub(super) fn jump(word: u32) -> Option<u8> {
     (word & 0xffff_fc1f == 0xd61f_0000).then_some((word >> 5 & 0x1f) as u8)
 }
 
 /// Whether a call: bl, blr and its kin.
-pub fn calls(word: u32) -> bool {
+pub(super) fn calls(word: u32) -> bool {
     word & 0xfc00_0000 == 0x9400_0000
         || word & 0xfe00_0000 == 0xd600_0000 && matches!((word >> 21) & 0xf, 1 | 9)
 }

@@ -8,4 +8,4 @@ mod tables;
 mod text;
 mod words;
 
-pub use set::Arm64;
+pub(super) use set::Arm64;

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The 64-bit state of Arm, in which each instruction has four bytes.
 #[derive(Debug)]
-pub struct Arm64;
+pub(crate) struct Arm64;
 
 impl InstructionSet for Arm64 {
     /// Words that are no instruction are steps too: the processor would trap there.

@@ -14,10 +14,10 @@ const REACH: usize = 1 << 12;
 const DEEP: usize = 4;
 
 /// Reads the data at an address.
-pub type Data<'d> = dyn Fn(u64, usize) -> Option<Vec<u8>> + 'd;
+pub(super) type Data<'d> = dyn Fn(u64, usize) -> Option<Vec<u8>> + 'd;
 
 /// The indirect jumps of a section that do not leave their function, by address.
-pub fn indirect_jumps(code: &[u8], address: u64, data: &Data<'_>) -> Vec<IndirectJump> {
+pub(super) fn indirect_jumps(code: &[u8], address: u64, data: &Data<'_>) -> Vec<IndirectJump> {
     let code = Code { words: super::words::words(code).collect(), address };
     let jumps = (0..code.words.len()).filter(|at| {
         let word = code.words[*at];

@@ -6,7 +6,7 @@ use yaxpeax_arm::armv8::a64::InstDecoder;
 use super::words::target;
 
 /// The instruction; `name` returns the name of the target of a jump or call.
-pub fn of(word: u32, address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
+pub(super) fn of(word: u32, address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
     if let Some(hint) = hint(word) {
         return hint;
     }

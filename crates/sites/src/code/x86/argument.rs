@@ -6,7 +6,7 @@ use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::{Binary, Register, Term};
 
 /// The value that a `mov` to the accumulator would put there.
-pub fn value(code: &[u8], at: u64, bytes: u8) -> Option<Term> {
+pub(super) fn value(code: &[u8], at: u64, bytes: u8) -> Option<Term> {
     let insn: Instruction = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
     if insn.mnemonic() != Mnemonic::Mov || insn.len() != code.len() || insn.op0_kind() != OpKind::Register {
         return None;

@@ -9,7 +9,7 @@ use crate::code::refusal::Refusal;
 
 /// Why no breakpoint may be put on the first instruction of `code`. The module decides in the same way
 /// (kmod/arch/x86/insn.c), and has the last word.
-pub fn refusal(code: &[u8], address: u64) -> Option<Refusal> {
+pub(super) fn refusal(code: &[u8], address: u64) -> Option<Refusal> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let insn = decoder.decode();
     if insn.is_invalid() {
@@ -59,7 +59,7 @@ fn of_instruction(insn: &Instruction, bytes: &[u8]) -> Option<Refusal> {
 }
 
 /// Whether the instruction writes memory that is not addressed by the stack pointer, or is privileged.
-pub fn writes(bytes: &[u8]) -> bool {
+pub(super) fn writes(bytes: &[u8]) -> bool {
     let insn = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
     let mut factory = InstructionInfoFactory::new();
     let is_write = |access| {

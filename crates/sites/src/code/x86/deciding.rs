@@ -10,7 +10,7 @@ use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::Register as Named;
 
 /// The operands that decide where the branch at the end of a block goes; empty if they are not known. `code` is the block.
-pub fn deciding(code: &[u8], address: u64) -> Vec<Operand> {
+pub(super) fn deciding(code: &[u8], address: u64) -> Vec<Operand> {
     let insns: Vec<Instruction> =
         Decoder::with_ip(64, code, address, DecoderOptions::NONE).into_iter().collect();
     let Some((branch, before)) = insns.split_last() else { return Vec::new() };

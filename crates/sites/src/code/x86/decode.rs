@@ -8,7 +8,7 @@ use crate::code::set::{Control, Step, Takes};
 use kinst_base::probe::Jump;
 
 /// The control flow of `code`, instruction by instruction, up to the first bytes that do not decode.
-pub fn steps(code: &[u8], address: u64) -> impl Iterator<Item = Step> {
+pub(super) fn steps(code: &[u8], address: u64) -> impl Iterator<Item = Step> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let mut insn = Instruction::default();
     std::iter::from_fn(move || {
@@ -51,12 +51,12 @@ fn is_fixed(insn: &Instruction) -> bool {
 }
 
 /// Whether an instruction is one that fills the room between others: a nop, or int3.
-pub fn fills(bytes: &[u8]) -> bool {
+pub(super) fn fills(bytes: &[u8]) -> bool {
     decode(bytes, 0).next().is_some_and(|insn| matches!(insn.mnemonic(), Mnemonic::Nop | Mnemonic::Int3))
 }
 
 /// The operand of an indirect jump; `None` if it is none, or is relative to a segment.
-pub fn jump(bytes: &[u8], address: u64) -> Option<Jump> {
+pub(super) fn jump(bytes: &[u8], address: u64) -> Option<Jump> {
     let insn = decode(bytes, address).next()?;
     if insn.flow_control() != FlowControl::IndirectBranch || insn.segment_prefix() != Register::None {
         return None;
@@ -80,7 +80,7 @@ pub fn jump(bytes: &[u8], address: u64) -> Option<Jump> {
 }
 
 /// The opcode of a conditional jump, as that of its short form.
-pub fn condition(bytes: &[u8]) -> Option<u8> {
+pub(super) fn condition(bytes: &[u8]) -> Option<u8> {
     let prefix =
         |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
     let rest = &bytes[bytes.iter().position(|byte| !prefix(byte))?..];
@@ -92,14 +92,14 @@ pub fn condition(bytes: &[u8]) -> Option<u8> {
 }
 
 /// Whether an instruction calls a function.
-pub fn calls(bytes: &[u8]) -> bool {
+pub(super) fn calls(bytes: &[u8]) -> bool {
     let of = |insn: Instruction| insn.flow_control();
     decode(bytes, 0)
         .next()
         .is_some_and(|insn| matches!(of(insn), FlowControl::Call | FlowControl::IndirectCall))
 }
 
-pub fn takes(bytes: &[u8]) -> Takes {
+pub(super) fn takes(bytes: &[u8]) -> Takes {
     use Mnemonic as M;
     let Some(insn) = decode(bytes, 0).next() else { return Takes::More };
     let is_plain = (0..insn.op_count()).all(|number| match insn.op_kind(number) {
@@ -124,7 +124,7 @@ fn is_immediate(kind: OpKind) -> bool {
 }
 
 /// The instruction as AT&T text; `name` returns the name of the target of a jump or call.
-pub fn text_with(bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
+pub(super) fn text_with(bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
     let Some(insn) = decode(bytes, address).next() else { return "(bad)".to_owned() };
     let mut formatter = GasFormatter::new();
     formatter.options_mut().set_branch_leading_zeros(false);

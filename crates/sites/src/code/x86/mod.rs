@@ -16,7 +16,7 @@ use kinst_dwarf::variables::term::Term;
 
 /// x86-64 in 64-bit mode.
 #[derive(Debug)]
-pub struct X86;
+pub(crate) struct X86;
 
 impl InstructionSet for X86 {
     fn steps<'c>(&self, code: &'c [u8], address: u64) -> Box<dyn Iterator<Item = Step> + 'c> {

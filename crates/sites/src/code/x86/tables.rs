@@ -18,10 +18,10 @@ const FAR: usize = 64;
 const DEEP: usize = 4;
 
 /// Reads the data at an address.
-pub type Data<'d> = dyn Fn(u64, usize) -> Option<Vec<u8>> + 'd;
+pub(super) type Data<'d> = dyn Fn(u64, usize) -> Option<Vec<u8>> + 'd;
 
 /// The indirect jumps of a section that may not leave their function, by address.
-pub fn indirect_jumps(code: &[u8], address: u64, data: &Data<'_>) -> Vec<IndirectJump> {
+pub(super) fn indirect_jumps(code: &[u8], address: u64, data: &Data<'_>) -> Vec<IndirectJump> {
     let section = Section::new(code, address);
     let found = section.jumps.iter().map(|at| (*at, section.targets(*at, data)));
     found
