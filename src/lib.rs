@@ -45,7 +45,7 @@ pub mod parser;
 pub mod sugar;
 pub mod typeck;
 
-pub mod dlib;
+mod dlib;
 pub mod knowledge;
 pub mod options;
 pub mod vocabulary;

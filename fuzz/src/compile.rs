@@ -17,14 +17,14 @@ use super::grammar;
 use super::kernel::Fixture;
 
 /// Compiles arbitrary text.
-pub(crate) fn compile(data: &[u8]) {
+pub fn compile(data: &[u8]) {
     if let Some((mut sources, file)) = super::source(data) {
         whole(&mut sources, file);
     }
 }
 
 /// Compiles a text that the grammar makes from the input: most of them parse, and many are valid.
-pub(crate) fn program(data: &[u8]) {
+pub fn program(data: &[u8]) {
     let text = grammar::program(&mut Unstructured::new(data));
     let mut sources = Sources::default();
     let shown = Shown(text.clone());
@@ -150,7 +150,7 @@ fn with(
 }
 
 /// Translates any words as an object of DIF, verified or not, to BPF.
-pub(crate) fn bpf(data: &[u8]) {
+pub fn bpf(data: &[u8]) {
     let insns = data.chunks_exact(4).filter_map(|word| Some(u32::from_ne_bytes(word.try_into().ok()?)));
     let difo = dif::Difo {
         insns: insns.collect(),

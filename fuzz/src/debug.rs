@@ -90,7 +90,7 @@ fn part_of(bytes: &[u8], sections: &[&str], part: u8) -> Option<(usize, usize)> 
 }
 
 /// Finds the copies of some functions, and the names of all.
-pub(crate) fn walk(data: &[u8]) {
+pub fn walk(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let wanted = ["inner", "outer", "effect", "x"].map(str::to_owned);
     if let Ok(findings) = dwarf::find(&image, &wanted, true) {
@@ -106,7 +106,7 @@ pub(crate) fn walk(data: &[u8]) {
 const ENOUGH: usize = 20;
 
 /// Finds the functions at each address of the text.
-pub(crate) fn frames(data: &[u8]) {
+pub fn frames(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let Ok(info) = DebugInfo::open(&image) else { return };
     let mut damaged = 0;
@@ -127,7 +127,7 @@ pub(crate) fn frames(data: &[u8]) {
 }
 
 /// Finds the line of each address of the text, and the beginnings of statements.
-pub(crate) fn lines(data: &[u8]) {
+pub fn lines(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let Ok(info) = DebugInfo::open(&image) else { return };
     let mut damaged = 0;
@@ -147,7 +147,7 @@ pub(crate) fn lines(data: &[u8]) {
 }
 
 /// Finds the caller at each address of the text, in a stack of words that are addresses of the stack.
-pub(crate) fn callers(data: &[u8]) {
+pub fn callers(data: &[u8]) {
     let Some(image) = changed_of(&FILES, &[".eh_frame"], data) else { return };
     let Ok(callers) = Callers::read(&image) else { return };
     let stack = |address: u64| (0x1000..0x3000).contains(&address).then_some(address ^ 0x10);

@@ -3,7 +3,7 @@
 use arbitrary::Unstructured;
 
 /// Makes a D program. At the end of the input, or when nested too deeply, the first alternative is chosen.
-pub(super) fn program(input: &mut Unstructured<'_>) -> String {
+pub fn program(input: &mut Unstructured<'_>) -> String {
     let mut text = String::new();
     expand("program", input, 40, &mut text);
     text

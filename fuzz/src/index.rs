@@ -50,7 +50,7 @@ static MADE: LazyLock<Made> = LazyLock::new(|| {
 });
 
 /// Changes an index: the first byte chooses the file; then come pairs of a place and a value.
-pub(crate) fn index(data: &[u8]) {
+pub fn index(data: &[u8]) {
     let made = &*MADE;
     let Some((file, edits)) = data.split_first() else { return };
     let (path, whole) = &made.files[usize::from(*file) % made.files.len()];

@@ -2,7 +2,7 @@
 
 use kinst::analysis::coverage::rewrite::rewrite;
 
-pub(crate) fn lcov(data: &[u8]) {
+pub fn lcov(data: &[u8]) {
     if let Ok(once) = rewrite(&String::from_utf8_lossy(data)) {
         assert_eq!(rewrite(&once).as_ref(), Ok(&once));
     }

@@ -18,22 +18,22 @@ mod options;
 mod parse;
 mod types;
 
-pub(super) use compile::{bpf, compile, program};
-pub(super) use debug::{callers, frames, lines, walk};
-pub(super) use index::index;
-pub(super) use lcov::lcov;
-pub(super) use locals::locals;
-pub(super) use notes::notes;
-pub(super) use options::options;
-pub(super) use parse::parse;
-pub(super) use types::btf;
+pub use compile::{bpf, compile, program};
+pub use debug::{callers, frames, lines, walk};
+pub use index::index;
+pub use lcov::lcov;
+pub use locals::locals;
+pub use notes::notes;
+pub use options::options;
+pub use parse::parse;
+pub use types::btf;
 
 use kinst::source::{FileId, Origin, Source, Sources};
 
-pub(super) type Target = fn(&[u8]);
+pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub(super) const TARGETS: &[(&str, Target)] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("parse", parse),
     ("bpf", bpf),
     ("compile", compile),

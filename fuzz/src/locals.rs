@@ -30,7 +30,7 @@ const PLACES: [(&str, &[u64]); 3] = [
 ];
 
 /// Compiles every variable at each place, in one program.
-pub(crate) fn locals(data: &[u8]) {
+pub fn locals(data: &[u8]) {
     let Some(image) = changed_of(&FILES, &SECTIONS, data) else { return };
     let kernel = Knowledge::new(Fixture { debug: Some(image), ..Fixture::default() });
     let mut text = String::new();

@@ -1,7 +1,7 @@
 //! fuzz/src/notes.rs: the notes of drivers' probes, as the kernel shows them.
 
 /// Reads the section at an address of the input.
-pub(crate) fn notes(data: &[u8]) {
+pub fn notes(data: &[u8]) {
     let Some((address, section)) = data.split_first_chunk() else { return };
     kinst::sites::read_notes(section, u64::from_le_bytes(*address), Default::default());
 }

@@ -4,7 +4,7 @@ use kinst::attributes;
 use kinst::cli::dtrace_args;
 use kinst::options::{self, From, Options};
 
-pub(crate) fn options(data: &[u8]) {
+pub fn options(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut settings = Options::default();
     for line in text.lines() {

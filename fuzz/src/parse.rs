@@ -6,7 +6,7 @@ use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::types::TypeSource;
 use kinst::types::intrinsic::Intrinsic;
 
-pub(crate) fn parse(data: &[u8]) {
+pub fn parse(data: &[u8]) {
     let Some((sources, file)) = super::source(data) else { return };
     let macros = Macros {
         script: "fuzz.d".to_owned(),

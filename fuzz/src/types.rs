@@ -4,7 +4,7 @@ use super::exhaust::exhaust;
 use super::kernel::{self, Fixture};
 
 /// The first byte decides whether the rest is the kernel's, a module's, or a module's based on itself.
-pub(crate) fn btf(data: &[u8]) {
+pub fn btf(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
     let module = || vec![("m".to_owned(), bytes.to_vec())];
     let fixture = match kind % 3 {

@@ -7,7 +7,7 @@ use kinst_sites::listing::disas::{Copy, Listed, Listing};
 use serde_json::{Value, json};
 
 /// The title of a listing: `vmlinux:vfs_read, fs/read_write.c:450, 312 bytes at ffffffff81000000`.
-pub fn titled(listing: &Listing) -> String {
+pub(crate) fn titled(listing: &Listing) -> String {
     let source = listing.source.as_ref().map(|place| format!(", {}", shown(place))).unwrap_or_default();
     match &listing.copy {
         Some(copy) => {
@@ -28,7 +28,7 @@ pub fn titled(listing: &Listing) -> String {
 }
 
 /// The places where a copy is entered: `at offset 598`, `at offsets 68, 233`
-pub fn entered_at(copy: &Copy) -> String {
+pub(crate) fn entered_at(copy: &Copy) -> String {
     match &copy.entries[..] {
         [entry] => format!("at offset {entry}"),
         entries => {
@@ -39,7 +39,7 @@ pub fn entered_at(copy: &Copy) -> String {
 }
 
 /// Formats frames from the outermost in: `vfs_read > fsnotify_access (read_write.c:475) > …`.
-pub fn chain(frames: &[Frame]) -> String {
+pub(crate) fn chain(frames: &[Frame]) -> String {
     let names = frames.iter().rev().map(|frame| {
         let name = if frame.name.is_empty() { "?" } else { &frame.name };
         match &frame.call {
@@ -50,7 +50,7 @@ pub fn chain(frames: &[Frame]) -> String {
     names.collect::<Vec<_>>().join(" > ")
 }
 
-pub fn object(listing: &Listing, insn: &Listed) -> Value {
+pub(crate) fn object(listing: &Listing, insn: &Listed) -> Value {
     let frames: Vec<Value> = insn
         .frames
         .iter()
@@ -86,7 +86,7 @@ pub fn object(listing: &Listing, insn: &Listed) -> Value {
     })
 }
 
-pub fn hex(insn: &Listed, between: &str) -> String {
+pub(crate) fn hex(insn: &Listed, between: &str) -> String {
     insn.bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(between)
 }
 
@@ -94,7 +94,7 @@ fn shown(place: &Place) -> String {
     format!("{}:{}", place.file, place.line)
 }
 
-pub fn short(place: &Place) -> String {
+pub(crate) fn short(place: &Place) -> String {
     format!("{}:{}", file_name(&place.file), place.line)
 }
 

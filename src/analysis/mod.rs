@@ -1,10 +1,10 @@
 //! analysis/: what executions say of a function's code: the D that watches them, what is gathered, what follows, and how it
 //! is shown.
 
-pub mod counts;
+pub(crate) mod counts;
 pub mod coverage;
-pub mod listing;
-pub mod page;
-pub mod paths;
-pub mod source;
-pub mod whose;
+pub(crate) mod listing;
+pub(crate) mod page;
+pub(crate) mod paths;
+pub(crate) mod source;
+pub(crate) mod whose;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The part of a page that is not the same in all.
-pub struct Page {
+pub(crate) struct Page {
     pub title: &'static str,
     /// HTML, in the line with the title.
     pub buttons: &'static str,
@@ -17,7 +17,7 @@ pub struct Page {
 
 impl Page {
     /// Makes a page that shows the data.
-    pub fn fill(&self, data: &Value) -> String {
+    pub(crate) fn fill(&self, data: &Value) -> String {
         // Nothing in the data ends the script that it is in.
         let data = data.to_string().replace('<', "\\u003c");
         let parts = [

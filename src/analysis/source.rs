@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Source files, read when they are asked for.
 #[derive(Debug, Default)]
-pub struct Sources {
+pub(crate) struct Sources {
     folders: Vec<PathBuf>,
     /// By the name that the debug information has; `None`: not found.
     files: HashMap<String, Option<Text>>,
@@ -22,7 +22,7 @@ const MOST: u64 = 16 << 20;
 
 impl Sources {
     /// `given`: the option sourcepath; `release`: of the running kernel, for the folders where packages put the source.
-    pub fn new(given: &[String], release: Option<&str>) -> Sources {
+    pub(crate) fn new(given: &[String], release: Option<&str>) -> Sources {
         let mut folders: Vec<PathBuf> = given
             .iter()
             .flat_map(|list| list.split(':'))
@@ -42,18 +42,18 @@ impl Sources {
     }
 
     /// The text of a line, counted from 1.
-    pub fn line(&mut self, file: &str, line: u64) -> Option<&str> {
+    pub(crate) fn line(&mut self, file: &str, line: u64) -> Option<&str> {
         let index = usize::try_from(line.checked_sub(1)?).ok()?;
         self.text(file)?.lines.get(index).map(String::as_str)
     }
 
     /// Where the file is.
-    pub fn path(&mut self, file: &str) -> Option<&Path> {
+    pub(crate) fn path(&mut self, file: &str) -> Option<&Path> {
         self.text(file).map(|text| text.path.as_path())
     }
 
     /// A remark if files that were asked for are not there, and how to have them.
-    pub fn missing(&self) -> Option<String> {
+    pub(crate) fn missing(&self) -> Option<String> {
         let names = self.files.iter().filter(|(_, text)| text.is_none()).map(|(name, _)| name.as_str());
         let mut names: Vec<&str> = names.collect();
         names.sort_unstable();

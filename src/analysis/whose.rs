@@ -2,7 +2,7 @@
 
 /// The threads whose executions are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub(crate) enum Whose {
     All,
     /// The threads of the process of -p.
     Target,
@@ -12,7 +12,7 @@ pub enum Whose {
 
 impl Whose {
     /// The condition in D, unless all are meant.
-    pub fn condition(self) -> Option<&'static str> {
+    pub(crate) fn condition(self) -> Option<&'static str> {
         match self {
             Whose::All => None,
             Whose::Target => Some("pid == $target"),

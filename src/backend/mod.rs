@@ -2,7 +2,7 @@
 
 pub mod bpf;
 mod error;
-pub mod module;
+pub(crate) mod module;
 mod plan;
 mod records;
 mod refused;

@@ -13,7 +13,7 @@ use kinst_base::source::{FileId, Origin, Source, Sources};
 use std::io::Read as _;
 
 /// All that a run was asked for.
-pub struct Config {
+pub(crate) struct Config {
     pub invocation: Invocation,
     pub options: Options,
     pub sources: Sources,
@@ -27,7 +27,7 @@ pub struct Config {
 }
 
 impl Config {
-    pub fn new(invocation: Invocation, console: &Console) -> Result<Config, Failed> {
+    pub(crate) fn new(invocation: Invocation, console: &Console) -> Result<Config, Failed> {
         let mut config = Config {
             invocation,
             options: Options::default(),
@@ -61,7 +61,7 @@ impl Config {
         })
     }
 
-    pub fn read_programs(&mut self, console: &Console) -> Result<(), Failed> {
+    pub(crate) fn read_programs(&mut self, console: &Console) -> Result<(), Failed> {
         for ProgramArg { origin, text } in self.invocation.programs.clone() {
             let text = match origin {
                 Origin::Script => Source { text: self.read_script(console, &text)?, name: text, origin },
@@ -83,13 +83,13 @@ impl Config {
     }
 
     /// Whether this run traces, for which the files have to be those of the running kernel.
-    pub fn traces(&self) -> bool {
+    pub(crate) fn traces(&self) -> bool {
         let Invocation { mode, dump, formatted, disassembled, .. } = &self.invocation;
         *mode == Mode::Trace && !dump && formatted.is_empty() && disassembled.is_empty()
     }
 
     /// The values of the macro variables, where `target` is $target, or 0.
-    pub fn macros(&self, target: u32) -> Macros {
+    pub(crate) fn macros(&self, target: u32) -> Macros {
         let mut scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
         let script = scripts.next_back().map_or_else(|| self.command.clone(), |s| s.text.clone());
         let mut variables = macro_variables(target);
@@ -102,7 +102,7 @@ impl Config {
     }
 
     /// Returns how messages refer to a program of the command line: `description` or `script`, and its name.
-    pub fn program_name(&self, program: usize) -> (&'static str, &str) {
+    pub(crate) fn program_name(&self, program: usize) -> (&'static str, &str) {
         match self.invocation.programs.get(program) {
             None => ("description", ""),
             Some(program) if program.origin == Origin::Script => ("script", &program.text),
@@ -114,7 +114,7 @@ impl Config {
     }
 
     /// Returns the name for messages about the whole enabling.
-    pub fn enabling_name(&self) -> String {
+    pub(crate) fn enabling_name(&self) -> String {
         let given = &self.invocation;
         let views = [("annotate", &given.annotated), ("coverage", &given.covered), ("path", &given.followed)];
         match views.iter().find(|(_, functions)| !functions.is_empty()) {
@@ -124,7 +124,7 @@ impl Config {
     }
 
     /// Reports what is about the program, or about a place in it.
-    pub fn report(&self, console: &Console, diagnostic: &Diagnostic) {
+    pub(crate) fn report(&self, console: &Console, diagnostic: &Diagnostic) {
         console.report.diagnostic(&self.sources, diagnostic, self.files.first().copied());
     }
 }

@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// A failure whose reason has been reported.
 #[derive(Debug)]
-pub struct Failed;
+pub(crate) struct Failed;
 
 /// All that a run writes to, and is interrupted by.
-pub struct Console {
+pub(crate) struct Console {
     pub report: Report,
     pub progress: Arc<Progress>,
     pub signals: Signals,
@@ -25,7 +25,7 @@ pub struct Console {
 }
 
 impl Console {
-    pub fn new(report: Report, output: Option<String>) -> Result<Console, Failed> {
+    pub(crate) fn new(report: Report, output: Option<String>) -> Result<Console, Failed> {
         let progress = Arc::new(Progress::default());
         let shown = Arc::clone(&progress);
         let before_end = move || {
@@ -39,12 +39,12 @@ impl Console {
         Ok(Console { report, progress, signals, output })
     }
 
-    pub fn print(&self, text: &str) -> Result<(), Failed> {
+    pub(crate) fn print(&self, text: &str) -> Result<(), Failed> {
         if self.report.print(text) == 0 { Ok(()) } else { Err(Failed) }
     }
 
     /// Writes to standard output, or appends to the file of -o.
-    pub fn put(&self, text: &str) -> Result<(), Failed> {
+    pub(crate) fn put(&self, text: &str) -> Result<(), Failed> {
         let Some(path) = self.output.as_ref().filter(|_| !text.is_empty()) else {
             return self.print(text);
         };
@@ -54,28 +54,28 @@ impl Console {
     }
 
     /// Like [`Console::put`], but through the pager on a terminal.
-    pub fn show(&self, text: &str) -> Result<(), Failed> {
+    pub(crate) fn show(&self, text: &str) -> Result<(), Failed> {
         let to_terminal = self.output.is_none() && std::io::stdout().is_terminal();
         if to_terminal && Pager::show(text) { Ok(()) } else { self.put(text) }
     }
 
     /// Whether the output is coloured.
-    pub fn in_color(&self) -> bool {
+    pub(crate) fn in_color(&self) -> bool {
         self.output.is_none() && in_color(&std::io::stdout())
     }
 
-    pub fn fail<T>(&self, text: &str, help: Option<&str>) -> Result<T, Failed> {
+    pub(crate) fn fail<T>(&self, text: &str, help: Option<&str>) -> Result<T, Failed> {
         self.report.error(text, help);
         Err(Failed)
     }
 
     /// Reports what is not about a place in D text.
-    pub fn diagnostic(&self, diagnostic: &Diagnostic) {
+    pub(crate) fn diagnostic(&self, diagnostic: &Diagnostic) {
         self.report.diagnostic(&Sources::default(), diagnostic, None);
     }
 
     /// Reports an error that is not about a place in D text.
-    pub fn reported<T>(&self, result: Result<T, Box<Diagnostic>>) -> Result<T, Failed> {
+    pub(crate) fn reported<T>(&self, result: Result<T, Box<Diagnostic>>) -> Result<T, Failed> {
         result.map_err(|diagnostic| {
             self.diagnostic(&diagnostic);
             Failed

@@ -21,7 +21,11 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 /// Watches until the trace ends, and writes what was executed.
-pub fn coverage(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+pub(crate) fn coverage(
+    config: &mut Config,
+    subject: &mut Subject,
+    console: &mut Console,
+) -> Result<u8, Failed> {
     written::require_backend(config, subject, console)?;
     // What cannot be read is to be known before the trace.
     let files = config.invocation.files.clone();

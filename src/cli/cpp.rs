@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     #[error("failed to run the preprocessor {path}: {}", super::output::reason(.source))]
     Run { path: String, source: std::io::Error },
     #[error("Preprocessor failed to process input program")]
@@ -15,7 +15,7 @@ pub enum Error {
 
 impl Error {
     /// What to do next.
-    pub fn help(&self) -> Option<&'static str> {
+    pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
             Error::Run { .. } => Some("install cpp, or name a preprocessor with -x cpppath=PATH"),
             Error::Failed => None,
@@ -24,7 +24,7 @@ impl Error {
 }
 
 /// Returns the preprocessed text; its line markers give the compiler the original lines.
-pub fn preprocess(text: &[u8], name: &str, options: &Options) -> Result<Vec<u8>, Error> {
+pub(crate) fn preprocess(text: &[u8], name: &str, options: &Options) -> Result<Vec<u8>, Error> {
     let path = options.text(key::CPPPATH).unwrap_or("cpp");
     let error = |source| Error::Run { path: path.to_owned(), source };
     let mut command = Command::new(path);

@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 
 /// Lists the probes that the programs' descriptions match, or all. Fails after the list if one of them matches nothing,
 /// unless -Z permits it.
-pub fn list(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+pub(crate) fn list(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
     let descriptions = match config.files.is_empty() {
         true => vec![Description::Fields(Box::default())],
         false => {

@@ -32,12 +32,12 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 
-pub fn trace(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+pub(crate) fn trace(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
     trace_into(config, subject, console, None)
 }
 
 /// What takes the trace in the place of its output.
-pub struct Taker<'t> {
+pub(crate) struct Taker<'t> {
     /// Gets the probes that are armed.
     pub begin: &'t dyn Fn(&mut dyn Iterator<Item = &Probe>),
     pub export: Box<dyn Export>,
@@ -47,7 +47,7 @@ pub struct Taker<'t> {
 
 type AtEnd<'t> = dyn Fn(&[Probe], &[Fired]) + 't;
 
-pub fn trace_into(
+pub(crate) fn trace_into(
     config: &mut Config,
     subject: &mut Subject,
     console: &mut Console,
@@ -157,7 +157,7 @@ fn start(options: &Options) -> Start {
 }
 
 /// Returns the probes of each description, and the places left out.
-pub fn plan(
+pub(crate) fn plan(
     config: &Config,
     subject: &Subject,
     console: &Console,
@@ -239,7 +239,7 @@ fn settings(options: &Options, target: u32) -> kinst_dif::Options {
 }
 
 /// Reports instructions and functions that cannot be traced and were not requested one by one.
-pub fn report_left_out(console: &Console, verbose: bool, left_out: &[String]) {
+pub(crate) fn report_left_out(console: &Console, verbose: bool, left_out: &[String]) {
     if verbose {
         left_out.iter().for_each(|text| console.report.notice(text));
     } else if let Some(only) = left_out.first().filter(|_| left_out.len() == 1) {

@@ -10,7 +10,7 @@ use kinst_base::source::{Origin, Source};
 
 impl Config {
     /// Reads the libraries. Those of -L come first, as they may provide what others depend on.
-    pub fn read_libraries(&mut self, console: &Console) -> Result<(), Failed> {
+    pub(crate) fn read_libraries(&mut self, console: &Console) -> Result<(), Failed> {
         if self.options.flag(key::NOLIBS) {
             return Ok(());
         }

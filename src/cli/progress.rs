@@ -13,7 +13,7 @@ use super::output::eprint;
 use kinst_sites::Watch;
 
 /// One line on standard error, if that is a terminal: it appears when something has taken long.
-pub struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     /// What is being done.
     what: Mutex<String>,
@@ -38,7 +38,7 @@ impl Default for Progress {
 
 impl Progress {
     /// Does the work; `what` says what it is, and appears if it takes long.
-    pub fn during<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn during<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
         if !self.terminal {
             return work();
         }
@@ -67,13 +67,13 @@ impl Progress {
     }
 
     /// Prints a line, and leaves the terminal to what it announces, until the next work.
-    pub fn lend(&self, text: &str) {
+    pub(crate) fn lend(&self, text: &str) {
         self.lent.store(true, Ordering::Relaxed);
         self.bar.suspend(|| eprint(text));
     }
 
     /// Takes the line off the screen.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         if !self.bar.is_hidden() {
             self.bar.finish_and_clear();
             self.bar.set_draw_target(ProgressDrawTarget::hidden());

@@ -7,12 +7,12 @@ use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd as _;
 
 /// Exit statuses besides those of exit().
-pub const FAILURE: u8 = 1;
-pub const USAGE: u8 = 2;
+pub(crate) const FAILURE: u8 = 1;
+pub(crate) const USAGE: u8 = 2;
 
 /// The form of messages.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// The command's name, before each message.
     pub program: String,
     pub color: bool,
@@ -27,14 +27,14 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(program: &str) -> Report {
+    pub(crate) fn new(program: &str) -> Report {
         let stderr = std::io::stderr();
         let (color, width) = (in_color(&stderr), kinst_os::columns(stderr.as_fd()));
         Report { program: program.to_owned(), color, width, json: false, errtags: false, quiet: false }
     }
 
     /// Reports an error, and what to do next.
-    pub fn error(&self, text: &str, help: Option<&str>) {
+    pub(crate) fn error(&self, text: &str, help: Option<&str>) {
         if self.json {
             return self.object("error", text, help);
         }
@@ -45,26 +45,26 @@ impl Report {
     }
 
     /// Prints to standard output; returns the exit status.
-    pub fn print(&self, text: &str) -> u8 {
+    pub(crate) fn print(&self, text: &str) -> u8 {
         let Err(error) = output::print(text) else { return 0 };
         self.error(&format!("failed to write standard output: {}", output::reason(&error)), None);
         FAILURE
     }
 
     /// Reports a fact that is not an error: losses, faults, refused places.
-    pub fn warning(&self, text: &str) {
+    pub(crate) fn warning(&self, text: &str) {
         if self.json { self.object("warning", text, None) } else { self.line(text) }
     }
 
     /// Reports a fact that a quiet run leaves out.
-    pub fn notice(&self, text: &str) {
+    pub(crate) fn notice(&self, text: &str) {
         if self.quiet {
             return;
         }
         if self.json { self.object("notice", text, None) } else { self.line(text) }
     }
 
-    pub fn diagnostic(&self, sources: &Sources, diagnostic: &Diagnostic, subject: Option<FileId>) {
+    pub(crate) fn diagnostic(&self, sources: &Sources, diagnostic: &Diagnostic, subject: Option<FileId>) {
         use kinst_base::diag::render::{Style, json, text};
         let Report { color, errtags, width, .. } = *self;
         let style = Style { program: &self.program, color, errtags, subject, width };
@@ -85,7 +85,7 @@ impl Report {
 }
 
 /// A part of a program that the user wrote, as the value of an option.
-pub struct Inserted {
+pub(crate) struct Inserted {
     /// Its place in the program.
     pub place: Span,
     /// The value.
@@ -93,7 +93,7 @@ pub struct Inserted {
 }
 
 /// The same about the value of an option, if it is about that part of the program, or about the parentheses around it.
-pub fn placed(mut diagnostic: Diagnostic, inserted: &[Inserted]) -> Diagnostic {
+pub(crate) fn placed(mut diagnostic: Diagnostic, inserted: &[Inserted]) -> Diagnostic {
     for label in &mut diagnostic.labels {
         let inside = |one: &&Inserted| {
             let (place, span) = (one.place, label.span);
@@ -109,7 +109,7 @@ pub fn placed(mut diagnostic: Diagnostic, inserted: &[Inserted]) -> Diagnostic {
 }
 
 /// Whether output to `to` is coloured: it is a terminal, and NO_COLOR is unset.
-pub fn in_color(to: &impl IsTerminal) -> bool {
+pub(crate) fn in_color(to: &impl IsTerminal) -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !no_color && to.is_terminal()
 }

@@ -6,7 +6,7 @@ use crate::typeck::{ProbeStability, Stability};
 use kinst_base::attributes::{Attributes, CLASSES, STABILITIES, STABLE};
 
 /// Reports the dependencies of a program of the command line; empty without -v. `each`: also by description.
-pub fn report(config: &Config, compiled: &Compiled, program: usize, each: bool) -> String {
+pub(crate) fn report(config: &Config, compiled: &Compiled, program: usize, each: bool) -> String {
     let Some(file) = config.files.get(program).filter(|_| config.invocation.verbose) else {
         return String::new();
     };
@@ -32,7 +32,7 @@ pub fn report(config: &Config, compiled: &Compiled, program: usize, each: bool) 
 }
 
 /// Describes the stability of a probe, as a listing shows it below its row.
-pub fn describe(probe: &ProbeStability) -> String {
+pub(crate) fn describe(probe: &ProbeStability) -> String {
     let mut text = block("Probe Description Attributes", probe.description);
     text += &block("Argument Attributes", probe.arguments);
     text += "\n\tArgument Types\n";

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// All that is traced, or read for that. Each part is opened on first use.
-pub struct Subject {
+pub(crate) struct Subject {
     asked: Asked,
     progress: Arc<Progress>,
     kernel: OnceCell<Arc<Kernel>>,
@@ -50,7 +50,7 @@ impl Asked {
 }
 
 impl Subject {
-    pub fn new(config: &Config, console: &Console) -> Subject {
+    pub(crate) fn new(config: &Config, console: &Console) -> Subject {
         Subject {
             asked: Asked::new(config),
             progress: Arc::clone(&console.progress),
@@ -62,12 +62,12 @@ impl Subject {
     }
 
     /// Takes over the options that a program has set.
-    pub fn follow(&mut self, config: &Config) {
+    pub(crate) fn follow(&mut self, config: &Config) {
         self.asked = Asked::new(config);
     }
 
     /// Opens the files of the running kernel, or of --sysroot.
-    pub fn open_kernel(&self) -> Result<Arc<Kernel>, Box<Diagnostic>> {
+    pub(crate) fn open_kernel(&self) -> Result<Arc<Kernel>, Box<Diagnostic>> {
         if let Some(kernel) = self.kernel.get() {
             return Ok(Arc::clone(kernel));
         }
@@ -94,12 +94,12 @@ impl Subject {
     }
 
     /// Like [`Subject::open_kernel`], but reports the error.
-    pub fn kernel(&self, console: &Console) -> Result<Arc<Kernel>, Failed> {
+    pub(crate) fn kernel(&self, console: &Console) -> Result<Arc<Kernel>, Failed> {
         console.reported(self.open_kernel())
     }
 
     /// Reports errors in the kernel's files; `verbose` also what was left out of them.
-    pub fn report_files(&self, console: &Console, verbose: bool) {
+    pub(crate) fn report_files(&self, console: &Console, verbose: bool) {
         let Some(kernel) = self.kernel.get() else { return };
         for warning in kernel.take_warnings() {
             console.diagnostic(&warning);
@@ -110,19 +110,19 @@ impl Subject {
     }
 
     /// Whether the kernel of this run is the running one.
-    pub fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.asked.sysroot.is_none()
             || self.asked.traces && self.open_kernel().is_ok_and(|kernel| kernel.is_running())
     }
 
     /// Refuses to trace with files that are not those of the running kernel.
-    pub fn require_running(&self, console: &Console) -> Result<(), Failed> {
+    pub(crate) fn require_running(&self, console: &Console) -> Result<(), Failed> {
         let Some(sysroot) = self.asked.sysroot.as_deref() else { return Ok(()) };
         console.reported(self.open_kernel().and_then(|kernel| kernel.require_running(sysroot)))
     }
 
     /// Opens the catalog of probes. The module's view of memory counts if the kernel is the running one.
-    pub fn open_catalog(&self) -> Result<Arc<Catalog>, Box<Diagnostic>> {
+    pub(crate) fn open_catalog(&self) -> Result<Arc<Catalog>, Box<Diagnostic>> {
         if let Some(catalog) = self.catalog.get() {
             return Ok(Arc::clone(catalog));
         }
@@ -133,12 +133,12 @@ impl Subject {
     }
 
     /// Like [`Subject::open_catalog`], but reports the error.
-    pub fn catalog(&self, console: &Console) -> Result<Arc<Catalog>, Failed> {
+    pub(crate) fn catalog(&self, console: &Console) -> Result<Arc<Catalog>, Failed> {
         console.reported(self.open_catalog())
     }
 
     /// Returns the module's view of memory, if the module is loaded and the kernel is the running one.
-    pub fn live_text(&self) -> Option<Box<dyn LiveText>> {
+    pub(crate) fn live_text(&self) -> Option<Box<dyn LiveText>> {
         if !self.is_running() {
             return None;
         }
@@ -165,19 +165,19 @@ impl Subject {
     }
 
     /// The kernel's text as programs of BPF read it.
-    pub fn memory_text(&self) -> Result<Text, bpf::EnableError> {
+    pub(crate) fn memory_text(&self) -> Result<Text, bpf::EnableError> {
         let unknown = |error: Box<Diagnostic>| bpf::ProgramError::NoKernel(error.title.clone());
         let kernel = self.open_kernel().map_err(unknown)?;
         Ok(Text::new(kernel, Box::new(bpf::Reader::new()?)))
     }
 
     /// The module, if it was opened.
-    pub fn opened_device(&self) -> Option<&Device> {
+    pub(crate) fn opened_device(&self) -> Option<&Device> {
         self.device.get().map(|device| &**device)
     }
 
     /// Opens the module if it is loaded. One descriptor serves the queries and the session of a run.
-    pub fn device(&self) -> Result<Arc<Device>, module::Error> {
+    pub(crate) fn device(&self) -> Result<Arc<Device>, module::Error> {
         match self.device.get() {
             Some(device) => Ok(Arc::clone(device)),
             None => Ok(self.keep_device(Device::open()?)),
@@ -185,7 +185,7 @@ impl Subject {
     }
 
     /// Like [`Subject::device`], but loads the module if it is not there yet, which the second value says.
-    pub fn device_to_trace(&self) -> Result<(Arc<Device>, bool), module::Error> {
+    pub(crate) fn device_to_trace(&self) -> Result<(Arc<Device>, bool), module::Error> {
         if let Some(device) = self.device.get() {
             return Ok((Arc::clone(device), false));
         }
@@ -194,7 +194,7 @@ impl Subject {
     }
 
     /// The number of probes that the module arms at most.
-    pub fn most_probes(&self) -> usize {
+    pub(crate) fn most_probes(&self) -> usize {
         self.device().map_or(usize::MAX, |device| device.info.max_probes as usize)
     }
 

@@ -88,7 +88,7 @@ impl<'p> Consumer<'p> {
     }
 
     /// Aggregations by id; `undivided`: as if there were no normalize().
-    pub fn tables(&self, ids: &[u32], undivided: bool) -> Vec<Table<'p>> {
+    pub(crate) fn tables(&self, ids: &[u32], undivided: bool) -> Vec<Table<'p>> {
         self.tables_with(ids, undivided, &|source| source)
     }
 

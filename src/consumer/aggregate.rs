@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// The aggregations of a program, by id from 1.
 #[derive(Debug)]
-pub struct Aggregations<'p> {
+pub(crate) struct Aggregations<'p> {
     all: Vec<State<'p>>,
     /// An address in each module that mod() has found, and in each inlined function of sym(), which represents it in
     /// keys.
@@ -32,14 +32,14 @@ struct State<'p> {
 }
 
 /// The bytes of each key component, with strings cut at their NUL.
-pub type Key = Vec<Box<[u8]>>;
+pub(crate) type Key = Vec<Box<[u8]>>;
 
 /// The words of an aggregated value, in the kernel's layout.
-pub type Value = Box<[u64]>;
+pub(crate) type Value = Box<[u64]>;
 
 /// One line of printa(): a key, and the value in each aggregation that is printed.
 #[derive(Debug)]
-pub struct Row<'a> {
+pub(crate) struct Row<'a> {
     pub key: &'a Key,
     pub values: Vec<Shown<'a>>,
 }
@@ -54,7 +54,7 @@ pub struct Shown<'a> {
 
 /// The options that order the rows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Order {
+pub(crate) struct Order {
     /// Whether to order by key first, and then by value.
     pub by_key: bool,
     pub reverse: bool,
@@ -65,7 +65,7 @@ pub struct Order {
 }
 
 impl<'p> Aggregations<'p> {
-    pub fn new(program: &'p Program) -> Aggregations<'p> {
+    pub(crate) fn new(program: &'p Program) -> Aggregations<'p> {
         let state = |aggregation| State {
             aggregation,
             entries: HashMap::new(),
@@ -76,12 +76,12 @@ impl<'p> Aggregations<'p> {
         Aggregations { all: program.aggregations.iter().map(state).collect(), known: HashMap::new() }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Adds one CPU's snapshot. Entries that do not fit the program are skipped.
-    pub fn absorb(&mut self, snapshot: &[u8], layouts: &Layouts, naming: Naming<'_>) {
+    pub(crate) fn absorb(&mut self, snapshot: &[u8], layouts: &Layouts, naming: Naming<'_>) {
         let mut rest = snapshot;
         while let Some(header) = AggEntry::read(rest) {
             let length = header.len as usize;
@@ -119,7 +119,7 @@ impl<'p> Aggregations<'p> {
     }
 
     /// Resets values to where they start; keys stay.
-    pub fn clear(&mut self, id: u32) {
+    pub(crate) fn clear(&mut self, id: u32) {
         if let Some(state) = self.state(id) {
             state.fresh = false;
             let function = state.aggregation.function;
@@ -128,7 +128,7 @@ impl<'p> Aggregations<'p> {
     }
 
     /// Keeps the `count` largest values, or with a negative count the smallest; 0 removes all.
-    pub fn truncate(&mut self, id: u32, count: i64) {
+    pub(crate) fn truncate(&mut self, id: u32, count: i64) {
         let order = Order { reverse: count > 0, ..Order::default() };
         let gone: Vec<Key> = self
             .rows(&[id], order)
@@ -142,14 +142,14 @@ impl<'p> Aggregations<'p> {
     }
 
     /// Sets the divisor of values when they are printed; false if it is 0.
-    pub fn normalize(&mut self, id: u32, normal: i64) -> bool {
+    pub(crate) fn normalize(&mut self, id: u32, normal: i64) -> bool {
         if let Some(state) = self.state(id).filter(|_| normal != 0) {
             state.normal = normal;
         }
         normal != 0
     }
 
-    pub fn mark_printed(&mut self, ids: &[u32]) {
+    pub(crate) fn mark_printed(&mut self, ids: &[u32]) {
         for id in ids {
             if let Some(state) = self.state(*id) {
                 state.printed = true;
@@ -158,19 +158,19 @@ impl<'p> Aggregations<'p> {
     }
 
     /// Returns the aggregations that no printa() has shown and no clear() has emptied, in order of id.
-    pub fn unprinted(&self) -> Vec<u32> {
+    pub(crate) fn unprinted(&self) -> Vec<u32> {
         let ids = (1..).zip(&self.all);
         ids.filter(|(_, state)| state.fresh && !state.printed).map(|(id, _)| id).collect()
     }
 
     /// Returns the aggregations that have entries, in order of id.
-    pub fn filled(&self) -> Vec<u32> {
+    pub(crate) fn filled(&self) -> Vec<u32> {
         (1..).zip(&self.all).filter(|(_, state)| !state.entries.is_empty()).map(|(id, _)| id).collect()
     }
 
     /// Returns the rows of these aggregations, joined by key; an aggregation without a key has its starting value
     /// there.
-    pub fn rows(&self, ids: &[u32], order: Order) -> Vec<Row<'_>> {
+    pub(crate) fn rows(&self, ids: &[u32], order: Order) -> Vec<Row<'_>> {
         let states: Vec<&State<'p>> =
             ids.iter().filter_map(|id| self.all.get((*id as usize).checked_sub(1)?)).collect();
         let mut rows: Vec<Row<'_>> = Vec::new();

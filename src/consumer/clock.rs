@@ -3,17 +3,17 @@ use jiff::{Timestamp, Zoned, tz::TimeZone};
 
 /// The distance from the records' clock, which never goes back, to the time of day.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub(crate) struct Clock {
     offset: i64,
 }
 
 impl Clock {
-    pub fn new() -> Clock {
+    pub(crate) fn new() -> Clock {
         Clock { offset: kinst_os::time_of_day().saturating_sub(kinst_os::monotonic()) }
     }
 
     /// Returns the nanoseconds since 1970 at a record's timestamp.
-    pub fn wall(self, timestamp: u64) -> i64 {
+    pub(crate) fn wall(self, timestamp: u64) -> i64 {
         self.offset.saturating_add_unsigned(timestamp)
     }
 }
@@ -25,18 +25,18 @@ impl Default for Clock {
 }
 
 /// `2026-11-25T04:20:56.123456789Z`
-pub fn rfc3339(nanoseconds: i64) -> String {
+pub(crate) fn rfc3339(nanoseconds: i64) -> String {
     let time = Timestamp::from_nanosecond(nanoseconds.into()).unwrap_or(Timestamp::UNIX_EPOCH);
     format!("{time:.9}")
 }
 
 /// `%Y`: `1973 Dec  3 17:20:00`, local time.
-pub fn wall(nanoseconds: i64) -> String {
+pub(crate) fn wall(nanoseconds: i64) -> String {
     local(nanoseconds).strftime("%Y %b %e %H:%M:%S").to_string()
 }
 
 /// `%T`: `Mon, 03 Dec 1973 17:20:00 CET`.
-pub fn rfc822(nanoseconds: i64) -> String {
+pub(crate) fn rfc822(nanoseconds: i64) -> String {
     local(nanoseconds).strftime("%a, %d %b %Y %H:%M:%S %Z").to_string()
 }
 

@@ -31,7 +31,7 @@ use std::io::{self, IsTerminal as _};
 use std::os::unix::ffi::OsStrExt as _;
 
 /// The state of a trace being read, and where it goes.
-pub struct Consumer<'p> {
+pub(crate) struct Consumer<'p> {
     pub program: &'p Program,
     pub enabled: &'p Enabled,
     pub layouts: &'p Layouts,
@@ -56,7 +56,7 @@ pub struct Consumer<'p> {
 }
 
 impl<'p> Consumer<'p> {
-    pub fn new(
+    pub(crate) fn new(
         program: &'p Program,
         enabled: &'p Enabled,
         layouts: &'p Layouts,
@@ -87,7 +87,7 @@ impl<'p> Consumer<'p> {
     }
 
     /// Whether printing this record needs the current aggregations.
-    pub fn needs_aggregations(&self, record: &Record<'_>) -> bool {
+    pub(crate) fn needs_aggregations(&self, record: &Record<'_>) -> bool {
         use StatementKind::*;
         let clause = self.enabled.clause(record.epid).and_then(|clause| self.program.clauses.get(clause));
         clause.is_some_and(|clause| {
@@ -101,7 +101,7 @@ impl<'p> Consumer<'p> {
     }
 
     /// Prints one record. Addresses are named by what was there at its time.
-    pub fn record(&mut self, record: &Record<'_>) {
+    pub(crate) fn record(&mut self, record: &Record<'_>) {
         self.symbols.at(Some(record.timestamp));
         self.print_record(record);
         self.symbols.at(None);
@@ -109,7 +109,7 @@ impl<'p> Consumer<'p> {
     }
 
     /// Whether so much output waits to be written that it should be flushed before the next record.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.sink.pending.is_full() || self.exports.is_full()
     }
 
@@ -168,17 +168,17 @@ impl<'p> Consumer<'p> {
     }
 
     /// The trace begins.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.exports.begin(kinst_os::time_of_day(), kinst_os::monotonic(), &mut self.sink);
     }
 
     /// The trace has ended at this time of the records' clock, if it has not before.
-    pub fn end(&mut self, time: i64) {
+    pub(crate) fn end(&mut self, time: i64) {
         self.ended = Some(self.ended.map_or(time, |ended| ended.min(time)));
     }
 
     /// Prints the aggregations that no printa() has shown; reports how often the same faults came.
-    pub fn finish(&mut self, notice: &mut dyn FnMut(&str)) {
+    pub(crate) fn finish(&mut self, notice: &mut dyn FnMut(&str)) {
         self.messages.extend(self.faults.again(self.enabled));
         let status = self.exit.unwrap_or(0) as u8;
         if let Some(given) = self.exit.filter(|given| !(-128..=255).contains(&(*given as i32))) {
@@ -195,7 +195,7 @@ impl<'p> Consumer<'p> {
     }
 
     /// Reports to the exports that the aggregations were read.
-    pub fn switch(&mut self) {
+    pub(crate) fn switch(&mut self) {
         if !self.exports.is_empty() {
             self.export_messages();
             self.exporting(|exports, tables, sink| exports.switch(tables, sink));
@@ -203,7 +203,7 @@ impl<'p> Consumer<'p> {
     }
 
     /// Shows all aggregations as they are, for one who asks; what is printed at the end stays the same.
-    pub fn show_aggregations(&mut self) {
+    pub(crate) fn show_aggregations(&mut self) {
         if self.exports.text {
             self.sink.pending.text.str("\n");
             for id in self.aggregations.filled() {
@@ -216,18 +216,18 @@ impl<'p> Consumer<'p> {
     }
 
     /// Opens the files of -o and -O by their names again, after what waits is written to those that are open.
-    pub fn renew_files(&mut self) {
+    pub(crate) fn renew_files(&mut self) {
         self.sink.renew();
         self.exports.renew();
     }
 
     /// Whether output was lost.
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.sink.failed() || self.exports.failed
     }
 
     /// Ends a line of text that may be open, as at the end of tracing.
-    pub fn end_of_line(&mut self) {
+    pub(crate) fn end_of_line(&mut self) {
         if self.exports.text {
             self.sink.pending.text.str("\n");
         }
@@ -235,7 +235,7 @@ impl<'p> Consumer<'p> {
 
     /// Writes the output, and then the messages, which refer to output before them. What is not written, as a reader
     /// does not read, waits for the next call.
-    pub fn flush(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<Flushed> {
+    pub(crate) fn flush(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<Flushed> {
         self.export_messages();
         self.exports.cycle(&mut self.sink);
         for flushed in [self.sink.flush()?, self.exports.flush(&self.sink.patience)] {
@@ -262,7 +262,7 @@ impl<'p> Consumer<'p> {
     }
 
     /// Takes the problems with files, which are messages for standard error alone. `ended`: nothing more will be written.
-    pub fn take_notes(&mut self, ended: bool) {
+    pub(crate) fn take_notes(&mut self, ended: bool) {
         let notes = self.sink.take_notes(ended).into_iter().chain(self.exports.take_notes(ended));
         self.messages.extend(notes);
         self.exported = self.messages.len();

@@ -71,7 +71,7 @@ pub struct Source {
 }
 
 /// The frames of a kernel stack, the innermost first; the first zero of the record ends it.
-pub fn kernel_stack(record: &[u8], naming: Naming<'_>) -> Vec<Frame> {
+pub(crate) fn kernel_stack(record: &[u8], naming: Naming<'_>) -> Vec<Frame> {
     let mut frames = Vec::new();
     for (depth, pc) in words(record).take_while(|pc| *pc != 0).enumerate() {
         match if depth == 0 { (naming.first)(pc) } else { First::Return } {
@@ -110,7 +110,7 @@ fn add(frames: &mut Vec<Frame>, pc: u64, own: Frame, around: Option<&[String]>, 
 }
 
 /// The frames of a user stack, whose record begins with the pid. Its first address is where the program was.
-pub fn user_stack(record: &[u8], naming: Naming<'_>) -> Vec<Frame> {
+pub(crate) fn user_stack(record: &[u8], naming: Naming<'_>) -> Vec<Frame> {
     let mut words = words(record);
     let pid = words.next().unwrap_or(0);
     let Source { inlined, lines } = naming.source;
@@ -138,7 +138,7 @@ fn copied(own: &Frame, function: &str, place: Option<Place>) -> Frame {
 }
 
 /// The place of `caller`, which is the first address of the stack.
-pub fn caller(pc: u64, naming: Naming<'_>) -> Frame {
+pub(crate) fn caller(pc: u64, naming: Naming<'_>) -> Frame {
     match (naming.first)(pc) {
         First::Return => return_address(pc, naming.symbols),
         First::Place { .. } => address(pc, naming.symbols),
@@ -146,7 +146,7 @@ pub fn caller(pc: u64, naming: Naming<'_>) -> Frame {
 }
 
 /// The place of an address. Just after a function's end it is where a call returns that does not return.
-pub fn address(pc: u64, symbols: &dyn Symbols) -> Frame {
+pub(crate) fn address(pc: u64, symbols: &dyn Symbols) -> Frame {
     named(pc, symbols.kernel(pc).or_else(|| symbols.kernel(pc.wrapping_sub(1))))
 }
 
@@ -171,7 +171,7 @@ fn named(address: u64, found: Option<KernelSymbol>) -> Frame {
 
 /// The function of an address, the innermost inlined one if there are some, without the place in it.
 /// `called`: whether it is the first address of a stack.
-pub fn function(pc: u64, called: bool, naming: Naming<'_>) -> Frame {
+pub(crate) fn function(pc: u64, called: bool, naming: Naming<'_>) -> Frame {
     let first = if called { (naming.first)(pc) } else { First::Place { around: None } };
     let (at, own, around) = match first {
         First::Return => (pc.wrapping_sub(1), return_address(pc, naming.symbols), None),
@@ -192,11 +192,11 @@ pub fn function(pc: u64, called: bool, naming: Naming<'_>) -> Frame {
 }
 
 /// The module of an address, or the address.
-pub fn module(pc: u64, symbols: &dyn Symbols) -> String {
+pub(crate) fn module(pc: u64, symbols: &dyn Symbols) -> String {
     symbols.kernel(pc).map_or_else(|| format!("{pc:#x}"), |found| found.module)
 }
 
-pub fn user_address(pid: u64, pc: u64, symbols: &dyn Symbols) -> Frame {
+pub(crate) fn user_address(pid: u64, pc: u64, symbols: &dyn Symbols) -> Frame {
     user_named(pid, pc, symbols.user(pid, pc), 0)
 }
 
@@ -217,22 +217,22 @@ fn user_named(pid: u64, address: u64, found: Option<UserPlace>, before: u64) -> 
 }
 
 /// The function of a program's address, without the place in it.
-pub fn user_function(pid: u64, pc: u64, symbols: &dyn Symbols) -> Frame {
+pub(crate) fn user_function(pid: u64, pc: u64, symbols: &dyn Symbols) -> Frame {
     Frame { offset: 0, ..user_address(pid, pc, symbols) }
 }
 
 /// The file of a program's address, or the address.
-pub fn user_module(pid: u64, pc: u64, symbols: &dyn Symbols) -> String {
+pub(crate) fn user_module(pid: u64, pc: u64, symbols: &dyn Symbols) -> String {
     symbols.user(pid, pc).map_or_else(|| format!("{pc:#x}"), |found| found.object)
 }
 
 /// Returns the pid and address of a usym-like record.
-pub fn user_pair(record: &[u8]) -> (u64, u64) {
+pub(crate) fn user_pair(record: &[u8]) -> (u64, u64) {
     let mut words = words(record);
     (words.next().unwrap_or(0), words.next().unwrap_or(0))
 }
 
-pub fn words(record: &[u8]) -> impl Iterator<Item = u64> {
+pub(crate) fn words(record: &[u8]) -> impl Iterator<Item = u64> {
     record.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
 }
 

@@ -41,7 +41,7 @@ impl Message {
 /// The faults of a run. A clause that fails mostly fails at each firing: its fault is reported once, and at the end the
 /// number of those that came after it.
 #[derive(Debug, Default)]
-pub struct Faults {
+pub(crate) struct Faults {
     /// In the order of the first ones; the address does not distinguish them. With those after it that are not reported.
     seen: Vec<(Fault, u64)>,
     /// How many there were of each kind.
@@ -60,7 +60,7 @@ const KINDS: usize = 4096;
 
 impl Faults {
     /// Reports a fault, unless it was reported before.
-    pub fn first(&mut self, new: &Fault, enabled: &Enabled, program: &Program) -> Option<Message> {
+    pub(crate) fn first(&mut self, new: &Fault, enabled: &Enabled, program: &Program) -> Option<Message> {
         if let Some(kind) = FAULTS.iter().position(|(code, _)| *code == Flt(new.fault)) {
             self.totals[kind] += 1;
         }
@@ -83,12 +83,12 @@ impl Faults {
     }
 
     /// How many faults of each kind there were, reported or not.
-    pub fn totals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub(crate) fn totals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         FAULTS.iter().zip(self.totals).map(|((_, name), total)| (*name, total))
     }
 
     /// Reports how often each came again; the next report begins at 0.
-    pub fn again(&mut self, enabled: &Enabled) -> Vec<Message> {
+    pub(crate) fn again(&mut self, enabled: &Enabled) -> Vec<Message> {
         let folded = self.seen.iter_mut().filter(|(_, again)| *again > 0);
         let folded = folded.map(|(seen, again)| fault(seen, enabled, Some(std::mem::take(again))));
         let others = Some(std::mem::take(&mut self.others)).filter(|others| *others > 0);
@@ -163,7 +163,7 @@ const FAULTS: &[(Flt, &str)] = &[
 
 /// The losses reported so far, so that only new ones are reported.
 #[derive(Debug, Default)]
-pub struct Drops {
+pub(crate) struct Drops {
     status: Status,
     missed: u64,
     principal: Vec<u64>,
@@ -172,26 +172,26 @@ pub struct Drops {
 
 impl Drops {
     /// Reports new losses in a CPU's ring; `total` counts them since LOAD.
-    pub fn principal(&mut self, cpu: u32, total: u64, tags: bool) -> Option<Message> {
+    pub(crate) fn principal(&mut self, cpu: u32, total: u64, tags: bool) -> Option<Message> {
         let new = grown(&mut self.principal, cpu, total)?;
         Some(drops(tags, "PRINCIPAL", Some(cpu), new, ("drop", ""), "bufsize"))
     }
 
     /// Reports new losses in a CPU's aggregation buffer; `total` counts them since LOAD.
-    pub fn aggregation(&mut self, cpu: u32, total: u64, tags: bool) -> Option<Message> {
+    pub(crate) fn aggregation(&mut self, cpu: u32, total: u64, tags: bool) -> Option<Message> {
         let new = grown(&mut self.aggregation, cpu, total)?;
         Some(drops(tags, "AGGREGATION", Some(cpu), new, ("aggregation drop", ""), "aggsize"))
     }
 
     /// Reports hits at which no program ran, of a session that loses them so.
-    pub fn missed(&mut self, missed: u64, tags: bool) -> Option<Message> {
+    pub(crate) fn missed(&mut self, missed: u64, tags: bool) -> Option<Message> {
         let new = missed.saturating_sub(std::mem::replace(&mut self.missed, missed));
         let what = ("hit", " missed inside the work of another probe");
         (new > 0).then(|| drops(tags, "MISSED", None, new, what, ""))
     }
 
     /// Reports new losses of other kinds.
-    pub fn status(&mut self, now: &Status, tags: bool) -> Vec<Message> {
+    pub(crate) fn status(&mut self, now: &Status, tags: bool) -> Vec<Message> {
         let old = std::mem::replace(&mut self.status, *now);
         let variable = "dynamic variable drop";
         let rows = [

@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// The probes whose place the kernel puts first in a stack: timers, and inlined copies.
-pub struct Places<'p> {
+pub(crate) struct Places<'p> {
     enabled: &'p Enabled,
     /// The enablings at copies, by run-time address.
     copies: OnceCell<HashMap<u64, Vec<&'p Ecb>>>,
@@ -17,12 +17,12 @@ pub struct Places<'p> {
 }
 
 impl<'p> Places<'p> {
-    pub fn new(enabled: &'p Enabled) -> Places<'p> {
+    pub(crate) fn new(enabled: &'p Enabled) -> Places<'p> {
         Places { enabled, copies: OnceCell::new(), timers: OnceCell::new() }
     }
 
     /// Returns the meaning in a record of the enabling.
-    pub fn of_record(&self, epid: u32, symbols: &dyn Symbols) -> First {
+    pub(crate) fn of_record(&self, epid: u32, symbols: &dyn Symbols) -> First {
         match self.enabled.ecb(epid) {
             Some(ecb) if ecb.inlined.is_some() => First::Place { around: Some(self.around(ecb, symbols)) },
             _ if self.enabled.probe(epid).is_some_and(is_timer) => First::Place { around: None },
@@ -32,7 +32,7 @@ impl<'p> Places<'p> {
 
     /// Returns the meaning in the key of an aggregation, of which only the address is known. Where copies of several
     /// functions are entered there, only what is around all of them is certain.
-    pub fn of_key(&self, address: u64, symbols: &dyn Symbols) -> First {
+    pub(crate) fn of_key(&self, address: u64, symbols: &dyn Symbols) -> First {
         let copies = self.copies.get_or_init(|| by_address(self.enabled));
         if let Some(ecbs) = copies.get(&address) {
             let chains = ecbs.iter().map(|ecb| self.around(ecb, symbols));

@@ -49,17 +49,17 @@ impl Argument<'_> {
 }
 
 /// Writes the value for `%@`.
-pub type PrintValue<'a> = dyn FnMut(&mut Text, &Conversion) + 'a;
+pub(crate) type PrintValue<'a> = dyn FnMut(&mut Text, &Conversion) + 'a;
 
 /// What conversions need besides their argument.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     pub naming: Naming<'a>,
     /// Prints the next value of the entry that printa() is printing.
     pub value: Option<&'a mut PrintValue<'a>>,
 }
 
 /// Formats arguments. Those missing from the record print as nothing; the compiler has checked their number.
-pub fn render<'a>(
+pub(crate) fn render<'a>(
     out: &mut Text,
     format: &Format,
     mut arguments: impl Iterator<Item = Argument<'a>>,
@@ -131,7 +131,7 @@ fn convert(out: &mut Text, conversion: &Conversion, argument: Argument<'_>, cont
 }
 
 /// Returns the integer of a record, widened from its size, or from its first `size` bytes if that is not 0.
-pub fn integer(bytes: &[u8], signed: bool, size: u8) -> i128 {
+pub(crate) fn integer(bytes: &[u8], signed: bool, size: u8) -> i128 {
     let mut wide = [0; 8];
     let take = bytes.len().min(8);
     wide[..take].copy_from_slice(&bytes[..take]);
@@ -149,7 +149,7 @@ fn number(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
 }
 
 /// Returns the integer that a conversion shows.
-pub fn whole(conversion: &Conversion, bytes: &[u8]) -> i128 {
+pub(crate) fn whole(conversion: &Conversion, bytes: &[u8]) -> i128 {
     let decimal = matches!(conversion.letter, 'd' | 'i');
     let signed = decimal && conversion.signed;
     // A width other than the record's own truncates it, as a cast would; without one, the type decides how it is
@@ -160,7 +160,7 @@ pub fn whole(conversion: &Conversion, bytes: &[u8]) -> i128 {
 }
 
 /// Formats an integer like C's printf, with `'` grouping by thousands.
-pub fn format_integer(value: i128, conversion: &Conversion) -> String {
+pub(crate) fn format_integer(value: i128, conversion: &Conversion) -> String {
     let magnitude = value.unsigned_abs();
     let mut digits = match conversion.letter {
         'o' => format!("{magnitude:o}"),
@@ -231,7 +231,7 @@ fn text(out: &mut Text, conversion: &Conversion, text: &[u8]) {
 }
 
 /// Converts wchar_t to UTF-8, up to the first NUL.
-pub fn wide(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn wide(bytes: &[u8]) -> Vec<u8> {
     let letters = bytes.chunks(4).map(|letter| integer(letter, false, 0) as u32);
     let letters = letters.take_while(|letter| *letter != 0);
     let text: String = letters.map(|letter| char::from_u32(letter).unwrap_or('\u{fffd}')).collect();
@@ -259,7 +259,7 @@ fn float(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
 }
 
 /// Returns the floating-point number of a record.
-pub fn real(bytes: &[u8]) -> f64 {
+pub(crate) fn real(bytes: &[u8]) -> f64 {
     match *bytes {
         [a, b, c, d] => f32::from_ne_bytes([a, b, c, d]) as f64,
         _ => f64::from_bits(integer(bytes, false, 0) as u64),

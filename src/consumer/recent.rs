@@ -6,7 +6,7 @@ use std::hash::Hash;
 /// Two generations: what is used goes into the younger one, and when that is full, the older one is dropped. It holds at
 /// most twice its limit, and one value more.
 #[derive(Debug)]
-pub struct Recent<K, V> {
+pub(crate) struct Recent<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
     limit: usize,
@@ -17,17 +17,17 @@ pub struct Recent<K, V> {
 
 impl<K: Eq + Hash + Clone, V> Recent<K, V> {
     /// At most `limit` values in each generation.
-    pub fn new(limit: usize) -> Recent<K, V> {
+    pub(crate) fn new(limit: usize) -> Recent<K, V> {
         Recent::weighed(limit, |_| 1)
     }
 
     /// At most values of the weight `limit` in each generation.
-    pub fn weighed(limit: usize, weigh: fn(&V) -> usize) -> Recent<K, V> {
+    pub(crate) fn weighed(limit: usize, weigh: fn(&V) -> usize) -> Recent<K, V> {
         Recent { young: HashMap::new(), old: HashMap::new(), limit, weight: 0, weigh }
     }
 
     /// Returns the value of a key; it is made if it is not there.
-    pub fn get_or_make(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
+    pub(crate) fn get_or_make(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
         if !self.young.contains_key(&key) {
             let value = self.old.remove(&key).unwrap_or_else(make);
             self.insert(key.clone(), value);
@@ -35,7 +35,7 @@ impl<K: Eq + Hash + Clone, V> Recent<K, V> {
         self.young.entry(key).or_insert_with(|| unreachable!("it was inserted above"))
     }
 
-    pub fn get(&mut self, key: &K) -> Option<&mut V> {
+    pub(crate) fn get(&mut self, key: &K) -> Option<&mut V> {
         if !self.young.contains_key(key) {
             let value = self.old.remove(key)?;
             self.insert(key.clone(), value);
@@ -43,7 +43,7 @@ impl<K: Eq + Hash + Clone, V> Recent<K, V> {
         self.young.get_mut(key)
     }
 
-    pub fn insert(&mut self, key: K, value: V) {
+    pub(crate) fn insert(&mut self, key: K, value: V) {
         let more = (self.weigh)(&value);
         if self.weight > 0 && self.weight.saturating_add(more) > self.limit {
             self.old = std::mem::take(&mut self.young);

@@ -15,7 +15,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
 /// What ends the tracing, besides the program itself, and where messages go.
-pub struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     /// Becomes readable when SIGINT or SIGTERM arrives.
     pub signal: BorrowedFd<'a>,
     /// SIGHUP and SIGUSR1.
@@ -31,7 +31,7 @@ pub struct Watch<'a> {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     #[error("processing aborted: {0}")]
     Kernel(#[from] RequestError),
     #[error("processing aborted: Abort due to systemic unresponsiveness")]
@@ -47,7 +47,7 @@ const DRAIN_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Goes on with a trace that has begun until the program, the user or the processes end it. Returns the program's exit
 /// status.
-pub fn run(
+pub(crate) fn run(
     kernel: &mut dyn Tracing,
     consumer: &mut Consumer<'_>,
     watch: &mut Watch<'_>,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 /// A text of declarations, such as translators over the kernel's types.
 #[derive(Clone, Copy, Debug)]
-pub struct Library {
+pub(crate) struct Library {
     pub name: &'static str,
     pub text: &'static str,
     /// A program that writes none of these words does not need the library.
@@ -23,7 +23,7 @@ const IO_WORDS: &[&str] =
     &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo", "io:", "vminfo:", "bio", "fileinfo_t"];
 
 /// Each after those that it depends on.
-pub const LIBRARIES: &[Library] = &[
+pub(crate) const LIBRARIES: &[Library] = &[
     library!("fcntl.d", &["O_*"]),
     library!("path.d", &["cwd", "root"]),
     library!("files.d", &["fds", "fileinfo_t", "fileinfo"]),
@@ -93,7 +93,7 @@ pub const LIBRARIES: &[Library] = &[
 ];
 
 /// The libraries with a word that the texts use, and their dependencies, in the order to read them.
-pub fn wanted<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'static Library> {
+pub(crate) fn wanted<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'static Library> {
     let words: HashSet<String> = texts.flat_map(words).collect();
     let mut wanted = [false; LIBRARIES.len()];
     for (wanted, library) in wanted.iter_mut().zip(LIBRARIES) {
@@ -138,7 +138,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// The names of `#pragma D depends_on library NAME`.
-pub fn dependencies(text: &str) -> Vec<&str> {
+pub(crate) fn dependencies(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix('#'));
     let dependency = |line: &'_ str| -> Option<(usize, usize)> {
         let mut words = line.split_ascii_whitespace();
@@ -151,7 +151,7 @@ pub fn dependencies(text: &str) -> Vec<&str> {
 }
 
 /// The order in which to read a directory's libraries: each after those of the directory that it depends on.
-pub fn order(files: &[(String, String)]) -> Vec<usize> {
+pub(crate) fn order(files: &[(String, String)]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; files.len()];
     // An explicit stack: files can be chained without limit.

@@ -64,7 +64,7 @@ const fn is_same(a: &str, b: &str) -> bool {
 
 macro_rules! keys {
     ($($key:ident: $value:ident = $name:literal;)*) => {
-        $(pub const $key: Key<$value> = Key { index: find($name, Form::$value), value: PhantomData };)*
+        $(pub(crate) const $key: Key<$value> = Key { index: find($name, Form::$value), value: PhantomData };)*
 
         /// The options that have a key: those that have an effect.
         #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod error;
 mod help;
-pub mod key;
+pub(crate) mod key;
 mod parse;
 mod table;
 mod value;

@@ -8,7 +8,7 @@ mod error;
 mod lex;
 mod node;
 mod print;
-pub mod visit;
+pub(crate) mod visit;
 
 lalrpop_util::lalrpop_mod!(
     #[allow(clippy::all, clippy::pedantic, unreachable_pub, unused)]

@@ -17,7 +17,7 @@ enum Node<'a> {
 }
 
 /// Checks that no part of the item is nested more than `limit` levels deep.
-pub fn check_depth(item: &Item, limit: usize) -> Result<(), ParseError> {
+pub(crate) fn check_depth(item: &Item, limit: usize) -> Result<(), ParseError> {
     match item {
         Item::Clause(clause) => {
             let body = clause.body.iter().flatten().map(Node::Stmt);
@@ -53,11 +53,11 @@ pub fn check_depth(item: &Item, limit: usize) -> Result<(), ParseError> {
     }
 }
 
-pub fn check_expr_depth(expr: &Expr, limit: usize) -> Result<(), ParseError> {
+pub(crate) fn check_expr_depth(expr: &Expr, limit: usize) -> Result<(), ParseError> {
     check(vec![Node::Expr(expr)], limit)
 }
 
-pub fn check_type_depth(ty: &TypeName, limit: usize) -> Result<(), ParseError> {
+pub(crate) fn check_type_depth(ty: &TypeName, limit: usize) -> Result<(), ParseError> {
     check(vec![Node::Type(ty)], limit)
 }
 
@@ -144,7 +144,7 @@ fn specs_nodes(specs: &[Spanned<TypeSpec>]) -> Vec<Node<'_>> {
 }
 
 /// Calls `visit` with each expression in these statements that is no part of another one.
-pub fn each_expression(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Expr)) {
+pub(crate) fn each_expression(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Expr)) {
     for stmt in body {
         match stmt {
             Stmt::Expr(expr) => visit(expr),
@@ -195,11 +195,11 @@ macro_rules! for_each_operand {
 }
 
 /// Calls `visit` with each expression directly inside `expr`, from left to right.
-pub fn each_operand<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+pub(crate) fn each_operand<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     for_each_operand!(&expr.kind, visit);
 }
 
 /// As [`each_operand`], to change them.
-pub fn each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
+pub(crate) fn each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
     for_each_operand!(&mut expr.kind, visit);
 }

@@ -6,7 +6,7 @@ mod error_guard;
 mod if_else;
 mod inline_probes;
 mod passes;
-pub mod plain;
+pub(crate) mod plain;
 mod stage;
 mod synth;
 

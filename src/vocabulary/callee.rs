@@ -7,7 +7,7 @@ use kinst_base::source::Span;
 
 /// Returns why this name cannot be called in a version of the language, if it cannot. `declared`: whether the text
 /// itself declares it.
-pub fn check(name: &str, version: Option<Version>, span: Span, declared: bool) -> Option<Diagnostic> {
+pub(crate) fn check(name: &str, version: Option<Version>, span: Span, declared: bool) -> Option<Diagnostic> {
     let callable = builtin::lookup_in(name, version).map(|entry| is_function(entry.what));
     match callable {
         Some(true) => None,
@@ -26,12 +26,12 @@ pub fn check(name: &str, version: Option<Version>, span: Span, declared: bool) -
 }
 
 /// Returns the function that a misspelt name may have meant.
-pub fn similar(name: &str) -> Option<String> {
+pub(crate) fn similar(name: &str) -> Option<String> {
     let functions = builtin::TABLE.iter().filter(|entry| is_function(entry.what));
     suggest::nearest(name, functions.map(|entry| entry.name)).map(str::to_string)
 }
 
-pub fn undefined(name: &str, similar: Option<&str>, span: Span) -> Diagnostic {
+pub(crate) fn undefined(name: &str, similar: Option<&str>, span: Span) -> Diagnostic {
     let diagnostic = Diagnostic::error(tags::FUNC_UNDEF, format!("there is no function `{name}`"))
         .at(span, "unknown function");
     if let Some(here) = peers::function(name) {
@@ -43,7 +43,7 @@ pub fn undefined(name: &str, similar: Option<&str>, span: Span) -> Diagnostic {
     }
 }
 
-pub fn not_a_function(name: &str, span: Span) -> Diagnostic {
+pub(crate) fn not_a_function(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(tags::FUNC_IDKIND, format!("`{name}` is a variable, not a function"))
         .at(span, "cannot be called")
 }

@@ -1,7 +1,7 @@
 //! vocabulary/constants.rs: named numbers that every program has: faults, errno, signals, registers.
 
 /// Returns the value and type of a named constant.
-pub fn lookup(name: &str) -> Option<(i64, &'static str)> {
+pub(crate) fn lookup(name: &str) -> Option<(i64, &'static str)> {
     if name == "NULL" {
         return Some((0, "long"));
     }
@@ -9,7 +9,7 @@ pub fn lookup(name: &str) -> Option<(i64, &'static str)> {
 }
 
 /// The name of an error number: `ENOENT` of 2.
-pub fn error_name(number: i64) -> Option<&'static str> {
+pub(crate) fn error_name(number: i64) -> Option<&'static str> {
     ERRNO.iter().find(|(_, value)| *value == number).map(|(name, _)| *name)
 }
 
@@ -31,7 +31,7 @@ const FAULTS: &[(&str, i64)] = &[
 ];
 
 /// Whether the constant is an index of regs[] and uregs[], all of which are those of x86-64.
-pub fn is_register(name: &str) -> bool {
+pub(crate) fn is_register(name: &str) -> bool {
     REGISTERS.iter().any(|(register, _)| *register == name)
 }
 

@@ -1,10 +1,10 @@
 //! vocabulary/: D's own words: variables, actions, subroutines, constants, system calls.
 
 pub mod builtin;
-pub mod callee;
-pub mod constants;
-pub mod peers;
-pub mod syscalls;
+pub(crate) mod callee;
+pub(crate) mod constants;
+pub(crate) mod peers;
+pub(crate) mod syscalls;
 
 /// The macro variables of the language.
 pub const MACRO_VARIABLES: [&str; 11] =

@@ -41,12 +41,12 @@ const FUNCTIONS: &[Word] = &[
 ];
 
 /// Returns what D has in the place of another tracer's variable.
-pub fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     find(VARIABLES, name, "")
 }
 
 /// Returns what D has in the place of another tracer's function.
-pub fn function(name: &str) -> Option<String> {
+pub(crate) fn function(name: &str) -> Option<String> {
     find(FUNCTIONS, name, "()")
 }
 

@@ -4,7 +4,7 @@
 //! kernel's functions, and those that programs use.
 
 /// Returns the types of the arguments as C writes them.
-pub fn parameters(call: &str) -> Option<impl Iterator<Item = &'static str>> {
+pub(crate) fn parameters(call: &str) -> Option<impl Iterator<Item = &'static str>> {
     let at = TABLE.binary_search_by_key(&call, |(name, _)| name).ok()?;
     Some(TABLE[at].1.split(", ").filter(|text| !text.is_empty()))
 }

@@ -1,5 +1,6 @@
 //! tests/outside/regressions.rs: regressions found by the fuzzers: fuzz/regressions/TARGET/ holds an input for each.
 
+#[allow(unreachable_pub)]
 #[path = "../../fuzz/src/lib.rs"]
 mod fuzz;
 

@@ -13,7 +13,7 @@ use kinst_sites::listing::disas::{Disassembler, Listed, Listing};
 use kinst_sites::listing::members::{After, Member};
 
 /// One function, or one inlined copy of it.
-pub struct Counted {
+pub(crate) struct Counted {
     /// Of a function its own code, then what the compiler put elsewhere; of a copy what is in each function.
     pub listings: Vec<Listing>,
     /// The number of blocks; of instructions where there is no graph.
@@ -31,7 +31,7 @@ pub struct Counted {
 
 /// What is done in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub(crate) enum How {
     /// As few counts as the others follow from.
     Count,
     /// Each instruction is counted too, as far as there is room.
@@ -42,7 +42,7 @@ pub enum How {
 
 /// Code from one place where the time is taken to the next one.
 #[derive(Clone, Debug)]
-pub struct Lap {
+pub(crate) struct Lap {
     pub begin: Site,
     /// The next instruction, where the cost of a probe is measured: from `begin` to there is nothing else.
     pub second: Option<Site>,
@@ -53,7 +53,7 @@ pub struct Lap {
 
 /// The time that a lap took, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub(crate) struct Spent {
     /// How many laps were executed to their end.
     pub times: u64,
     /// With the probes' cost, and that cost.
@@ -72,13 +72,13 @@ struct Graph {
 
 /// One count: the executions of its sites together.
 #[derive(Clone, Debug)]
-pub struct Counter {
+pub(crate) struct Counter {
     pub what: What,
     pub sites: Vec<Site>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum What {
+pub(crate) enum What {
     /// By its number in the graph.
     Way(usize),
     /// By listing, and by place in it.
@@ -87,7 +87,7 @@ pub enum What {
 
 /// What follows from the counts.
 #[derive(Clone, Debug, Default)]
-pub struct Executions {
+pub(crate) struct Executions {
     /// Parallel to the listings and their instructions.
     pub parts: Vec<Vec<Executed>>,
     /// As of [`Solved::imbalance`](kinst_sites::flow::counts::Solved::imbalance).
@@ -102,17 +102,17 @@ pub struct Executions {
 
 impl Spent {
     /// What remains without the probes.
-    pub fn rest(&self) -> u64 {
+    pub(crate) fn rest(&self) -> u64 {
         self.measured.saturating_sub(self.taken_off)
     }
 
     /// The time of one of so many executions. A line whose laps are several is executed once for all of them.
-    pub fn each(&self, executed: Option<u64>) -> u64 {
+    pub(crate) fn each(&self, executed: Option<u64>) -> u64 {
         let executions = executed.filter(|executed| *executed > 0).unwrap_or(self.times);
         self.rest().checked_div(executions).unwrap_or(0)
     }
 
-    pub fn add(&mut self, other: Spent) {
+    pub(crate) fn add(&mut self, other: Spent) {
         self.times += other.times;
         self.measured += other.measured;
         self.taken_off += other.taken_off;
@@ -122,7 +122,7 @@ impl Spent {
 
 /// How often an instruction was executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Executed {
+pub(crate) struct Executed {
     /// `None`: it does not follow.
     pub count: Option<u64>,
     /// Whether it is counted here, and does not follow from others.
@@ -137,7 +137,7 @@ pub struct Executed {
 
 /// One way out of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub(crate) struct Way {
     /// The listing and the place in it of the instruction that it leads to; `None`: outside of what is counted.
     pub to: Option<(usize, usize)>,
     /// Whether it is the next instruction.
@@ -147,7 +147,7 @@ pub struct Way {
 
 impl Counted {
     /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to be counted in them.
-    pub fn all(
+    pub(crate) fn all(
         disassembler: &mut Disassembler<'_>,
         description: &str,
         how: How,
@@ -252,21 +252,21 @@ fn insn_at(listings: &[Listing], starts: &[Option<u64>], address: u64) -> Option
 
 impl Counted {
     /// The number of probes.
-    pub fn places(&self) -> usize {
+    pub(crate) fn places(&self) -> usize {
         let sites = self.counters.iter().flat_map(|counter| &counter.sites);
         let timed = self.laps.iter().flat_map(|one| std::iter::once(&one.begin).chain(&one.second));
         sites.chain(timed).collect::<BTreeSet<_>>().len()
     }
 
     /// The listing and the instruction that a way leads to; `None`: outside.
-    pub fn target(&self, way: &Way) -> Option<(&Listing, &Listed)> {
+    pub(crate) fn target(&self, way: &Way) -> Option<(&Listing, &Listed)> {
         let (part, at) = way.to?;
         let listing = self.listings.get(part)?;
         Some((listing, listing.instructions.get(at)?))
     }
 
     /// Works out what follows. `hits` gives the executions of a site, `None` if they were not counted.
-    pub fn work_out(&self, hits: impl Fn(&Site) -> Option<u64>) -> Executions {
+    pub(crate) fn work_out(&self, hits: impl Fn(&Site) -> Option<u64>) -> Executions {
         let mut known: HashMap<What, u64> = HashMap::new();
         for counter in &self.counters {
             if let Some(count) = counter.sites.iter().map(&hits).sum() {

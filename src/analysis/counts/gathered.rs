@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 /// The executions of each probe that is armed.
 #[derive(Clone, Debug, Default)]
-pub struct Gathered(Rc<RefCell<Counts>>);
+pub(crate) struct Gathered(Rc<RefCell<Counts>>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -32,7 +32,7 @@ struct Counts {
 
 /// The time from a probe to the next one of the same call, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Taken {
+pub(crate) struct Taken {
     pub times: u64,
     pub sum: u64,
     pub squares: u128,
@@ -42,40 +42,40 @@ pub struct Taken {
 
 impl Gathered {
     /// Begins with the probes that are armed.
-    pub fn begin(&self, armed: &mut dyn Iterator<Item = &Probe>) {
+    pub(crate) fn begin(&self, armed: &mut dyn Iterator<Item = &Probe>) {
         self.0.borrow_mut().ids = armed.map(|probe| (probe.name.clone(), probe.id.into())).collect();
     }
 
     /// How often a site was executed for a function, by its number; `None` if it was not armed.
-    pub fn of(&self, function: usize, site: &Site) -> Option<u64> {
+    pub(crate) fn of(&self, function: usize, site: &Site) -> Option<u64> {
         let counts = self.0.borrow();
         let id = counts.ids.get(&site.fields())?;
         Some(counts.executions.get(&(function as i128, *id)).copied().unwrap_or(0))
     }
 
     /// The time from a site to the next one.
-    pub fn taken(&self, function: usize, site: &Site) -> Option<Taken> {
+    pub(crate) fn taken(&self, function: usize, site: &Site) -> Option<Taken> {
         let counts = self.0.borrow();
         let id = counts.ids.get(&site.fields())?;
         counts.taken.get(&(function as i128, *id)).copied()
     }
 
     /// How many calls of a function had not ended when counting did.
-    pub fn unfinished(&self, function: usize) -> u64 {
+    pub(crate) fn unfinished(&self, function: usize) -> u64 {
         let counts = self.0.borrow();
         let of = |counts: &HashMap<i128, u64>| counts.get(&(function as i128)).copied().unwrap_or(0);
         of(&counts.begun).saturating_sub(of(&counts.ended))
     }
 
     /// By how many nanoseconds the clock was set while the time was taken.
-    pub fn set(&self) -> u64 {
+    pub(crate) fn set(&self) -> u64 {
         let [early, late] = self.0.borrow().clocks;
         let set = late.zip(early).map(|(late, early)| late.saturating_sub(early));
         set.and_then(|set| u64::try_from(set).ok()).unwrap_or(0)
     }
 
     /// How many executions were not counted.
-    pub fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.0.borrow().lost
     }
 }

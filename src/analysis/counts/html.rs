@@ -27,7 +27,11 @@ const PAGE: Page = Page {
 
 /// Writes the page of some functions and copies; copies of a function are shown together first. `cost`: that of the probes, if there is
 /// the time.
-pub fn page(all: &[(&Counted, Executions)], cost: Option<Option<Cost>>, sources: &mut Sources) -> String {
+pub(crate) fn page(
+    all: &[(&Counted, Executions)],
+    cost: Option<Option<Cost>>,
+    sources: &mut Sources,
+) -> String {
     let mut functions = Vec::new();
     for shown in sum::shown(all) {
         match shown {

@@ -6,7 +6,7 @@ use kinst_sites::flow::laps::Takes;
 
 /// What a probe costs, in nanoseconds: the time from one to the next with nothing but an instruction between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
+pub(crate) struct Cost {
     pub mean: f64,
     /// Of the places where it was measured, the least and the greatest mean.
     pub least: f64,
@@ -18,7 +18,7 @@ pub struct Cost {
 }
 
 /// The cost of the probes of functions, each with its number.
-pub fn cost<'a>(all: impl Iterator<Item = (usize, &'a Counted)>, gathered: &Gathered) -> Option<Cost> {
+pub(crate) fn cost<'a>(all: impl Iterator<Item = (usize, &'a Counted)>, gathered: &Gathered) -> Option<Cost> {
     let (mut places, mut others) = (Vec::new(), Vec::new());
     for (number, counted) in all {
         for lap in counted.laps.iter().filter(|lap| lap.second.is_some()) {
@@ -49,7 +49,7 @@ fn of(places: &[Taken]) -> Option<Cost> {
 }
 
 /// Puts the time of each lap to the instruction that it is shown at.
-pub fn fill(
+pub(crate) fn fill(
     counted: &Counted,
     number: usize,
     gathered: &Gathered,
@@ -78,7 +78,7 @@ fn spent(taken: Taken, cost: Option<Cost>) -> Spent {
 }
 
 /// The time of all laps of some functions or copies.
-pub fn total<'a>(all: impl Iterator<Item = &'a Executions>) -> Option<Spent> {
+pub(crate) fn total<'a>(all: impl Iterator<Item = &'a Executions>) -> Option<Spent> {
     let each = all.flat_map(|executions| executions.parts.iter().flatten()).filter_map(|one| one.spent);
     each.reduce(|mut total, spent| {
         total.add(spent);
@@ -87,7 +87,7 @@ pub fn total<'a>(all: impl Iterator<Item = &'a Executions>) -> Option<Spent> {
 }
 
 /// `12.3 ms in calls, 12.3 us each; of 31.5 ms measured the probes took 61.0 %, which is taken off`
-pub fn about(total: Spent, calls: Option<u64>) -> String {
+pub(crate) fn about(total: Spent, calls: Option<u64>) -> String {
     let each = calls.filter(|calls| *calls > 0).map(|calls| total.rest() / calls);
     let each = each.map(|each| format!(", {} each", time(each))).unwrap_or_default();
     let taken = match total.taken_off {
@@ -101,7 +101,7 @@ pub fn about(total: Spent, calls: Option<u64>) -> String {
 }
 
 /// How the cost of the probes is known.
-pub fn measured(cost: Option<Cost>) -> String {
+pub(crate) fn measured(cost: Option<Cost>) -> String {
     let Some(cost) = cost else {
         return "what the probes cost could not be measured: it is in all times".to_owned();
     };
@@ -113,7 +113,7 @@ pub fn measured(cost: Option<Cost>) -> String {
     format!("a probe costs {mean}, measured here {} times ({spread})", cost.times)
 }
 
-pub fn share(part: u64, all: u64) -> String {
+pub(crate) fn share(part: u64, all: u64) -> String {
     if all == 0 {
         return String::new();
     }
@@ -121,7 +121,7 @@ pub fn share(part: u64, all: u64) -> String {
 }
 
 /// A time in the unit that suits it.
-pub fn time(ns: u64) -> String {
+pub(crate) fn time(ns: u64) -> String {
     const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
     // What would be shown as 1000 of a unit is 1 of the next one.
     let unit = UNITS.iter().find(|(_, of)| ns as f64 >= 0.9995 * of);

@@ -1,11 +1,11 @@
 //! analysis/counts/: how often each line, instruction and branch of a function is executed, and how long it takes.
 
-pub mod counted;
-pub mod gathered;
-pub mod html;
-pub mod latency;
-pub mod object;
-pub mod program;
-pub mod sum;
-pub mod text;
-pub mod view;
+pub(crate) mod counted;
+pub(crate) mod gathered;
+pub(crate) mod html;
+pub(crate) mod latency;
+pub(crate) mod object;
+pub(crate) mod program;
+pub(crate) mod sum;
+pub(crate) mod text;
+pub(crate) mod view;

@@ -6,7 +6,7 @@ use crate::analysis::listing;
 use serde_json::{Value, json};
 
 /// The objects of a function or copy. An address is a string in hexadecimal; a count that does not follow is null.
-pub fn objects(counted: &Counted, executions: &Executions) -> Vec<Value> {
+pub(crate) fn objects(counted: &Counted, executions: &Executions) -> Vec<Value> {
     let mut all = Vec::new();
     for (listing, executed) in counted.listings.iter().zip(&executions.parts) {
         for (insn, executed) in listing.instructions.iter().zip(executed) {
@@ -37,7 +37,7 @@ pub fn objects(counted: &Counted, executions: &Executions) -> Vec<Value> {
 }
 
 /// The objects of the lines of copies together: those of the instructions of each one come after them.
-pub fn lines(copies: &Copies<'_>) -> Vec<Value> {
+pub(crate) fn lines(copies: &Copies<'_>) -> Vec<Value> {
     let lines = copies
         .lines
         .iter()

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What is counted.
-pub struct Question<'a> {
+pub(crate) struct Question<'a> {
     pub whose: Whose,
     /// A D expression about the arguments of a call: only calls for which it is true are counted.
     pub when: Option<&'a str>,
@@ -19,18 +19,18 @@ pub struct Question<'a> {
 
 /// The aggregations, whose first key is the function's number: the executions by the ids of the probes, the calls that began, and those of
 /// them that ended; with the time, from which probe on, to the next one of the same call, and how often probes fired meanwhile.
-pub const EXECUTIONS: &str = "executions";
-pub const BEGUN: &str = "begun";
-pub const ENDED: &str = "ended";
-pub const TIME: &str = "time";
-pub const FIRINGS: &str = "firings";
+pub(crate) const EXECUTIONS: &str = "executions";
+pub(crate) const BEGUN: &str = "begun";
+pub(crate) const ENDED: &str = "ended";
+pub(crate) const TIME: &str = "time";
+pub(crate) const FIRINGS: &str = "firings";
 /// The difference of the clocks of the day and of the machine, at the beginning and at the end: the less and the greater.
-pub const EARLY: &str = "early";
-pub const LATE: &str = "late";
+pub(crate) const EARLY: &str = "early";
+pub(crate) const LATE: &str = "late";
 
 /// Functions during which thread-local variables become others, as they begin in an interrupt or a softirq and end outside of it, or
 /// the other way round.
-pub const CROSSING: &[&str] = &[
+pub(crate) const CROSSING: &[&str] = &[
     "irq_enter",
     "irq_enter_rcu",
     "irq_exit",
@@ -44,7 +44,7 @@ pub const CROSSING: &[&str] = &[
 const KEEP: &str = "0x4000000000000000";
 
 /// The functions and copies of one name in one module.
-pub struct Group<'a> {
+pub(crate) struct Group<'a> {
     /// As probe descriptions begin that mean their entries and returns.
     pub function: String,
     /// Whether only what belongs to calls that began meanwhile is counted, by probes at the entries and returns.
@@ -53,7 +53,7 @@ pub struct Group<'a> {
 }
 
 /// What is counted, by function.
-pub fn groups(all: &[Counted]) -> Vec<Group<'_>> {
+pub(crate) fn groups(all: &[Counted]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for counted in all {
         let Some(listing) = counted.listings.first() else { continue };
@@ -73,7 +73,7 @@ pub fn groups(all: &[Counted]) -> Vec<Group<'_>> {
 }
 
 /// Writes the program. A site is counted once for each function, however many of its copies ask for it.
-pub fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
+pub(crate) fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
     let whose = question.whose.condition();
     let mut d = String::new();
     if groups.iter().any(|group| group.by_call) {

@@ -5,17 +5,17 @@ use crate::analysis::counts::counted::{Counted, Executions};
 use kinst_sites::listing::Place;
 
 /// A function or a copy with its executions.
-pub type One<'a> = (&'a Counted, &'a Executions);
+pub(crate) type One<'a> = (&'a Counted, &'a Executions);
 
 /// What is shown as one.
-pub enum Shown<'a> {
+pub(crate) enum Shown<'a> {
     One(One<'a>),
     /// More than one copy of a function.
     Copies(Copies<'a>),
 }
 
 /// The copies of a function; those with the most calls are first.
-pub struct Copies<'a> {
+pub(crate) struct Copies<'a> {
     pub function: String,
     pub source: Option<Place>,
     pub members: Vec<One<'a>>,
@@ -27,7 +27,7 @@ pub struct Copies<'a> {
 }
 
 /// Puts the copies of a function together.
-pub fn shown<'a>(all: &'a [(&'a Counted, Executions)]) -> Vec<Shown<'a>> {
+pub(crate) fn shown<'a>(all: &'a [(&'a Counted, Executions)]) -> Vec<Shown<'a>> {
     let mut groups: Vec<(Option<&str>, Vec<One<'a>>)> = Vec::new();
     for (counted, executions) in all {
         let copy = counted.listings.first().and_then(|listing| listing.copy.as_ref());

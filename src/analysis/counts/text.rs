@@ -23,7 +23,7 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 
 /// How it is written.
-pub struct Form<'s> {
+pub(crate) struct Form<'s> {
     pub color: bool,
     /// Instructions rather than lines.
     pub instructions: bool,
@@ -33,7 +33,7 @@ pub struct Form<'s> {
 
 /// With the time, too.
 #[derive(Clone, Copy, Default)]
-pub struct Latency {
+pub(crate) struct Latency {
     pub cost: Option<Cost>,
     /// Of what is written; shares are of it.
     pub total: Spent,
@@ -43,7 +43,7 @@ pub struct Latency {
 const TEXT: usize = 72;
 
 /// Writes a function or copy, or the copies of a function together.
-pub fn write(shown: &Shown<'_>, form: &mut Form<'_>) -> String {
+pub(crate) fn write(shown: &Shown<'_>, form: &mut Form<'_>) -> String {
     match shown {
         Shown::One((counted, executions)) => one(counted, executions, form),
         Shown::Copies(copies) => sum(copies, form),
@@ -102,13 +102,13 @@ fn sum(copies: &Copies<'_>, form: &mut Form<'_>) -> String {
 }
 
 /// `vmlinux:vfs_write at offset 598`
-pub fn inlined_in(listing: &Listing) -> Option<String> {
+pub(crate) fn inlined_in(listing: &Listing) -> Option<String> {
     let copy = listing.copy.as_ref()?;
     Some(format!("{}:{} {}", listing.module, copy.caller, entered_at(copy)))
 }
 
 /// `1000 calls; 18 probes for 30 blocks`
-pub fn about(counted: &Counted, executions: &Executions) -> String {
+pub(crate) fn about(counted: &Counted, executions: &Executions) -> String {
     let calls = calls(executions.calls);
     let places = counted.places();
     let blocks = if counted.unread.is_some() { "instructions" } else { "blocks" };
@@ -125,13 +125,13 @@ fn calls(calls: Option<u64>) -> String {
 
 impl Copies<'_> {
     /// `fsnotify_modify, include/linux/fsnotify.h:237, inlined 9 times`
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let source = self.source.as_ref().map(|place| format!(", {}:{}", place.file, place.line));
         format!("{}{}, inlined {} times", self.function, source.unwrap_or_default(), self.members.len())
     }
 
     /// `3 calls in 1 of 9 copies; 40 probes for 70 blocks`
-    pub fn about(&self) -> String {
+    pub(crate) fn about(&self) -> String {
         let probes: usize = self.members.iter().map(|(counted, _)| counted.places()).sum();
         let blocks: usize = self.members.iter().map(|(counted, _)| counted.blocks).sum();
         let (calls, all) = (calls(self.calls), self.members.len());
@@ -141,7 +141,7 @@ impl Copies<'_> {
 
 /// The lines of a file that are shown. Those without instructions stand between the others if their text is known. `begin`: where the
 /// function begins, if it is in this file.
-pub fn numbers(
+pub(crate) fn numbers(
     file: &str,
     lines: &BTreeMap<u64, Line>,
     begin: Option<u64>,

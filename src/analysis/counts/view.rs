@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A line of the function's own, or of the copy's, without what is inlined there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub(crate) struct Line {
     /// Of its instruction that was executed most; `None`: it does not follow from what was counted.
     pub count: Option<u64>,
     /// The branches, in the order of their instructions.
@@ -25,7 +25,7 @@ pub struct Line {
 
 /// A branch, and where it goes if it does not go on with the next instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch {
+pub(crate) struct Branch {
     pub count: Option<u64>,
     pub jumps: Option<u64>,
     /// `None`: outside of the function or copy.
@@ -35,10 +35,10 @@ pub struct Branch {
 }
 
 /// The lines of a function by file and number; its own file is the first.
-pub type Lines = Vec<(String, BTreeMap<u64, Line>)>;
+pub(crate) type Lines = Vec<(String, BTreeMap<u64, Line>)>;
 
 /// The lines of what was counted. Empty if nothing is known of the source.
-pub fn lines(counted: &Counted, executions: &Executions) -> Lines {
+pub(crate) fn lines(counted: &Counted, executions: &Executions) -> Lines {
     let mut lines: Lines = Vec::new();
     if let Some(source) = counted.listings.first().and_then(|listing| listing.source.as_ref()) {
         lines.push((source.file.clone(), BTreeMap::new()));

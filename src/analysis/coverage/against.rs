@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Writes the differences; `name` is the file with the other run.
-pub fn write(ours: &Tally, theirs: &Tally, name: &str, colored: bool) -> String {
+pub(crate) fn write(ours: &Tally, theirs: &Tally, name: &str, colored: bool) -> String {
     let here = only(ours, theirs);
     let there = only(theirs, ours);
     let mut out = String::new();
@@ -31,7 +31,7 @@ pub fn write(ours: &Tally, theirs: &Tally, name: &str, colored: bool) -> String 
 }
 
 /// The lines that one run has executed, and the other one is not known to have.
-pub fn only<'t>(one: &'t Tally, other: &Tally) -> Vec<(&'t str, BTreeSet<u32>)> {
+pub(crate) fn only<'t>(one: &'t Tally, other: &Tally) -> Vec<(&'t str, BTreeSet<u32>)> {
     let lines = |(name, file): (&'t String, &File)| {
         let known = other.files.get(name);
         let was = |file: &File, line: &u32| file.lines.get(line).copied().flatten() == Some(true);

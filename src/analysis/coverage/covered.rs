@@ -15,7 +15,7 @@ use kinst_sites::listing::disas::Disassembler;
 
 /// Some functions.
 #[derive(Default)]
-pub struct Scope {
+pub(crate) struct Scope {
     pub functions: Vec<Function>,
     /// The source files, by their number in [`Line`].
     pub files: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Scope {
 }
 
 /// One of them, with what the compiler put elsewhere.
-pub struct Function {
+pub(crate) struct Function {
     pub module: String,
     /// As probe descriptions name it.
     pub name: String,
@@ -43,18 +43,16 @@ pub struct Function {
 const PLACE: u64 = 16;
 
 /// A line of the source: the number of the file, and of the line.
-pub type Line = (u32, u32);
+pub(crate) type Line = (u32, u32);
 
 /// A basic block.
-pub struct Block {
-    /// Its first instruction, in bytes from the start of the function; `None`: it is in a part elsewhere.
-    pub offset: Option<u64>,
+pub(crate) struct Block {
     pub lines: Vec<Line>,
     number: u32,
 }
 
 /// The end of a block from which control goes to several.
-pub struct Branch {
+pub(crate) struct Branch {
     pub line: Line,
     /// The number of each way in the graph, and the line that it leads to.
     ways: Vec<(usize, Option<Line>)>,
@@ -62,30 +60,30 @@ pub struct Branch {
 }
 
 /// The knowledge of a function: `Some(true)` was executed, `None` is not known.
-pub struct Covered<'f> {
+pub(crate) struct Covered<'f> {
     function: &'f Function,
     states: Vec<Option<bool>>,
 }
 
 impl Function {
     /// Works out what follows; `reached` has what was watched, as far as it could be.
-    pub fn covered(&self, reached: &HashMap<usize, bool>) -> Covered<'_> {
+    pub(crate) fn covered(&self, reached: &HashMap<usize, bool>) -> Covered<'_> {
         Covered { function: self, states: self.counts.covered(reached) }
     }
 }
 
 impl Covered<'_> {
-    pub fn block(&self, block: &Block) -> Option<bool> {
+    pub(crate) fn block(&self, block: &Block) -> Option<bool> {
         self.function.counts.is_covered(&self.states, block.number)
     }
 
     /// Whether the function was called.
-    pub fn entry(&self) -> Option<bool> {
+    pub(crate) fn entry(&self) -> Option<bool> {
         self.function.counts.is_covered(&self.states, self.function.entry)
     }
 
     /// Whether control came to a branch, and for each way, the line that it leads to and whether it was taken.
-    pub fn ways(
+    pub(crate) fn ways(
         &self,
         branch: &Branch,
     ) -> (Option<bool>, impl Iterator<Item = (Option<Line>, Option<bool>)>) {
@@ -115,7 +113,7 @@ impl Files {
 
 impl Scope {
     /// The functions of some patterns, as of [`Disassembler::chosen`]. More than `most` places to watch are refused.
-    pub fn read(
+    pub(crate) fn read(
         disassembler: &mut Disassembler<'_>,
         patterns: &[String],
         most: usize,
@@ -168,10 +166,7 @@ impl Function {
         let watched: Vec<(usize, Site)> = counts.watched().into_iter().filter_map(site).collect();
         let source = code.source.as_ref().map(|place| (files.number(&place.file), place.line as u32));
         let mut table = Table { parts: &code.lines, files };
-        let block = |number| {
-            let offset = flow.bounds(number).0.checked_sub(code.address).filter(|offset| *offset < code.size);
-            Block { offset, lines: table.of_block(flow, number), number }
-        };
+        let block = |number| Block { lines: table.of_block(flow, number), number };
         let blocks = counts.looked_at().map(block).collect();
         let branches = table.branches(flow, &counts);
         let entry = flow.block_at(code.address).unwrap_or(0);

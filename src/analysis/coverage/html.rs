@@ -14,7 +14,7 @@ const PAGE: Page = Page {
 };
 
 /// Writes the page; lines that only this run has executed are marked, if there is another one.
-pub fn page(tally: &Tally, against: Option<&Tally>, sources: &mut Sources) -> String {
+pub(crate) fn page(tally: &Tally, against: Option<&Tally>, sources: &mut Sources) -> String {
     let files: Vec<Value> = tally
         .files
         .iter()

@@ -8,7 +8,7 @@ use crate::analysis::source::Sources;
 use std::fmt::Write as _;
 
 /// Writes all files.
-pub fn write(tally: &Tally, sources: &mut Sources) -> String {
+pub(crate) fn write(tally: &Tally, sources: &mut Sources) -> String {
     let mut out = "TN:\n".to_owned();
     for (name, file) in tally.files.iter().filter(|(name, _)| !name.is_empty()) {
         let path = sources.path(name).map_or_else(|| name.clone(), |path| path.display().to_string());
@@ -56,7 +56,7 @@ fn totals(out: &mut String, what: &str, states: impl Iterator<Item = bool>) {
 }
 
 /// Reads a file; on failure the number of the line, and what is wrong there.
-pub fn read(text: &str) -> Result<Tally, (usize, String)> {
+pub(crate) fn read(text: &str) -> Result<Tally, (usize, String)> {
     let mut tally = Tally::default();
     let mut file: Option<String> = None;
     let mut any = false;

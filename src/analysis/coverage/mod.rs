@@ -1,11 +1,11 @@
 //! analysis/coverage/: which blocks, lines and branches are executed at all.
 
-pub mod against;
-pub mod covered;
-pub mod html;
-pub mod lcov;
-pub mod object;
-pub mod program;
+pub(crate) mod against;
+pub(crate) mod covered;
+pub(crate) mod html;
+pub(crate) mod lcov;
+pub(crate) mod object;
+pub(crate) mod program;
 pub mod rewrite;
-pub mod tally;
-pub mod text;
+pub(crate) mod tally;
+pub(crate) mod text;

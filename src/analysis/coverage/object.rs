@@ -4,7 +4,7 @@ use super::tally::{File, Sum, Tally};
 use serde_json::{Value, json};
 
 /// All objects, a line each. What is not known is null.
-pub fn objects(tally: &Tally) -> String {
+pub(crate) fn objects(tally: &Tally) -> String {
     let mut out = String::new();
     for (name, file) in &tally.files {
         let functions = file.functions.iter().map(|(function, called)| {

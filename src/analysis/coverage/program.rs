@@ -4,7 +4,7 @@ use crate::analysis::coverage::covered::Scope;
 use std::fmt::Write as _;
 
 /// Writes the program; `time`: when it ends, as the name of a probe has it: `10s`.
-pub fn write(scope: &Scope, time: Option<&str>) -> String {
+pub(crate) fn write(scope: &Scope, time: Option<&str>) -> String {
     let mut d =
         "/* Each probe is taken away at its first hit; which of them were hit is asked for at the end. */\n\
                  #pragma D option once\n\n"

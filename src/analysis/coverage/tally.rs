@@ -4,16 +4,16 @@ use crate::analysis::coverage::covered::{Covered, Function, Line, Scope};
 use std::collections::BTreeMap;
 
 /// Whether something was executed; `None`: it is not known.
-pub type State = Option<bool>;
+pub(crate) type State = Option<bool>;
 
 /// All of it, by the name of the source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub files: BTreeMap<String, File>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct File {
+pub(crate) struct File {
     pub lines: BTreeMap<u32, State>,
     pub branches: BTreeMap<Way, State>,
     /// By name; those of a module's own that have a namesake are `module:name`.
@@ -22,7 +22,7 @@ pub struct File {
 
 /// One way that control can go from a line, however many instructions branch there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Way {
+pub(crate) struct Way {
     pub line: u32,
     /// 0: to a line of the same file. Otherwise a number made of the other file's name.
     pub file: u32,
@@ -31,7 +31,7 @@ pub struct Way {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Called {
+pub(crate) struct Called {
     pub line: u32,
     pub called: State,
     pub blocks: Sum,
@@ -39,14 +39,14 @@ pub struct Called {
 
 /// How many were executed, were not, and are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
+pub(crate) struct Sum {
     pub yes: u64,
     pub no: u64,
     pub unknown: u64,
 }
 
 impl Sum {
-    pub fn of(states: impl IntoIterator<Item = State>) -> Sum {
+    pub(crate) fn of(states: impl IntoIterator<Item = State>) -> Sum {
         states.into_iter().fold(Sum::default(), Sum::with)
     }
 
@@ -59,36 +59,36 @@ impl Sum {
         self
     }
 
-    pub fn and(self, other: Sum) -> Sum {
+    pub(crate) fn and(self, other: Sum) -> Sum {
         Sum { yes: self.yes + other.yes, no: self.no + other.no, unknown: self.unknown + other.unknown }
     }
 
     /// How many are known.
-    pub fn known(self) -> u64 {
+    pub(crate) fn known(self) -> u64 {
         self.yes + self.no
     }
 }
 
 impl File {
-    pub fn lines_sum(&self) -> Sum {
+    pub(crate) fn lines_sum(&self) -> Sum {
         Sum::of(self.lines.values().copied())
     }
 
-    pub fn branches_sum(&self) -> Sum {
+    pub(crate) fn branches_sum(&self) -> Sum {
         Sum::of(self.branches.values().copied())
     }
 
-    pub fn blocks_sum(&self) -> Sum {
+    pub(crate) fn blocks_sum(&self) -> Sum {
         self.functions.values().fold(Sum::default(), |sum, function| sum.and(function.blocks))
     }
 
-    pub fn functions_sum(&self) -> Sum {
+    pub(crate) fn functions_sum(&self) -> Sum {
         Sum::of(self.functions.values().map(|function| function.called))
     }
 }
 
 /// What was executed in one place or another.
-pub fn either(one: State, other: State) -> State {
+pub(crate) fn either(one: State, other: State) -> State {
     match (one, other) {
         (Some(true), _) | (_, Some(true)) => Some(true),
         (Some(false), Some(false)) => Some(false),
@@ -96,7 +96,7 @@ pub fn either(one: State, other: State) -> State {
     }
 }
 
-pub fn note<K: Ord>(states: &mut BTreeMap<K, State>, key: K, state: State) {
+pub(crate) fn note<K: Ord>(states: &mut BTreeMap<K, State>, key: K, state: State) {
     states.entry(key).and_modify(|known| *known = either(*known, state)).or_insert(state);
 }
 
@@ -106,7 +106,7 @@ impl Tally {
     }
 
     /// Adds a function.
-    pub fn add(&mut self, scope: &Scope, function: &Function, covered: &Covered<'_>) {
+    pub(crate) fn add(&mut self, scope: &Scope, function: &Function, covered: &Covered<'_>) {
         for block in &function.blocks {
             for line in &block.lines {
                 note(&mut self.file(scope, *line).lines, line.1, covered.block(block));
@@ -143,7 +143,7 @@ impl Tally {
     }
 
     /// Adds what another run has executed.
-    pub fn merge(&mut self, other: &Tally) {
+    pub(crate) fn merge(&mut self, other: &Tally) {
         for (name, theirs) in &other.files {
             let file = self.files.entry(name.clone()).or_default();
             theirs.lines.iter().for_each(|(line, state)| note(&mut file.lines, *line, *state));

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
-pub const CYAN: Style = AnsiColor::Cyan.on_default();
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// Writes the summary; `all`: with the functions that were not called.
-pub fn summary(tally: &Tally, all: bool, colored: bool) -> String {
+pub(crate) fn summary(tally: &Tally, all: bool, colored: bool) -> String {
     let paint = |style, text: &str| color::paint(text, style, colored);
     let title = format!("{:^20} {:^20} {:^20} {:^20}", "lines", "branches", "blocks", "functions");
     let mut out = paint(BOLD, title.trim_end()) + "\n";

@@ -6,7 +6,7 @@ use super::ways::Way;
 use std::collections::{HashMap, HashSet};
 
 /// Calls that part from the others at one branch.
-pub struct Parting {
+pub(crate) struct Parting {
     pub calls: u64,
     /// The line, with what the branch there decided for them.
     pub line: Line,
@@ -18,7 +18,7 @@ pub struct Parting {
 }
 
 /// What came of the comparison.
-pub struct Comparison {
+pub(crate) struct Comparison {
     pub failed: u64,
     pub others: u64,
     /// Those with the most calls first.
@@ -37,7 +37,7 @@ struct At {
 }
 
 /// Compares the ways of calls for which the predicate is true with those of the others.
-pub fn compare(ways: &[Way], groups: &[Group]) -> Comparison {
+pub(crate) fn compare(ways: &[Way], groups: &[Group]) -> Comparison {
     let all: Vec<(u64, u64, Vec<Line>, Vec<At>)> = ways
         .iter()
         .filter(|way| !way.goes_on())

@@ -12,11 +12,11 @@ use kinst_sites::flow::{Flow, Undecodable};
 use kinst_sites::listing::disas::{Copy, Disassembler, Listed, Listing};
 use kinst_sites::listing::members::{self, Member};
 
-pub use kinst_sites::flow::routes::Step;
-pub use kinst_sites::listing::members::Operand;
+pub(crate) use kinst_sites::flow::routes::Step;
+pub(crate) use kinst_sites::listing::members::Operand;
 
 /// One function, or one inlined copy of it.
-pub struct Followed {
+pub(crate) struct Followed {
     /// As of [`Counted`](crate::analysis::counts::counted::Counted).
     pub listings: Vec<Listing>,
     /// What fires.
@@ -37,7 +37,7 @@ pub struct Followed {
 
 /// A place that fires.
 #[derive(Clone, Debug)]
-pub struct Witness {
+pub(crate) struct Witness {
     pub site: Site,
     /// What a branch decides on, if it is one.
     pub operands: Vec<Operand>,
@@ -45,7 +45,7 @@ pub struct Witness {
 
 /// How a call was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit<'e> {
+pub(crate) enum Exit<'e> {
     /// At the instruction at this offset of the function.
     Offset(u64),
     /// At the return of a copy.
@@ -54,7 +54,7 @@ pub enum Exit<'e> {
 
 /// A part of the way of a call, by the instructions of the listings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub(crate) enum Piece {
     /// These instructions were executed.
     Block(Vec<(usize, usize)>),
     /// The branch went to another place, or on.
@@ -65,7 +65,7 @@ pub enum Piece {
 
 /// Why calls cannot be followed.
 #[derive(Clone, Debug)]
-pub enum NotFollowed {
+pub(crate) enum NotFollowed {
     Diagnostic(Box<Diagnostic>),
     /// The control flow of the function is not known.
     Unread(String, Undecodable),
@@ -79,7 +79,10 @@ impl From<Box<Diagnostic>> for NotFollowed {
 
 impl Followed {
     /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to fire in them.
-    pub fn all(disassembler: &mut Disassembler<'_>, description: &str) -> Result<Vec<Followed>, NotFollowed> {
+    pub(crate) fn all(
+        disassembler: &mut Disassembler<'_>,
+        description: &str,
+    ) -> Result<Vec<Followed>, NotFollowed> {
         disassembler.each(description, Followed::new)
     }
 
@@ -133,28 +136,28 @@ impl Followed {
 
 impl Followed {
     /// The function, or the inlined function, as descriptions name it.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         let listing = self.listings.first();
         let name =
             listing.map(|listing| listing.copy.as_ref().map_or(&listing.function, |copy| &copy.function));
         name.map_or("", String::as_str)
     }
 
-    pub fn module(&self) -> &str {
+    pub(crate) fn module(&self) -> &str {
         self.listings.first().map_or("", |listing| &listing.module)
     }
 
-    pub fn is_copy(&self) -> bool {
+    pub(crate) fn is_copy(&self) -> bool {
         self.copy().is_some()
     }
 
     /// The function that has the code where it is entered.
-    pub fn caller(&self) -> &str {
+    pub(crate) fn caller(&self) -> &str {
         self.copy().map_or(self.name(), |copy| &copy.caller)
     }
 
     /// Whether a copy is entered at an offset of that function, which is the name of a probe.
-    pub fn is_entered_at(&self, probe: &str) -> bool {
+    pub(crate) fn is_entered_at(&self, probe: &str) -> bool {
         self.entry_at(probe).is_some()
     }
 
@@ -168,12 +171,12 @@ impl Followed {
     }
 
     /// What witnesses the way over a site, if it is one of its own.
-    pub fn witness(&self, site: &Site) -> Option<u32> {
+    pub(crate) fn witness(&self, site: &Site) -> Option<u32> {
         self.by_site.get(site).copied()
     }
 
     /// Works out the way of a call that began at a probe. `None`: something is missing in what fired.
-    pub fn way(&self, probe: &str, passed: &[Passed], exit: Exit<'_>) -> Option<Vec<Piece>> {
+    pub(crate) fn way(&self, probe: &str, passed: &[Passed], exit: Exit<'_>) -> Option<Vec<Piece>> {
         let left = self.left(exit)?;
         // A probe that stands in for an entry has another name.
         let entries = self.entry_at(probe).and_then(|at| self.entries.get(at..=at)).unwrap_or(&self.entries);
@@ -181,12 +184,12 @@ impl Followed {
         Some(steps.into_iter().map(|step| self.piece(step)).collect())
     }
 
-    pub fn insn(&self, (part, at): (usize, usize)) -> Option<&Listed> {
+    pub(crate) fn insn(&self, (part, at): (usize, usize)) -> Option<&Listed> {
         self.listings.get(part)?.instructions.get(at)
     }
 
     /// The instruction at which a call was left.
-    pub fn exit_insn(&self, exit: Exit<'_>) -> Option<&Listed> {
+    pub(crate) fn exit_insn(&self, exit: Exit<'_>) -> Option<&Listed> {
         let (Left::After(address) | Left::Before(address) | Left::Over(address)) = self.left(exit)?;
         self.insn(self.insn_at(address)?)
     }

@@ -13,10 +13,10 @@ use std::rc::Rc;
 
 /// The calls that were recorded.
 #[derive(Clone, Debug, Default)]
-pub struct Gathered(Rc<RefCell<Calls>>);
+pub(crate) struct Gathered(Rc<RefCell<Calls>>);
 
 #[derive(Debug, Default)]
-pub struct Calls {
+pub(crate) struct Calls {
     pub probes: HashMap<u32, Fields>,
     pub shapes: HashMap<Vec<Mark>, Shape>,
     pub counts: Counts,
@@ -28,7 +28,7 @@ pub struct Calls {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// The calls that were recorded whole.
     pub whole: u64,
     /// Those of which something was lost, and those that were too long.
@@ -44,7 +44,7 @@ pub struct Counts {
 
 /// A part of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// A function of this group begins, at a probe.
     Entry {
         group: usize,
@@ -62,7 +62,7 @@ pub enum Mark {
 
 /// Calls that went the same way.
 #[derive(Clone, Debug, Default)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// How often, and for how many of them the predicate of --differ was true.
     pub calls: u64,
     pub failed: u64,
@@ -72,7 +72,7 @@ pub struct Shape {
 
 /// The different values of one thing in several calls, the first few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub values: Vec<u64>,
     pub more: bool,
 }
@@ -103,7 +103,7 @@ struct Frame {
 impl Seen {
     const SHOWN: usize = 4;
 
-    pub fn add(&mut self, value: u64) {
+    pub(crate) fn add(&mut self, value: u64) {
         if self.values.contains(&value) {
             return;
         }
@@ -113,7 +113,7 @@ impl Seen {
         }
     }
 
-    pub fn join(&mut self, other: &Seen) {
+    pub(crate) fn join(&mut self, other: &Seen) {
         other.values.iter().for_each(|value| self.add(*value));
         self.more |= other.more;
     }
@@ -131,16 +131,16 @@ impl Counts {
 
 impl Gathered {
     /// `into`: which groups are only followed inside of others; `most`: how many calls are of interest.
-    pub fn new(into: Vec<bool>, most: u64) -> Gathered {
+    pub(crate) fn new(into: Vec<bool>, most: u64) -> Gathered {
         Gathered(Rc::new(RefCell::new(Calls { into, most, ..Calls::default() })))
     }
 
-    pub fn begin(&self, armed: &mut dyn Iterator<Item = &Probe>) {
+    pub(crate) fn begin(&self, armed: &mut dyn Iterator<Item = &Probe>) {
         self.0.borrow_mut().probes = armed.map(|probe| (probe.id, probe.name.clone())).collect();
     }
 
     /// All that was gathered.
-    pub fn take(&self) -> Calls {
+    pub(crate) fn take(&self) -> Calls {
         std::mem::take(&mut self.0.borrow_mut())
     }
 }

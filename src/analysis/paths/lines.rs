@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// A source line as it is executed once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// How many followed functions are around it.
     pub depth: usize,
     /// `None`: the debug information has none for it.
@@ -25,7 +25,7 @@ pub struct Line {
 
 /// Where a branch went.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decided {
+pub(crate) struct Decided {
     pub values: Vec<Shown>,
     pub jumps: bool,
     pub to: Option<Place>,
@@ -35,7 +35,7 @@ pub struct Decided {
 
 /// One way of one branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Decision {
+pub(crate) struct Decision {
     pub of: Of,
     pub insn: (usize, usize),
     pub to: Option<(usize, usize)>,
@@ -43,7 +43,7 @@ pub struct Decision {
 
 /// Something that is no line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Note {
+pub(crate) enum Note {
     Enter { function: String, arguments: Vec<Shown> },
     Leave { function: String, returned: Option<Shown>, tail: Option<String> },
     Unknown,
@@ -51,13 +51,13 @@ pub enum Note {
 
 /// Lines, and how often those of a loop come one after the other.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
+pub(crate) enum Piece {
     Line(Line),
     Loop { times: usize, body: Vec<Piece> },
 }
 
 /// The lines of a way.
-pub fn lines(way: &Way, groups: &[Group]) -> Vec<Line> {
+pub(crate) fn lines(way: &Way, groups: &[Group]) -> Vec<Line> {
     let mut lines = Lines { groups, all: Vec::new(), run: 0, depth: 0 };
     way.items.iter().for_each(|item| lines.add(item));
     lines.all
@@ -214,7 +214,7 @@ fn join(mine: &mut [Shown], theirs: &[Shown]) {
 const LONGEST: usize = 96;
 
 /// Folds what comes several times, one after the other; loops in loops, too.
-pub fn folded(lines: Vec<Line>) -> Vec<Piece> {
+pub(crate) fn folded(lines: Vec<Line>) -> Vec<Piece> {
     // Equal lines have equal numbers.
     let mut known: HashMap<_, Vec<(Line, usize)>> = HashMap::new();
     let mut count = 0;
@@ -296,18 +296,18 @@ impl Piece {
 }
 
 /// `size=4096`, `i=0,1,2,…`; empty if there is no value.
-pub fn values(all: &[Shown]) -> String {
+pub(crate) fn values(all: &[Shown]) -> String {
     let shown = all.iter().filter(|one| !one.seen.values.is_empty());
     shown.map(|one| format!("{}={}", one.name, seen(one))).collect::<Vec<_>>().join(" ")
 }
 
 /// `dfd=-100`: an argument is seldom an error.
-pub fn arguments(all: &[Shown]) -> String {
+pub(crate) fn arguments(all: &[Shown]) -> String {
     let one = |shown: &Shown| format!("{}={}", shown.name, written(shown, Form::plain));
     all.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-pub fn seen(shown: &Shown) -> String {
+pub(crate) fn seen(shown: &Shown) -> String {
     written(shown, Form::show)
 }
 

@@ -1,11 +1,11 @@
 //! analysis/paths/: the ways that calls go through a function.
 
-pub mod differ;
-pub mod followed;
-pub mod gathered;
-pub mod lines;
-pub mod object;
-pub mod program;
-pub mod text;
-pub mod values;
-pub mod ways;
+pub(crate) mod differ;
+pub(crate) mod followed;
+pub(crate) mod gathered;
+pub(crate) mod lines;
+pub(crate) mod object;
+pub(crate) mod program;
+pub(crate) mod text;
+pub(crate) mod values;
+pub(crate) mod ways;

@@ -8,7 +8,7 @@ use kinst_sites::listing::Place;
 use serde_json::{Value, json};
 
 /// The object of a way. `steps` are in the order of execution.
-pub fn of_way(way: &Way, groups: &[Group]) -> Value {
+pub(crate) fn of_way(way: &Way, groups: &[Group]) -> Value {
     let steps: Vec<Value> = way.items.iter().map(|item| step(item, groups)).collect();
     json!({ "calls": way.calls, "differ": way.failed, "probes": way.fired, "steps": steps })
 }
@@ -59,7 +59,7 @@ fn branch(groups: &[Group], decision: Decision) -> Value {
 }
 
 /// The objects of a comparison.
-pub fn of_comparison(comparison: &Comparison, groups: &[Group]) -> Vec<Value> {
+pub(crate) fn of_comparison(comparison: &Comparison, groups: &[Group]) -> Vec<Value> {
     let side = |calls: u64, decided: &Decided| {
         json!({
             "calls": calls,

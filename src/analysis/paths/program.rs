@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// The calls that are followed.
-pub struct Question<'a> {
+pub(crate) struct Question<'a> {
     pub whose: Whose,
     /// D expressions: about the arguments, and about what is returned.
     pub when: Option<&'a str>,
@@ -21,7 +21,7 @@ pub struct Question<'a> {
 }
 
 /// The functions and copies of one name in one module.
-pub struct Group {
+pub(crate) struct Group {
     /// As probe descriptions begin that mean their entries and returns.
     pub boundary: String,
     /// Whether only calls from calls that are followed are.
@@ -38,30 +38,30 @@ pub struct Group {
 }
 
 /// Finds the variables at sites.
-pub type Scopes<'s> = dyn Fn(&[Site]) -> Vec<Result<Scope, NoScope>> + 's;
+pub(crate) type Scopes<'s> = dyn Fn(&[Site]) -> Vec<Result<Scope, NoScope>> + 's;
 
 /// What a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     Entry,
     Return,
     Witness,
 }
 
 /// The aggregations: how many calls began, and how many of them ended. They are right where records were lost, too.
-pub const BEGUN: &str = "begun";
-pub const ENDED: &str = "done";
+pub(crate) const BEGUN: &str = "begun";
+pub(crate) const ENDED: &str = "done";
 
 /// The most that is recorded of a call and of what it calls; what is longer is left out.
-pub const MOST: u64 = 1 << 18;
+pub(crate) const MOST: u64 = 1 << 18;
 
 impl Role {
     /// The number by which a record says what it is of.
-    pub fn tag(self, group: usize) -> u64 {
+    pub(crate) fn tag(self, group: usize) -> u64 {
         4 * group as u64 + self as u64
     }
 
-    pub fn of(tag: u64) -> Option<(Role, usize)> {
+    pub(crate) fn of(tag: u64) -> Option<(Role, usize)> {
         let role =
             [Role::Entry, Role::Return, Role::Witness].into_iter().find(|role| *role as u64 == tag % 4)?;
         Some((role, usize::try_from(tag / 4).ok()?))
@@ -70,7 +70,7 @@ impl Role {
 
 impl Group {
     /// Puts functions or copies of one name into groups.
-    pub fn all(followed: Vec<Followed>, into: bool, groups: &mut Vec<Group>) {
+    pub(crate) fn all(followed: Vec<Followed>, into: bool, groups: &mut Vec<Group>) {
         for one in followed {
             let provider = if one.is_copy() { "kinst" } else { "fbt" };
             let boundary = format!("{provider}:{}:{}", one.module(), one.name());
@@ -92,7 +92,7 @@ impl Group {
     }
 
     /// Leaves out copies in code that is followed anyway. Returns them, with the function that they are in.
-    pub fn settle(groups: &mut Vec<Group>) -> Vec<(String, String)> {
+    pub(crate) fn settle(groups: &mut Vec<Group>) -> Vec<(String, String)> {
         let code = |one: &Followed| -> Vec<(String, String)> {
             one.listings.iter().map(|listing| (listing.module.clone(), listing.function.clone())).collect()
         };
@@ -120,16 +120,16 @@ impl Group {
         gone
     }
 
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.members.first().map_or("", Followed::name)
     }
 
-    pub fn is_copies(&self) -> bool {
+    pub(crate) fn is_copies(&self) -> bool {
         self.members.first().is_some_and(Followed::is_copy)
     }
 
     /// Finds what is to be recorded.
-    pub fn look(&mut self, kernel: &dyn KernelTypes, scopes: &Scopes<'_>) {
+    pub(crate) fn look(&mut self, kernel: &dyn KernelTypes, scopes: &Scopes<'_>) {
         let Some(first) = self.members.first() else { return };
         let module = first.module().to_owned();
         if !first.is_copy() {
@@ -152,7 +152,7 @@ impl Group {
 }
 
 /// Writes the program.
-pub fn write(groups: &[Group], question: &Question<'_>) -> String {
+pub(crate) fn write(groups: &[Group], question: &Question<'_>) -> String {
     let mut d = String::from(
         "/*\n * calls has a bit for each call that the thread is in, the innermost lowest: whether it is followed. key is one for all of them,\n \
          * and n numbers what is recorded of them.\n */\n\

@@ -19,7 +19,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default();
 
 /// How it is written.
-pub struct Form<'s> {
+pub(crate) struct Form<'s> {
     pub color: bool,
     /// Instructions rather than lines.
     pub instructions: bool,
@@ -31,7 +31,7 @@ const TEXT: usize = 72;
 const PLACE: usize = 20;
 
 /// `10 calls, 3 ways; 34 probes for 30 blocks`
-pub fn title(groups: &[Group], ways: &[Way], counts: &Counts) -> String {
+pub(crate) fn title(groups: &[Group], ways: &[Way], counts: &Counts) -> String {
     let mut out = String::new();
     for group in groups.iter().filter(|group| !group.into) {
         for listing in group.members.iter().filter_map(|member| member.listings.first()) {
@@ -52,7 +52,7 @@ pub fn title(groups: &[Group], ways: &[Way], counts: &Counts) -> String {
     )
 }
 
-pub fn number(number: u64, what: &str) -> String {
+pub(crate) fn number(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -62,7 +62,7 @@ impl Form<'_> {
     }
 
     /// Writes a way.
-    pub fn way(&mut self, number: usize, way: &Way, groups: &[Group]) -> String {
+    pub(crate) fn way(&mut self, number: usize, way: &Way, groups: &[Group]) -> String {
         let returned = match way.end() {
             Some(Item::Leave { returned: Some(returned), .. }) => {
                 format!(", returned {}", lines::seen(returned))
@@ -182,7 +182,7 @@ impl Form<'_> {
     }
 
     /// Writes where calls part from the others.
-    pub fn comparison(&mut self, comparison: &Comparison, predicate: &str) -> String {
+    pub(crate) fn comparison(&mut self, comparison: &Comparison, predicate: &str) -> String {
         let Comparison { failed, others, partings, same, unknown } = comparison;
         let mut out = format!("\n{failed} with {predicate}, {others} without\n");
         if *unknown > 0 {

@@ -8,7 +8,7 @@ use kinst_types::{KernelTypes, Type};
 
 /// A value that is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value {
+pub(crate) struct Value {
     /// The D expression.
     pub d: String,
     /// The variable, or the register or memory if none is known there.
@@ -18,13 +18,13 @@ pub struct Value {
 
 /// How a number is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
+pub(crate) struct Form {
     pub bytes: u8,
     pub kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Signed,
     Unsigned,
     Pointer,
@@ -43,7 +43,7 @@ const STACK: u8 = 7;
 
 impl Form {
     /// `None`: values of the type are not shown.
-    pub fn of(ty: &Type) -> Option<Form> {
+    pub(crate) fn of(ty: &Type) -> Option<Form> {
         let (bytes, kind) = match ty.resolved() {
             Type::Int(int) if int.signed => (int.bytes, Kind::Signed),
             Type::Int(int) => (int.bytes, Kind::Unsigned),
@@ -55,13 +55,13 @@ impl Form {
     }
 
     /// The number as the kernel's source would have it: `-2`, `4096`, `0xffff888004f2c000`.
-    pub fn plain(self, raw: u64) -> String {
+    pub(crate) fn plain(self, raw: u64) -> String {
         let text = self.show(raw);
         text.split(' ').next().map(str::to_owned).unwrap_or(text)
     }
 
     /// The same of a number that may be an error: `-2 ENOENT`.
-    pub fn show(self, raw: u64) -> String {
+    pub(crate) fn show(self, raw: u64) -> String {
         let shift = 64 - 8 * u32::from(self.bytes.clamp(1, 8));
         let (signed, unsigned) = (((raw << shift) as i64) >> shift, raw << shift >> shift);
         const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
@@ -77,7 +77,7 @@ impl Form {
 }
 
 /// The values of operands at a branch.
-pub fn of_branch(
+pub(crate) fn of_branch(
     operands: &[Operand],
     scope: Option<&Scope>,
     module: &str,
@@ -134,7 +134,7 @@ fn of_operand(operand: Operand, scope: Option<&Scope>, module: &str, kernel: &dy
 }
 
 /// The arguments of a function at its entry.
-pub fn of_entry(module: &str, function: &str, kernel: &dyn KernelTypes) -> Vec<Value> {
+pub(crate) fn of_entry(module: &str, function: &str, kernel: &dyn KernelTypes) -> Vec<Value> {
     const IN_REGISTERS: usize = 6;
     let plain = function.split('#').next().unwrap_or(function);
     let Some(prototype) = kernel.prototype(module, plain) else { return Vec::new() };
@@ -149,7 +149,7 @@ pub fn of_entry(module: &str, function: &str, kernel: &dyn KernelTypes) -> Vec<V
 }
 
 /// How what a function returns is shown; `None` if it returns nothing, or a structure.
-pub fn of_return(module: &str, function: &str, kernel: &dyn KernelTypes) -> Option<Form> {
+pub(crate) fn of_return(module: &str, function: &str, kernel: &dyn KernelTypes) -> Option<Form> {
     let plain = function.split('#').next().unwrap_or(function);
     match kernel.prototype(module, plain) {
         Some(prototype) => Form::of(&prototype.returns),

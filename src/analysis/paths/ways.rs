@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// A way that calls went.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub(crate) struct Way {
     pub calls: u64,
     /// Those for which the predicate of --differ was true.
     pub failed: u64,
@@ -22,7 +22,7 @@ pub struct Way {
 
 /// A part of a way. Functions that are followed inside of others are in them, from Enter to Leave.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
+pub(crate) enum Item {
     Enter { of: Of, arguments: Vec<Shown> },
     Block { of: Of, insns: Vec<(usize, usize)> },
     Branch { of: Of, insn: (usize, usize), to: Option<(usize, usize)>, jumps: bool, values: Vec<Shown> },
@@ -32,14 +32,14 @@ pub enum Item {
 
 /// A function or copy, by its group and its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Of {
+pub(crate) struct Of {
     pub group: usize,
     pub member: usize,
 }
 
 /// The values of one thing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub(crate) struct Shown {
     pub name: String,
     pub form: Form,
     pub seen: Seen,
@@ -58,7 +58,7 @@ struct Call {
 }
 
 /// Works out the ways. Calls for which there is none are counted as broken.
-pub fn ways(calls: &mut Calls, groups: &[Group]) -> Vec<Way> {
+pub(crate) fn ways(calls: &mut Calls, groups: &[Group]) -> Vec<Way> {
     let solver = Solver::new(&calls.probes, groups);
     let mut all = Vec::new();
     for (marks, shape) in std::mem::take(&mut calls.shapes) {
@@ -87,18 +87,18 @@ impl Way {
     }
 
     /// Whether calls of it end as another function, so that what they return is not known.
-    pub fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         matches!(self.end(), Some(Item::Leave { tail: Some(_), .. }))
     }
 
     /// How calls of it ended.
-    pub fn end(&self) -> Option<&Item> {
+    pub(crate) fn end(&self) -> Option<&Item> {
         self.items.last().filter(|item| matches!(item, Item::Leave { .. }))
     }
 }
 
 impl Of {
-    pub fn followed(self, groups: &[Group]) -> Option<&Followed> {
+    pub(crate) fn followed(self, groups: &[Group]) -> Option<&Followed> {
         groups.get(self.group)?.members.get(self.member)
     }
 }
@@ -299,7 +299,7 @@ fn calls_it(followed: &Followed, insn: (usize, usize), name: &str) -> bool {
 }
 
 /// The function that an instruction calls; empty if that is decided when it is executed. `None`: it calls none.
-pub fn callee(insn: &Listed) -> Option<String> {
+pub(crate) fn callee(insn: &Listed) -> Option<String> {
     let rest = insn.text.strip_prefix("call").filter(|_| !insn.fentry)?.trim_start_matches('q').trim();
     let indirect = rest.starts_with('*') || rest.contains("x86_indirect_thunk");
     Some(if indirect { String::new() } else { target(insn).unwrap_or_default() })

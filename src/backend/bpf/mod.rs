@@ -17,11 +17,11 @@ mod maps;
 mod means;
 mod memory;
 mod misses;
-pub mod reach;
+pub(crate) mod reach;
 mod ring;
 mod session;
 mod speculations;
-pub mod sweep;
+pub(crate) mod sweep;
 mod timers;
 
 pub use check::{check, left_over, possible_cpus};

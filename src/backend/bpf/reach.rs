@@ -8,13 +8,13 @@ use kinst_sites::{Begun, Reach, Spots as _, Symbols as _, Text};
 use std::collections::HashMap;
 
 /// The kernel's functions, and what it has to trace them.
-pub struct Functions {
+pub(crate) struct Functions {
     text: Text,
 }
 
 impl Functions {
     /// `None` where functions have kprobes alone, and what cannot be traced is known when it is armed.
-    pub fn new(text: Text) -> Option<Functions> {
+    pub(crate) fn new(text: Text) -> Option<Functions> {
         text.machine().facts().has_known_trampolines.then(|| Functions { text })
     }
 }

@@ -10,17 +10,17 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The first argument of the command that is the sweeper; the session's process is the second one.
-pub const WORD: &str = "--remove-events-of";
+pub(crate) const WORD: &str = "--remove-events-of";
 
 /// How long an event may be in use after its session has ended: the kernel closes its descriptors one after the other.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process that waits for the end of this one, whatever ends it, and then removes its events. Dropped, it begins.
 #[derive(Debug)]
-pub struct Sweeper(#[allow(dead_code, reason = "its input ends with it")] Child);
+pub(crate) struct Sweeper(#[allow(dead_code, reason = "its input ends with it")] Child);
 
 impl Sweeper {
-    pub fn start() -> io::Result<Sweeper> {
+    pub(crate) fn start() -> io::Result<Sweeper> {
         command(std::process::id()).stdin(Stdio::piped()).spawn().map(Sweeper)
     }
 }
@@ -35,7 +35,7 @@ fn command(session: u32) -> Command {
 
 /// Leaves it to a process of its own to take programs away from functions: the kernel waits for each of them until no
 /// thread is in what ran it, a seventh of a second in 6.1 and 6.12. Where there can be no process, this one waits.
-pub fn let_go(attached: Vec<Attached>) {
+pub(crate) fn let_go(attached: Vec<Attached>) {
     if attached.is_empty() {
         return;
     }
@@ -47,7 +47,7 @@ pub fn let_go(attached: Vec<Attached>) {
 }
 
 /// What the process does. Errors have no one to read them: what stays is removed by the next session.
-pub fn sweep(session: u32) {
+pub(crate) fn sweep(session: u32) {
     // Who signals all that is called dtrace means the session.
     signals::disregard();
     let Ok(tracefs) = Tracefs::find() else { return };

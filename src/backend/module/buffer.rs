@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One CPU's ring. The kernel writes it at any time, so every word of it is read atomically.
 #[derive(Clone, Copy, Debug)]
-pub struct Ring<'a> {
+pub(crate) struct Ring<'a> {
     /// Written by us: everything before it is consumed.
     pub consumed: &'a AtomicU64,
     /// Written by the kernel: everything before it is reserved.
@@ -20,7 +20,7 @@ const HEADER: u64 = 2;
 
 impl Ring<'_> {
     /// Takes all finished records. An invalid ring is emptied, so that tracing can go on.
-    pub fn drain(&self, cpu: u32, into: &mut Drain) -> Result<(), Damaged> {
+    pub(crate) fn drain(&self, cpu: u32, into: &mut Drain) -> Result<(), Damaged> {
         let mut position = self.consumed.load(Ordering::Relaxed);
         // Pairs with the kernel's release after it reserves.
         let end = self.produced.load(Ordering::Acquire);

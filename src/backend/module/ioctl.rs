@@ -13,13 +13,13 @@ use std::sync::atomic::Ordering;
 
 /// An open session of /dev/dtrace/kinst. Closing it disarms what it armed.
 #[derive(Debug)]
-pub struct Device {
+pub(crate) struct Device {
     file: device::Device,
     pub info: uapi::Info,
 }
 
 impl Device {
-    pub fn open() -> Result<Device, Error> {
+    pub(crate) fn open() -> Result<Device, Error> {
         let file = device::Device::open(uapi::DEVICE).map_err(open_error)?;
         // SAFETY: IOC_INFO writes one struct kinst_info, whose layout uapi.rs asserts.
         let info = unsafe { file.get::<{ uapi::IOC_INFO }, uapi::Info>() };
@@ -34,7 +34,7 @@ impl Device {
     }
 
     /// Opens the module, and loads it first if it is not there yet; returns whether it was loaded.
-    pub fn open_or_load() -> Result<(Device, bool), Error> {
+    pub(crate) fn open_or_load() -> Result<(Device, bool), Error> {
         match Device::open() {
             Err(Error::NotLoaded) => {}
             opened => return Ok((opened?, false)),
@@ -49,7 +49,7 @@ impl Device {
     }
 
     /// Verifies the image and arms its probes; returns one result per probe.
-    pub fn load(&self, image: &[u8], probes: usize) -> Result<Vec<uapi::Result>, Error> {
+    pub(crate) fn load(&self, image: &[u8], probes: usize) -> Result<Vec<uapi::Result>, Error> {
         let mut results = vec![uapi::Result::default(); probes];
         let too_large =
             RequestError { to: uapi::DEVICE, request: "LOAD", errno: "the image is too large".to_owned() };
@@ -78,26 +78,26 @@ impl Device {
         }
     }
 
-    pub fn go(&self) -> Result<(), RequestError> {
+    pub(crate) fn go(&self) -> Result<(), RequestError> {
         // SAFETY: GO takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_GO }>() };
         done.map_err(RequestError::of_module("GO"))
     }
 
-    pub fn stop(&self) -> Result<(), RequestError> {
+    pub(crate) fn stop(&self) -> Result<(), RequestError> {
         // SAFETY: STOP takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_STOP }>() };
         done.map_err(RequestError::of_module("STOP"))
     }
 
-    pub fn status(&self) -> Result<uapi::Status, RequestError> {
+    pub(crate) fn status(&self) -> Result<uapi::Status, RequestError> {
         // SAFETY: IOC_STATUS writes one struct kinst_status.
         let status = unsafe { self.file.get::<{ uapi::IOC_STATUS }, uapi::Status>() };
         status.map_err(RequestError::of_module("STATUS"))
     }
 
     /// Copies one CPU's aggregations to `buffer`; returns the bytes used, and drops since LOAD.
-    pub fn aggregations(&self, cpu: u32, buffer: &mut [u8]) -> Result<(usize, u64), RequestError> {
+    pub(crate) fn aggregations(&self, cpu: u32, buffer: &mut [u8]) -> Result<(usize, u64), RequestError> {
         let mut snap = uapi::Aggsnap {
             buf: buffer.as_mut_ptr() as u64,
             size: u32::try_from(buffer.len()).unwrap_or(u32::MAX),
@@ -111,7 +111,7 @@ impl Device {
     }
 
     /// Returns, for each of the image's probes, whether it has fired since LOAD.
-    pub fn fired(&self, probes: usize) -> Result<Vec<Fired>, RequestError> {
+    pub(crate) fn fired(&self, probes: usize) -> Result<Vec<Fired>, RequestError> {
         let mut buffer = vec![0u8; probes];
         let mut fired = uapi::Fired {
             buf: buffer.as_mut_ptr() as u64,
@@ -125,7 +125,10 @@ impl Device {
     }
 
     /// Returns the instructions in memory of the function whose symbol is at `func`, or why they are not available.
-    pub fn instructions(&self, func: u64) -> Result<Result<Vec<uapi::Insn>, uapi::Reason>, RequestError> {
+    pub(crate) fn instructions(
+        &self,
+        func: u64,
+    ) -> Result<Result<Vec<uapi::Insn>, uapi::Reason>, RequestError> {
         let mut room = 256;
         loop {
             let mut buffer = vec![uapi::Insn::default(); room];
@@ -153,7 +156,7 @@ impl Device {
     }
 
     /// Maps the ring of one CPU.
-    pub fn ring(&self, cpu: u32) -> Result<MappedRing, RequestError> {
+    pub(crate) fn ring(&self, cpu: u32) -> Result<MappedRing, RequestError> {
         let page = page_size();
         let base = u64::from(cpu) * u64::from(uapi::RING_PAGES) * page as u64;
         let consumer = self.map(page, base, Access::ReadWrite)?;
@@ -179,7 +182,7 @@ impl AsFd for Device {
 
 /// The three parts of a ring, mapped.
 #[derive(Debug)]
-pub struct MappedRing {
+pub(crate) struct MappedRing {
     consumer: Mapping,
     producer: Mapping,
     data: Mapping,
@@ -187,7 +190,7 @@ pub struct MappedRing {
 
 impl MappedRing {
     /// Returns the ring; `None` if the pages were too small, which map() excludes.
-    pub fn ring(&self) -> Option<Ring<'_>> {
+    pub(crate) fn ring(&self) -> Option<Ring<'_>> {
         let consumed = self.consumer.words().first()?;
         // Overwritten records count as consumed.
         let tail = self.producer.words().get(4)?.load(Ordering::Acquire);
@@ -196,7 +199,7 @@ impl MappedRing {
     }
 
     /// Returns the number of records that found no room since LOAD.
-    pub fn drops(&self) -> u64 {
+    pub(crate) fn drops(&self) -> u64 {
         self.producer.words().get(2).map_or(0, |drops| drops.load(Ordering::Relaxed))
     }
 }

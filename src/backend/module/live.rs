@@ -8,7 +8,7 @@ use kinst_sites::{LiveError, LiveInsn, LiveText};
 use std::sync::Arc;
 
 /// Queries the module.
-pub struct Live(pub Arc<Device>);
+pub(crate) struct Live(pub Arc<Device>);
 
 impl LiveText for Live {
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, LiveError> {

@@ -6,7 +6,7 @@ mod ioctl;
 mod live;
 mod session;
 
-pub use error::Error;
-pub use ioctl::Device;
-pub use live::Live;
-pub use session::Session;
+pub(crate) use error::Error;
+pub(crate) use ioctl::Device;
+pub(crate) use live::Live;
+pub(crate) use session::Session;

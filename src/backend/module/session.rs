@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// A program in the kernel, armed.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     /// By CPU; there may be gaps between the numbers.
     rings: Vec<(u32, MappedRing)>,
     snapshot: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct Session {
 
 impl Session {
     /// Arms the plan. Returns the places that were refused; the others are armed.
-    pub fn enable(
+    pub(crate) fn enable(
         device: Arc<Device>,
         program: &Program,
         plan: &Plan,

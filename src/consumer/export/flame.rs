@@ -17,7 +17,7 @@ const DATA: &str = "{{data}}";
 const PLACES: usize = 4;
 
 #[derive(Debug)]
-pub struct Flame {
+pub(crate) struct Flame {
     /// When tracing began.
     begun: i64,
 }

@@ -10,7 +10,7 @@ use crate::consumer::frame::Frame;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
-pub struct Folded;
+pub(crate) struct Folded;
 
 impl Export for Folded {
     fn finish(&mut self, tables: &dyn Tables, _status: u8, out: &mut Vec<u8>) -> Option<String> {

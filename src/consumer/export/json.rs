@@ -15,15 +15,15 @@ use kinst_dif::ActionKind;
 use serde::Serialize;
 
 /// The version of the schema: it changes when a reader of the one before would be wrong.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 #[derive(Debug, Default)]
-pub struct Json {
+pub(crate) struct Json {
     begun: bool,
 }
 
 impl Json {
-    pub fn new() -> Json {
+    pub(crate) fn new() -> Json {
         Json::default()
     }
 

@@ -20,7 +20,7 @@ pub enum Error {
 
 /// The names that the user has given.
 #[derive(Debug)]
-pub struct Names {
+pub(crate) struct Names {
     /// `NAME:LABEL,LABEL`
     own: Vec<(String, Vec<String>)>,
     /// `LABEL,LABEL`: for each aggregation that has as many keys and is not named.
@@ -29,7 +29,7 @@ pub struct Names {
 
 impl Names {
     /// Reads the values of -x promlabels.
-    pub fn new(aggregations: &[Aggregation], settings: &[String]) -> Result<Names, Error> {
+    pub(crate) fn new(aggregations: &[Aggregation], settings: &[String]) -> Result<Names, Error> {
         let mut names = Names { own: Vec::new(), all: Vec::new() };
         for setting in settings {
             let (aggregation, list) = match setting.split_once(':') {
@@ -63,7 +63,7 @@ impl Names {
     }
 
     /// The labels of an aggregation: as given, else the variables that the keys are, else key0, key1 …
-    pub fn of(&self, aggregation: &Aggregation) -> Vec<String> {
+    pub(crate) fn of(&self, aggregation: &Aggregation) -> Vec<String> {
         let own = self.own.iter().rev().find(|(name, _)| *name == aggregation.name).map(|(_, list)| list);
         let all = || self.all.iter().rev().find(|list| list.len() == aggregation.keys.len());
         if let Some(given) = own.or_else(all) {
@@ -105,12 +105,12 @@ fn problem(name: &str) -> Option<&'static str> {
 }
 
 /// Whether a key is a stack, which has no text of one line.
-pub fn has_stack(aggregation: &Aggregation) -> bool {
+pub(crate) fn has_stack(aggregation: &Aggregation) -> bool {
     aggregation.keys.iter().any(|key| matches!(key, Display::Stack | Display::Ustack))
 }
 
 /// A key as the value of a label.
-pub fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Int(number) => number.to_string(),
         Value::Pointer(address) => format!("{address:#x}"),
@@ -140,7 +140,7 @@ fn array(bytes: &[u8]) -> String {
 }
 
 /// Text in which each byte that is not UTF-8 is `\xff`.
-pub fn utf8(bytes: &[u8]) -> String {
+pub(crate) fn utf8(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The series of one name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Family {
+pub(crate) struct Family {
     /// Without the prefix that a form puts before it.
     pub name: String,
     pub help: String,
@@ -20,7 +20,7 @@ pub struct Family {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A number that never falls, but when it begins again.
     Counter,
     /// A sum of numbers of which some may be negative.
@@ -31,7 +31,7 @@ pub enum Kind {
 
 impl Kind {
     /// The names that a family has in Prometheus' text, after its own one.
-    pub fn suffixes(self) -> &'static [&'static str] {
+    pub(crate) fn suffixes(self) -> &'static [&'static str] {
         match self {
             Kind::Counter => &["_total"],
             Kind::Sum | Kind::Gauge => &[""],
@@ -41,7 +41,7 @@ impl Kind {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub(crate) struct Point {
     pub labels: Vec<(String, String)>,
     /// When its counting began, in nanoseconds since 1970.
     pub since: i64,
@@ -49,7 +49,7 @@ pub struct Point {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub(crate) enum Value {
     Whole(i128),
     Real(f64),
     /// The greatest value of each bucket but the last, and how many values each has: one count more than bounds.
@@ -61,7 +61,7 @@ pub enum Value {
 
 /// Makes the metrics of a program, each time its aggregations are read.
 #[derive(Debug)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     sources: Vec<Source>,
     /// How many series there may be.
     bound: usize,
@@ -111,7 +111,12 @@ const DROPS: [&str; 4] = ["aggregation", "dynamic", "principal", "spec"];
 
 impl Metrics {
     /// `now`: nanoseconds since 1970. `what`: the form, for messages.
-    pub fn new(what: &str, program: &Program, options: &Options, now: i64) -> Result<Metrics, labels::Error> {
+    pub(crate) fn new(
+        what: &str,
+        program: &Program,
+        options: &Options,
+        now: i64,
+    ) -> Result<Metrics, labels::Error> {
         let names = Names::new(&program.aggregations, options.list(key::PROMLABELS))?;
         let mut taken: Vec<String> = own(&[], &BTreeMap::new(), 0, now).iter().flat_map(samples).collect();
         let (mut sources, mut messages) = (Vec::new(), Vec::new());
@@ -143,24 +148,24 @@ impl Metrics {
     }
 
     /// Whether no aggregation of the program is a family.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.sources.is_empty()
     }
 
     /// What to tell the user, since the last call.
-    pub fn messages(&mut self) -> Vec<Message> {
+    pub(crate) fn messages(&mut self) -> Vec<Message> {
         std::mem::take(&mut self.messages)
     }
 
     /// Counts a loss.
-    pub fn message(&mut self, message: &Message) {
+    pub(crate) fn message(&mut self, message: &Message) {
         if let What::Drop { tag, count, .. } = message.what {
             *self.drops.entry(tag.to_ascii_lowercase()).or_default() += count;
         }
     }
 
     /// The families as they are now, this program's own counters last.
-    pub fn read(&mut self, tables: &dyn Tables, now: i64) -> Vec<Family> {
+    pub(crate) fn read(&mut self, tables: &dyn Tables, now: i64) -> Vec<Family> {
         let ids: Vec<u32> = self.sources.iter().map(|source| source.id).collect();
         let mut found: Vec<(Identity, Merged)> = Vec::new();
         let mut negative = None;

@@ -1,19 +1,19 @@
 //! consumer/export/: -O: what becomes of a trace besides text.
 
-pub mod destination;
+pub(crate) mod destination;
 mod exporter;
 mod exports;
-pub mod flame;
-pub mod folded;
+pub(crate) mod flame;
+pub(crate) mod folded;
 pub mod form;
-pub mod json;
-pub mod labels;
-pub mod metrics;
-pub mod otlp;
-pub mod perfetto;
-pub mod pprof;
-pub mod profile;
-pub mod prom;
+pub(crate) mod json;
+pub(crate) mod labels;
+pub(crate) mod metrics;
+pub(crate) mod otlp;
+pub(crate) mod perfetto;
+pub(crate) mod pprof;
+pub(crate) mod profile;
+pub(crate) mod prom;
 mod proto;
 mod tables;
 

@@ -34,7 +34,7 @@ const MOST: usize = 1 << 16;
 /// The most slices in one another on a track.
 const DEEPEST: usize = 1000;
 
-pub struct Perfetto {
+pub(crate) struct Perfetto {
     /// The functions of which both entries and returns are probed.
     paired: HashSet<Call>,
     begun: bool,
@@ -100,7 +100,7 @@ struct Waiting {
 }
 
 impl Perfetto {
-    pub fn new(enabled: &Enabled) -> Perfetto {
+    pub(crate) fn new(enabled: &Enabled) -> Perfetto {
         let mut seen: HashMap<Call, [bool; 2]> = HashMap::new();
         for ecb in &enabled.ecbs {
             let probe = enabled.probes.get(ecb.probe as usize);

@@ -16,7 +16,7 @@ use std::hash::Hash;
 use std::io::Write as _;
 
 #[derive(Debug)]
-pub struct Pprof {
+pub(crate) struct Pprof {
     /// When tracing began: nanoseconds since 1970, and of the clock that never goes back.
     begun: (i64, i64),
     /// The nanoseconds between two samples, if a clock takes them all.
@@ -31,7 +31,7 @@ impl Default for Pprof {
 }
 
 impl Pprof {
-    pub fn new(program: &Program, enabled: &Enabled) -> Pprof {
+    pub(crate) fn new(program: &Program, enabled: &Enabled) -> Pprof {
         Pprof { period: period(program, enabled), ..Pprof::default() }
     }
 }

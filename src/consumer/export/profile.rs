@@ -11,7 +11,7 @@ use kinst_dif::{ActionKind, Aggregation, Program};
 
 /// An aggregation with a stack as a key, whose values add up.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub(crate) struct Series {
     /// The aggregation's name without the `@`.
     pub aggregation: String,
     /// The quantity: that name without the unit at its end.
@@ -21,7 +21,7 @@ pub struct Series {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// The parts of the key that are not stacks, in their order.
     pub labels: Vec<Label>,
     /// The innermost frame first: the kernel's part, then the program's. Empty if nothing is known of the stack.
@@ -30,14 +30,14 @@ pub struct Sample {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Label {
+pub(crate) struct Label {
     /// The D text of the key.
     pub name: String,
     pub value: Value,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     Count,
     Nanoseconds,
     Microseconds,
@@ -55,7 +55,7 @@ const UNITS: &[(&str, Unit)] = &[
 
 impl Unit {
     /// As pprof writes it.
-    pub fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Unit::Count => "count",
             Unit::Nanoseconds => "nanoseconds",
@@ -68,7 +68,7 @@ impl Unit {
 
 /// Where a frame is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub(crate) enum Kind {
     Kernel,
     Module,
     User,
@@ -79,10 +79,10 @@ pub enum Kind {
 }
 
 /// What is shown of a stack without frames, such as the kernel's part when a program was interrupted.
-pub const NO_FRAMES: &str = "(no frames)";
+pub(crate) const NO_FRAMES: &str = "(no frames)";
 
 impl Kind {
-    pub fn of(frame: &Frame) -> Kind {
+    pub(crate) fn of(frame: &Frame) -> Kind {
         match &frame.module {
             _ if frame.inlined => Kind::Inlined,
             _ if frame.pid.is_some() => Kind::User,
@@ -93,12 +93,12 @@ impl Kind {
 }
 
 /// Whether the aggregation is one.
-pub fn is_profile(aggregation: &Aggregation) -> bool {
+pub(crate) fn is_profile(aggregation: &Aggregation) -> bool {
     labels::has_stack(aggregation) && !matches!(aggregation.function, ActionKind::Min | ActionKind::Max)
 }
 
 /// Returns what to say, before it traces, of a program's aggregations that do not get into these forms.
-pub fn left_out(forms: &str, program: &Program) -> Option<String> {
+pub(crate) fn left_out(forms: &str, program: &Program) -> Option<String> {
     let (kept, others): (Vec<_>, Vec<_>) = program.aggregations.iter().partition(|a| is_profile(a));
     let name = |aggregation: &&Aggregation| format!("@{}", aggregation.written());
     let all =
@@ -119,7 +119,7 @@ pub fn left_out(forms: &str, program: &Program) -> Option<String> {
 }
 
 /// Makes the profile of each table; a stack with the value 0 is left out.
-pub fn series(tables: &[Table<'_>]) -> Vec<Series> {
+pub(crate) fn series(tables: &[Table<'_>]) -> Vec<Series> {
     let all = tables.iter().map(|table| {
         let samples = table.rows.iter().filter_map(|row| sample(table, row)).collect();
         let (name, unit) = quantity(table);
@@ -173,7 +173,7 @@ fn sample(table: &Table<'_>, row: &Entry) -> Option<Sample> {
 
 /// The name of a frame: that of the function, after the module if it is not the kernel. Addresses without a function are one
 /// frame for each module.
-pub fn title(frame: &Frame) -> String {
+pub(crate) fn title(frame: &Frame) -> String {
     match (&frame.module, &frame.function) {
         (Some(module), Some(function)) if module != KERNEL_PROPER => format!("{module}`{function}"),
         (_, Some(function)) => function.clone(),
@@ -184,7 +184,7 @@ pub fn title(frame: &Frame) -> String {
 
 impl Label {
     /// The name as a frame: a number has the key's text before it.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match &self.value {
             Value::Int(_) | Value::Pointer(_) => format!("{} {}", self.name, text(&self.value)),
             other => text(other),
@@ -193,7 +193,7 @@ impl Label {
 }
 
 /// A value as text.
-pub fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     let all = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
     match value {
         Value::Int(number) => number.to_string(),
@@ -215,7 +215,7 @@ pub fn text(value: &Value) -> String {
 }
 
 /// Returns what to say at the end: that there was nothing, or that some of it cannot be drawn.
-pub fn remark(form: &str, series: &[Series], negative: bool) -> Option<String> {
+pub(crate) fn remark(form: &str, series: &[Series], negative: bool) -> Option<String> {
     let count = |keep: fn(i64) -> bool| {
         series.iter().flat_map(|series| &series.samples).filter(|sample| keep(sample.value)).count()
     };
@@ -234,13 +234,13 @@ pub fn remark(form: &str, series: &[Series], negative: bool) -> Option<String> {
 
 /// Aggregations as a trace has them.
 #[cfg(test)]
-pub mod sample {
+pub(crate) mod sample {
     use super::*;
     use crate::consumer::export::tables::Tables;
     use crate::consumer::table::Bucket;
     use kinst_sites::listing::Place;
 
-    pub struct Fixed(pub Vec<Table<'static>>);
+    pub(crate) struct Fixed(pub Vec<Table<'static>>);
 
     impl Tables for Fixed {
         fn all(&self) -> Vec<Table<'_>> {
@@ -301,7 +301,7 @@ pub mod sample {
         Value::Text(text.as_bytes().to_vec())
     }
 
-    pub fn table(
+    pub(crate) fn table(
         name: &'static str,
         function: ActionKind,
         keys: &[&str],
@@ -313,7 +313,7 @@ pub mod sample {
     }
 
     /// `@[execname, pid, stack(), ustack()] = count()`
-    pub fn counted() -> Table<'static> {
+    pub(crate) fn counted() -> Table<'static> {
         let module = Value::Stack(vec![
             kernel("ext4", "ext4_file_read_iter", 0xffff_ffff_c000_1000, None),
             Frame { address: 0xffff_ffff_c100_0000, ..Frame::default() },
@@ -330,7 +330,7 @@ pub mod sample {
     }
 
     /// `@wait_ns[stack()] = sum(…)` with a sum that is negative.
-    pub fn summed() -> Table<'static> {
+    pub(crate) fn summed() -> Table<'static> {
         let rows = vec![
             (vec![read(468)], 1_500_000_000),
             (vec![Value::Stack(vec![kernel("vmlinux", "schedule", 0xffff_ffff_8100_3000, None)])], -4),
@@ -339,7 +339,7 @@ pub mod sample {
     }
 
     /// `@sizes[stack()] = quantize(…)`
-    pub fn distributed() -> Table<'static> {
+    pub(crate) fn distributed() -> Table<'static> {
         let bucket = |count| Bucket { min: Some(1), max: Some(1), count };
         let value = Aggregate::Distribution(vec![bucket(3), bucket(0), bucket(4)]);
         let rows = vec![Entry { key: vec![read(468)], value }];

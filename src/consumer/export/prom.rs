@@ -11,14 +11,14 @@ use std::path::Path;
 const PREFIX: &str = "kinst_";
 
 #[derive(Debug)]
-pub struct Prom {
+pub(crate) struct Prom {
     metrics: Metrics,
     /// The value of the label `trace`, which the series of each file of a folder have for themselves.
     trace: String,
 }
 
 impl Prom {
-    pub fn new(metrics: Metrics, file: &str) -> Prom {
+    pub(crate) fn new(metrics: Metrics, file: &str) -> Prom {
         let stem = Path::new(file).file_stem().unwrap_or_default();
         Prom { metrics, trace: stem.to_string_lossy().into_owned() }
     }

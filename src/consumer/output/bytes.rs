@@ -4,7 +4,7 @@ use super::text::Text;
 
 /// How a by-reference value is shown.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Style {
+pub(crate) struct Style {
     pub quiet: bool,
     /// The option rawbytes: always a hex dump.
     pub raw: bool,
@@ -13,7 +13,7 @@ pub struct Style {
 }
 
 /// Prints a string, up to its first NUL.
-pub fn string(out: &mut Text, value: &[u8], width: usize, style: Style) {
+pub(crate) fn string(out: &mut Text, value: &[u8], width: usize, style: Style) {
     let text = until_nul(value);
     if style.raw || !printable(text, true) {
         return dump(out, value);
@@ -22,7 +22,7 @@ pub fn string(out: &mut Text, value: &[u8], width: usize, style: Style) {
 }
 
 /// Prints bytes of unknown meaning: as a string if they can only be one, else as a dump.
-pub fn array(out: &mut Text, value: &[u8], width: usize, style: Style) {
+pub(crate) fn array(out: &mut Text, value: &[u8], width: usize, style: Style) {
     if value.is_empty() {
         return;
     }
@@ -36,7 +36,7 @@ pub fn array(out: &mut Text, value: &[u8], width: usize, style: Style) {
 }
 
 /// Dumps sixteen bytes per row, after a heading for their columns.
-pub fn dump(out: &mut Text, value: &[u8]) {
+pub(crate) fn dump(out: &mut Text, value: &[u8]) {
     const COLUMNS: &[u8; 16] = b"0123456789abcdef";
     out.str("\n           ");
     for column in COLUMNS {
@@ -57,12 +57,12 @@ pub fn dump(out: &mut Text, value: &[u8]) {
     }
 }
 
-pub fn until_nul(value: &[u8]) -> &[u8] {
+pub(crate) fn until_nul(value: &[u8]) -> &[u8] {
     value.split(|byte| *byte == 0).next().unwrap_or(value)
 }
 
 /// Whether bytes that are perhaps numbers are rather text: at least two characters, all printable, and a NUL after them.
-pub fn is_text(value: &[u8]) -> bool {
+pub(crate) fn is_text(value: &[u8]) -> bool {
     let text = until_nul(value);
     (2..value.len()).contains(&text.len()) && text.iter().all(|byte| matches!(byte, 0x20..=0x7e))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Escapes as in a D string what a terminal would obey: control characters, those beyond ASCII too, and bytes that are no
 /// UTF-8. Line breaks and tabs stay.
-pub fn visible(text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn visible(text: &[u8]) -> Cow<'_, [u8]> {
     let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if str::from_utf8(text).is_ok_and(|text| text.chars().all(harmless)) {
         return Cow::Borrowed(text);
@@ -25,7 +25,7 @@ pub fn visible(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Escapes text as in a D string, in octal where there is no other escape.
-pub fn escaped(text: &[u8]) -> Vec<u8> {
+pub(crate) fn escaped(text: &[u8]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(text.len());
     for byte in text {
         match byte {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// The prefix of a row of -F, and its depth.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     pub indent: usize,
     pub prefix: &'static str,
     /// Whether the probe's name is shown too, as for rows other than entries and returns.
@@ -13,7 +13,7 @@ pub struct Row {
 
 /// The depth of each CPU.
 #[derive(Debug, Default)]
-pub struct Flow {
+pub(crate) struct Flow {
     cpus: HashMap<u32, Cpu>,
 }
 
@@ -27,7 +27,7 @@ struct Cpu {
 impl Flow {
     /// Returns the row of a record. `probe` identifies the probe, `timestamp` the firing; only its first clause is
     /// a step.
-    pub fn row(&mut self, cpu: u32, probe: u32, timestamp: u64, provider: &str, name: &str) -> Row {
+    pub(crate) fn row(&mut self, cpu: u32, probe: u32, timestamp: u64, provider: &str, name: &str) -> Row {
         let cpu = self.cpus.entry(cpu).or_default();
         let again = cpu.last.is_some_and(|last| last == (probe, timestamp));
         cpu.last = Some((probe, timestamp));

@@ -1,12 +1,12 @@
 //! consumer/output/: formatting of records as text.
 
-pub mod bytes;
+pub(crate) mod bytes;
 mod escape;
-pub mod flow;
-pub mod quantize;
-pub mod shape;
-pub mod stack;
+pub(crate) mod flow;
+pub(crate) mod quantize;
+pub(crate) mod shape;
+pub(crate) mod stack;
 mod text;
 
-pub use escape::{escaped, visible};
-pub use text::Text;
+pub(crate) use escape::{escaped, visible};
+pub(crate) use text::Text;

@@ -4,7 +4,7 @@ use super::text::Text;
 use kinst_dif::layout::{Llquantize, Lquantize};
 
 /// The buckets of quantize(): 63 negative powers of two, zero, 63 positive ones.
-pub const BUCKETS: usize = 127;
+pub(crate) const BUCKETS: usize = 127;
 const ZERO: usize = 63;
 
 /// The scale of counts as numbers and bars.
@@ -17,7 +17,7 @@ pub struct Scale {
 }
 
 /// The number to divide by: all but 0 divides.
-pub fn divisor(normal: i64) -> i64 {
+pub(crate) fn divisor(normal: i64) -> i64 {
     if normal == 0 { 1 } else { normal }
 }
 
@@ -103,18 +103,18 @@ impl Packed {
 }
 
 /// Prints what is above the rows of [`Packed::row`], after the columns of the keys.
-pub fn packed_heading(out: &mut Text, columns: usize) {
+pub(crate) fn packed_heading(out: &mut Text, columns: usize) {
     out.put(format_args!("{:>16} .{}. {:<16} | count\n", "min", "-".repeat(columns), "max"));
 }
 
 /// Returns the lower bound of bucket `index` of lquantize(); bucket 0 is everything below the base.
-pub fn lower(parameters: Lquantize, index: usize) -> i64 {
+pub(crate) fn lower(parameters: Lquantize, index: usize) -> i64 {
     i64::from(parameters.base) + (index as i64 - 1) * i64::from(parameters.step)
 }
 
 /// Returns the lower bounds of llquantize()'s buckets between the first (below them all) and the last (above them
 /// all), and the bound of the last.
-pub fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
+pub(crate) fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
     const MOST: i128 = 1 << 64;
     let (factor, steps) = (i128::from(parameters.factor.max(2)), i128::from(parameters.steps.max(1)));
     let mut bounds = Vec::new();
@@ -136,7 +136,7 @@ pub fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
 }
 
 /// Returns the smallest magnitude of bucket `index` of quantize().
-pub fn power(index: usize) -> i64 {
+pub(crate) fn power(index: usize) -> i64 {
     match index {
         ..ZERO => -(1 << (ZERO - 1 - index)),
         ZERO => 0,
@@ -145,7 +145,7 @@ pub fn power(index: usize) -> i64 {
 }
 
 /// Returns the least value of bucket `index` of quantize(), which is not the first.
-pub fn least(index: usize) -> i64 {
+pub(crate) fn least(index: usize) -> i64 {
     match index {
         ..ZERO => power(index - 1) + 1,
         _ => power(index),
@@ -153,7 +153,7 @@ pub fn least(index: usize) -> i64 {
 }
 
 /// Prints quantize(): one row per power of two.
-pub fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
+pub(crate) fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
     let shown = if buckets.iter().take(BUCKETS - 1).all(|count| *count == 0) && buckets.last() == Some(&0) {
         // Only increments that cancel out lead here: show the middle.
         ZERO - 1..=(ZERO + 1).min(buckets.len() - 1)
@@ -164,7 +164,7 @@ pub fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
 }
 
 /// Prints lquantize(): rows of equal width between two open ends.
-pub fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, scale: impl Into<Scale>) {
+pub(crate) fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, scale: impl Into<Scale>) {
     let last = usize::from(parameters.levels) + 1;
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=last.min(2) } else { occupied(buckets) };
     graph(out, buckets, shown, scale.into(), |index| linear_label(parameters, index));
@@ -180,7 +180,7 @@ fn linear_label(parameters: Lquantize, index: usize) -> String {
 }
 
 /// Prints llquantize(): rows that grow with the magnitude, between two open ends.
-pub fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, scale: impl Into<Scale>) {
+pub(crate) fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, scale: impl Into<Scale>) {
     let bounds = bounds(parameters);
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=1 } else { occupied(buckets) };
     graph(out, buckets, shown, scale.into(), |index| log_linear_label(&bounds, index));
@@ -222,7 +222,7 @@ fn heading(out: &mut Text, what: &str, width: usize) {
 }
 
 /// Prints the option agghist: a bar for each key.
-pub fn by_key(out: &mut Text, rows: &[(String, i64)], scale: Scale) {
+pub(crate) fn by_key(out: &mut Text, rows: &[(String, i64)], scale: Scale) {
     const LEAST: usize = 16;
     let width = rows.iter().map(|(key, _)| key.chars().count()).fold(LEAST, usize::max);
     let values: Vec<i64> = rows.iter().map(|(_, value)| *value).collect();

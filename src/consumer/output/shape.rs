@@ -10,12 +10,12 @@ use kinst_dif::shape::{Part, Shape, bit_field, enumerator, field, is_in, number,
 const INDENT: usize = 4;
 
 /// Prints the value; its type has been printed before it.
-pub fn value(out: &mut Text, value: &[u8], shape: &Shape) {
+pub(crate) fn value(out: &mut Text, value: &[u8], shape: &Shape) {
     show(out, value, shape, 0);
 }
 
 /// Prints print(args) or print(locals): a line for each variable, with its type and name.
-pub fn all<'a>(out: &mut Text, lines: &[PrintedLine], mut values: impl Iterator<Item = &'a [u8]>) {
+pub(crate) fn all<'a>(out: &mut Text, lines: &[PrintedLine], mut values: impl Iterator<Item = &'a [u8]>) {
     out.str("{\n");
     for line in lines {
         match line {

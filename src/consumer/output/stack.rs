@@ -4,12 +4,12 @@ use super::text::Text;
 use crate::consumer::frame::{Frame, Naming, kernel_stack, user_stack};
 
 /// Prints a line break, then the frames of a kernel stack.
-pub fn kernel(out: &mut Text, record: &[u8], naming: Naming<'_>) {
+pub(crate) fn kernel(out: &mut Text, record: &[u8], naming: Naming<'_>) {
     lines(out, &kernel_stack(record, naming), naming.indent);
 }
 
 /// Prints a line break, then the frames of a user stack.
-pub fn user(out: &mut Text, record: &[u8], naming: Naming<'_>) {
+pub(crate) fn user(out: &mut Text, record: &[u8], naming: Naming<'_>) {
     lines(out, &user_stack(record, naming), naming.indent);
 }
 

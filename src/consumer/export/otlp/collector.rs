@@ -12,7 +12,7 @@ use ureq::http::Uri;
 
 /// The times of the sending.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
+pub(crate) struct Times {
     /// How long items wait for others before a request is made of them: as in OpenTelemetry's SDKs.
     pub batch: Duration,
     /// How long one request may take: as in OpenTelemetry's SDKs.
@@ -41,10 +41,10 @@ const ANSWER: u64 = 64 << 10;
 
 /// The base of a collector's addresses: `http://host:4318`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address(String);
+pub(crate) struct Address(String);
 
 impl Address {
-    pub fn new(url: &str) -> Result<Address, String> {
+    pub(crate) fn new(url: &str) -> Result<Address, String> {
         let local = "a collector on this machine can send on with TLS: otlp=http://localhost:4318";
         match url.split_once("://") {
             Some(("http", _)) => {}
@@ -71,7 +71,7 @@ impl Address {
 
 /// Sends to one collector.
 #[derive(Debug)]
-pub struct Collector {
+pub(crate) struct Collector {
     shared: Arc<Shared>,
     times: Times,
 }
@@ -155,7 +155,12 @@ impl std::fmt::Display for Amount {
 
 impl Collector {
     /// `bound`: the bytes that may wait.
-    pub fn start(address: Address, bound: usize, envelope: Envelope, times: Times) -> io::Result<Collector> {
+    pub(crate) fn start(
+        address: Address,
+        bound: usize,
+        envelope: Envelope,
+        times: Times,
+    ) -> io::Result<Collector> {
         let state = State { bound, ..State::default() };
         let shared = Arc::new(Shared { address, state: Mutex::new(state), changed: Condvar::new() });
         let sender = Sender { shared: Arc::clone(&shared), agent: agent(times), envelope, times };
@@ -164,7 +169,7 @@ impl Collector {
     }
 
     /// Adds an item. What is oldest goes where there is no room; what is under way stays.
-    pub fn push(&self, item: Item) {
+    pub(crate) fn push(&self, item: Item) {
         let mut state = self.shared.lock();
         let is_first = state.queue.is_empty();
         state.bytes += item.json.len();
@@ -182,18 +187,18 @@ impl Collector {
     }
 
     /// What to tell the user, since the last call.
-    pub fn messages(&self) -> Vec<String> {
+    pub(crate) fn messages(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.lock().messages)
     }
 
     /// Whether something has not come to the collector, as far as is known now.
-    pub fn has_lost(&self) -> bool {
+    pub(crate) fn has_lost(&self) -> bool {
         let state = self.shared.lock();
         !state.dropped.is_none() || !state.lost.is_none()
     }
 
     /// Waits until all is sent, or the time for it is over.
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let end = Instant::now() + self.times.end;
         let mut state = self.shared.lock();
         state.end = Some(end);

@@ -6,14 +6,14 @@ use serde::Serialize;
 
 /// The envelope around the records of a request, already as JSON.
 #[derive(Clone, Debug)]
-pub struct Envelope {
+pub(crate) struct Envelope {
     pub(super) resource: String,
     scope: String,
 }
 
 impl Envelope {
     /// The resource is this program on this machine; the variables are those of OpenTelemetry's SDKs.
-    pub fn of_this_machine() -> Envelope {
+    pub(crate) fn of_this_machine() -> Envelope {
         let variable = |name| std::env::var(name).unwrap_or_default();
         Envelope::new(
             &kinst_os::hostname(),
@@ -49,7 +49,7 @@ impl Envelope {
     }
 
     /// A request with these items.
-    pub fn request(&self, signal: Signal, items: &[Item]) -> Vec<u8> {
+    pub(crate) fn request(&self, signal: Signal, items: &[Item]) -> Vec<u8> {
         let (outer, inner, list) = match signal {
             Signal::Logs => ("resourceLogs", "scopeLogs", "logRecords"),
             Signal::Metrics { .. } => ("resourceMetrics", "scopeMetrics", "metrics"),

@@ -12,14 +12,14 @@ use crate::consumer::message::Message;
 
 /// The place that requests go to.
 #[derive(Debug)]
-pub enum Receiver {
+pub(crate) enum Receiver {
     /// A file with one request a line, as the collector's otlpjsonfile receiver reads it.
     Lines,
     Collector(Collector),
 }
 
 #[derive(Debug)]
-pub struct Otlp {
+pub(crate) struct Otlp {
     metrics: Metrics,
     receiver: Receiver,
     pub(super) envelope: Envelope,
@@ -30,7 +30,7 @@ pub struct Otlp {
 }
 
 impl Otlp {
-    pub fn new(metrics: Metrics, receiver: Receiver) -> Otlp {
+    pub(crate) fn new(metrics: Metrics, receiver: Receiver) -> Otlp {
         let envelope = Envelope::of_this_machine();
         Otlp { metrics, receiver, envelope, waiting: Vec::new(), readings: 0 }
     }

@@ -1,6 +1,6 @@
 //! consumer/export/otlp/: -O otlp: metrics and logs for OpenTelemetry's collector, as OTLP/JSON.
 
-pub mod collector;
+pub(crate) mod collector;
 mod envelope;
 mod exporter;
 mod logs;
@@ -10,5 +10,5 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use envelope::Envelope;
-pub use exporter::{Otlp, Receiver};
+pub(crate) use envelope::Envelope;
+pub(crate) use exporter::{Otlp, Receiver};

@@ -2,7 +2,7 @@
 
 /// A log record, or a metric with its points.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub(crate) struct Item {
     pub signal: Signal,
     pub json: Vec<u8>,
     /// How many records or points it is.
@@ -10,7 +10,7 @@ pub struct Item {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub(crate) enum Signal {
     Logs,
     /// A request has the metrics of one reading, as a metric is there once.
     Metrics {
