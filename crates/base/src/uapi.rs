@@ -4,6 +4,7 @@ use std::mem::{offset_of, size_of};
 
 /// Plain data: read from and written to bytes in the machine's own order, as the device has it.
 pub trait Plain: Copy + Default {
+    /// Bytes of a value.
     const SIZE: usize;
 
     /// From the first `SIZE` bytes; `None` if there are fewer.
@@ -12,6 +13,7 @@ pub trait Plain: Copy + Default {
     /// Appends `SIZE` bytes.
     fn write(&self, out: &mut Vec<u8>);
 
+    /// The `SIZE` bytes of the value.
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(Self::SIZE);
         self.write(&mut out);
@@ -56,8 +58,10 @@ where
     }
 }
 
+/// `KINST_ABI_VERSION`
 pub const ABI_VERSION: u32 = 0x3;
 
+/// `KINST_DEVICE`
 pub const DEVICE: &str = "/dev/dtrace/kinst";
 
 /// no such index
@@ -72,33 +76,43 @@ pub const INSN_TAIL: u32 = 0x2;
 /// a conditional branch
 pub const INSN_BRANCH: u32 = 0x4;
 
+/// `KINST_FIRED_NO`
 pub const FIRED_NO: u32 = 0x0;
 
+/// `KINST_FIRED_YES`
 pub const FIRED_YES: u32 = 0x1;
 
 /// KINST_IMAGE_ONCE: was taken away before: its module is gone, or its branch has gone other ways too often
 pub const FIRED_LEFT: u32 = 0x2;
 
+/// `KINST_IOC_INFO`
 pub const IOC_INFO: u32 = 0x80206b00;
 
+/// `KINST_IOC_INSNS`
 pub const IOC_INSNS: u32 = 0xc0206b01;
 
+/// `KINST_IOC_LOAD`
 pub const IOC_LOAD: u32 = 0xc0286b02;
 
+/// `KINST_IOC_GO`
 pub const IOC_GO: u32 = 0x00006b03;
 
+/// `KINST_IOC_STOP`
 pub const IOC_STOP: u32 = 0x00006b04;
 
+/// `KINST_IOC_STATUS`
 pub const IOC_STATUS: u32 = 0x80786b05;
 
 /// Takes the CPU's aggregation buffer and leaves an empty one.
 pub const IOC_AGGSNAP: u32 = 0xc0206b06;
 
+/// `KINST_IOC_SYSCALLS`
 pub const IOC_SYSCALLS: u32 = 0xc0106b07;
 
 /// Waits until each breakpoint that can be a jump is one.
 pub const IOC_SETTLE: u32 = 0x80086b08;
 
+/// `KINST_IOC_FIRED`
 pub const IOC_FIRED: u32 = 0x40106b09;
 
 /// bytes of an image
@@ -131,19 +145,25 @@ pub const MAX_USTACK: u32 = 0x10000;
 /// id of an aggregation
 pub const MAX_AGG: u32 = 0xffff;
 
+/// `KINST_MIN_STRSIZE`
 pub const MIN_STRSIZE: u32 = 0x8;
 
+/// `KINST_MAX_STRSIZE`
 pub const MAX_STRSIZE: u32 = 0x10000;
 
+/// `KINST_MIN_BUFSIZE`
 pub const MIN_BUFSIZE: u32 = 0x1000;
 
+/// `KINST_MIN_AGGSIZE`
 pub const MIN_AGGSIZE: u32 = 0x1000;
 
+/// `KINST_MIN_DYNVARSIZE`
 pub const MIN_DYNVARSIZE: u32 = 0x1000;
 
 /// bytes of any of the buffers
 pub const MAX_SIZE: u64 = 0x10000000000;
 
+/// `KINST_MAX_NSPEC`
 pub const MAX_NSPEC: u32 = 0x400;
 
 /// a minute
@@ -168,8 +188,10 @@ pub const IMAGE_ONCE: u32 = 0x8;
 /// bufpolicy=ring: the oldest records make room for new ones
 pub const IMAGE_RING: u32 = 0x2;
 
+/// `KINST_T_BYREF`
 pub const T_BYREF: u32 = 0x1;
 
+/// `KINST_T_BYUREF`
 pub const T_BYUREF: u32 = 0x2;
 
 /// value of the return type; size 0: none
@@ -230,34 +252,49 @@ pub const ACT_SYM: u32 = 0x402;
 /// 8
 pub const ACT_MOD: u32 = 0x403;
 
+/// `KINST_ACT_BREAKPOINT`
 pub const ACT_BREAKPOINT: u32 = 0x501;
 
+/// `KINST_ACT_PANIC`
 pub const ACT_PANIC: u32 = 0x502;
 
+/// `KINST_ACT_CHILL`
 pub const ACT_CHILL: u32 = 0x503;
 
+/// `KINST_ACT_SPECULATE`
 pub const ACT_SPECULATE: u32 = 0x601;
 
+/// `KINST_ACT_COMMIT`
 pub const ACT_COMMIT: u32 = 0x602;
 
+/// `KINST_ACT_DISCARD`
 pub const ACT_DISCARD: u32 = 0x603;
 
+/// `KINST_ACT_COUNT`
 pub const ACT_COUNT: u32 = 0x701;
 
+/// `KINST_ACT_MIN`
 pub const ACT_MIN: u32 = 0x702;
 
+/// `KINST_ACT_MAX`
 pub const ACT_MAX: u32 = 0x703;
 
+/// `KINST_ACT_AVG`
 pub const ACT_AVG: u32 = 0x704;
 
+/// `KINST_ACT_SUM`
 pub const ACT_SUM: u32 = 0x705;
 
+/// `KINST_ACT_STDDEV`
 pub const ACT_STDDEV: u32 = 0x706;
 
+/// `KINST_ACT_QUANTIZE`
 pub const ACT_QUANTIZE: u32 = 0x707;
 
+/// `KINST_ACT_LQUANTIZE`
 pub const ACT_LQUANTIZE: u32 = 0x708;
 
+/// `KINST_ACT_LLQUANTIZE`
 pub const ACT_LLQUANTIZE: u32 = 0x709;
 
 /// a record is written even if the payload is empty
@@ -266,8 +303,10 @@ pub const CLAUSE_RECORD: u32 = 0x1;
 /// Kinds of probes.
 pub const P_BEGIN: u32 = 0x0;
 
+/// `KINST_P_END`
 pub const P_END: u32 = 0x1;
 
+/// `KINST_P_ERROR`
 pub const P_ERROR: u32 = 0x2;
 
 /// the instruction at func + offset
@@ -303,11 +342,13 @@ pub const P_EVENT: u32 = 0xc;
 /// Never fires: func + to is a gate (kinst/sdt.h) of the driver that func is of, open as long as the session traces.
 pub const P_GATE: u32 = 0xd;
 
+/// `KINST_P_KINDS`
 pub const P_KINDS: u32 = 0xe;
 
 /// nanoseconds: 5000 Hz
 pub const MIN_INTERVAL: u32 = 0x30d40;
 
+/// `KINST_MAX_INTERVAL`
 pub const MAX_INTERVAL: u64 = 0x4000000000000000;
 
 /// numbers are below it
@@ -321,10 +362,13 @@ pub const MAX_SYSCALLS: u32 = 0x1000;
 /// A record never wraps: a PAD record fills the end.
 pub const RING_PAGES: u32 = 0x100000;
 
+/// in kinst_rec.len: the record is being written
 pub const REC_BUSY: u32 = 0x80000000;
 
+/// in kinst_rec.len: no record; the next one is at the start of the ring
 pub const REC_PAD: u32 = 0x40000000;
 
+/// the bits of kinst_rec.len that are the length
 pub const REC_LEN: u32 = 0x3fffffff;
 
 /// the payload is struct kinst_fault
@@ -336,18 +380,22 @@ pub const DIF_NREGS: u32 = 0x8;
 /// entries of the tuple stack
 pub const DIF_NTUPLE: u32 = 0x8;
 
+/// States of a session, in the order in which it passes through them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State(pub u32);
 
 impl State {
+    /// `KINST_STATE_INACTIVE`
     pub const INACTIVE: State = State(0);
     /// BEGIN runs
     pub const WARMUP: State = State(1);
+    /// `KINST_STATE_ACTIVE`
     pub const ACTIVE: State = State(2);
     /// exit() was called; the consumer should STOP
     pub const DRAINING: State = State(3);
     /// END runs
     pub const COOLDOWN: State = State(4);
+    /// `KINST_STATE_STOPPED`
     pub const STOPPED: State = State(5);
     /// no STATUS from the consumer for too long
     pub const KILLED: State = State(6);
@@ -378,11 +426,12 @@ impl State {
     }
 }
 
-/// ---- reasons: why a place cannot be traced (places/refuse.c, arch/) ----
+/// The reason in a result, or KINST_OK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reason(pub u32);
 
 impl Reason {
+    /// `KINST_OK`
     pub const OK: Reason = Reason(0);
     /// the address is not the start of a function
     pub const NOFUNC: Reason = Reason(1);
@@ -396,8 +445,11 @@ impl Reason {
     pub const BLACKLIST: Reason = Reason(5);
     /// inside the ftrace site
     pub const FTRACE: Reason = Reason(6);
+    /// `KINST_R_JUMP_LABEL`
     pub const JUMP_LABEL: Reason = Reason(7);
+    /// `KINST_R_STATIC_CALL`
     pub const STATIC_CALL: Reason = Reason(8);
+    /// `KINST_R_ALTERNATIVE`
     pub const ALTERNATIVE: Reason = Reason(9);
     /// a kprobe covers it
     pub const KPROBE: Reason = Reason(10);
@@ -407,6 +459,7 @@ impl Reason {
     pub const SELF: Reason = Reason(12);
     /// runs on the way to our own handler
     pub const TRAP_PATH: Reason = Reason(13);
+    /// `KINST_R_UNDECODABLE`
     pub const UNDECODABLE: Reason = Reason(14);
     /// sti; hlt and mwait
     pub const INSN_STI_HLT: Reason = Reason(15);
@@ -450,6 +503,7 @@ impl Reason {
     pub const NO_TRAP: Reason = Reason(34);
     /// another session's probe is there, and one of the two is taken away at its first hit
     pub const BUSY: Reason = Reason(35);
+    /// `KINST_R_MAX`
     pub const MAX: Reason = Reason(36);
 
     /// In the order of the header.
@@ -545,11 +599,13 @@ pub struct Event(pub u32);
 impl Event {
     /// struct task_struct * of the new process
     pub const PROC_CREATE: Event = Event(0);
+    /// `KINST_E_PROC_EXEC_SUCCESS`
     pub const PROC_EXEC_SUCCESS: Event = Event(1);
     /// CLD_EXITED, CLD_KILLED or CLD_DUMPED
     pub const PROC_EXIT: Event = Event(2);
     /// struct task_struct * of the new thread
     pub const PROC_LWP_CREATE: Event = Event(3);
+    /// `KINST_E_PROC_LWP_EXIT`
     pub const PROC_LWP_EXIT: Event = Event(4);
     /// struct task_struct * of the receiver, twice; the signal
     pub const PROC_SIGNAL_SEND: Event = Event(5);
@@ -559,12 +615,15 @@ impl Event {
     pub const PROC_SIGNAL_HANDLE: Event = Event(7);
     /// struct task_struct * of the thread that comes next
     pub const SCHED_OFF_CPU: Event = Event(8);
+    /// `KINST_E_SCHED_PREEMPT`
     pub const SCHED_PREEMPT: Event = Event(9);
+    /// `KINST_E_SCHED_SLEEP`
     pub const SCHED_SLEEP: Event = Event(10);
     /// struct task_struct * of the thread
     pub const SCHED_WAKEUP: Event = Event(11);
     /// struct bio *
     pub const IO_START: Event = Event(12);
+    /// `KINST_E_MAX`
     pub const MAX: Event = Event(13);
 
     /// In the order of the header.
@@ -607,39 +666,56 @@ impl Event {
     }
 }
 
-/// ---- the verifier's refusals (program/dif/verify.c; the Rust verifier names the same) ----
+/// The rule that an image broke.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Verify(pub u32);
 
 impl Verify {
+    /// `KINST_V_OK`
     pub const OK: Verify = Verify(0);
+    /// `KINST_V_HEADER`
     pub const HEADER: Verify = Verify(1);
     /// a table is out of the image, misaligned or overlaps the header
     pub const TABLE: Verify = Verify(2);
+    /// `KINST_V_STRTAB`
     pub const STRTAB: Verify = Verify(3);
     /// a reference to an entry that is not there
     pub const INDEX: Verify = Verify(4);
     /// a reserved field or operand is not zero
     pub const RESERVED: Verify = Verify(5);
+    /// `KINST_V_OPCODE`
     pub const OPCODE: Verify = Verify(6);
+    /// `KINST_V_REGISTER`
     pub const REGISTER: Verify = Verify(7);
+    /// `KINST_V_DEST_R0`
     pub const DEST_R0: Verify = Verify(8);
     /// out of the program, or not strictly forward
     pub const BRANCH: Verify = Verify(9);
+    /// `KINST_V_INT`
     pub const INT: Verify = Verify(10);
+    /// `KINST_V_STR`
     pub const STR: Verify = Verify(11);
     /// unknown, of another scope or kind, or not to be written
     pub const VARIABLE: Verify = Verify(12);
+    /// `KINST_V_SUBR`
     pub const SUBR: Verify = Verify(13);
+    /// `KINST_V_TYPE`
     pub const TYPE: Verify = Verify(14);
+    /// `KINST_V_NO_RET`
     pub const NO_RET: Verify = Verify(15);
     /// unknown or not supported, or its DIFO's type does not fit
     pub const ACTION: Verify = Verify(16);
+    /// `KINST_V_TUPLE`
     pub const TUPLE: Verify = Verify(17);
+    /// `KINST_V_DESTRUCTIVE`
     pub const DESTRUCTIVE: Verify = Verify(18);
+    /// `KINST_V_LIMIT`
     pub const LIMIT: Verify = Verify(19);
+    /// `KINST_V_PROBE`
     pub const PROBE: Verify = Verify(20);
+    /// `KINST_V_OPTION`
     pub const OPTION: Verify = Verify(21);
+    /// `KINST_V_MAX`
     pub const MAX: Verify = Verify(22);
 
     /// In the order of the header.
@@ -700,19 +776,30 @@ impl Verify {
     }
 }
 
+/// A fault of DIF: the reason why a clause was abandoned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flt(pub u32);
 
 impl Flt {
+    /// `KINST_FLT_UNKNOWN`
     pub const UNKNOWN: Flt = Flt(0);
+    /// `KINST_FLT_BADADDR`
     pub const BADADDR: Flt = Flt(1);
+    /// `KINST_FLT_BADALIGN`
     pub const BADALIGN: Flt = Flt(2);
+    /// `KINST_FLT_ILLOP`
     pub const ILLOP: Flt = Flt(3);
+    /// `KINST_FLT_DIVZERO`
     pub const DIVZERO: Flt = Flt(4);
+    /// `KINST_FLT_NOSCRATCH`
     pub const NOSCRATCH: Flt = Flt(5);
+    /// `KINST_FLT_KPRIV`
     pub const KPRIV: Flt = Flt(6);
+    /// `KINST_FLT_UPRIV`
     pub const UPRIV: Flt = Flt(7);
+    /// `KINST_FLT_TUPOFLOW`
     pub const TUPOFLOW: Flt = Flt(8);
+    /// `KINST_FLT_BADSTACK`
     pub const BADSTACK: Flt = Flt(9);
     /// the value is the index
     pub const BADINDEX: Flt = Flt(11);
@@ -756,86 +843,167 @@ impl Flt {
 pub struct Op(pub u32);
 
 impl Op {
+    /// `OP_OR`
     pub const OR: Op = Op(1);
+    /// `OP_XOR`
     pub const XOR: Op = Op(2);
+    /// `OP_AND`
     pub const AND: Op = Op(3);
+    /// `OP_SLL`
     pub const SLL: Op = Op(4);
+    /// `OP_SRL`
     pub const SRL: Op = Op(5);
+    /// `OP_SUB`
     pub const SUB: Op = Op(6);
+    /// `OP_ADD`
     pub const ADD: Op = Op(7);
+    /// `OP_MUL`
     pub const MUL: Op = Op(8);
+    /// `OP_SDIV`
     pub const SDIV: Op = Op(9);
+    /// `OP_UDIV`
     pub const UDIV: Op = Op(10);
+    /// `OP_SREM`
     pub const SREM: Op = Op(11);
+    /// `OP_UREM`
     pub const UREM: Op = Op(12);
+    /// `OP_NOT`
     pub const NOT: Op = Op(13);
+    /// `OP_MOV`
     pub const MOV: Op = Op(14);
+    /// `OP_CMP`
     pub const CMP: Op = Op(15);
+    /// `OP_TST`
     pub const TST: Op = Op(16);
+    /// `OP_BA`
     pub const BA: Op = Op(17);
+    /// `OP_BE`
     pub const BE: Op = Op(18);
+    /// `OP_BNE`
     pub const BNE: Op = Op(19);
+    /// `OP_BG`
     pub const BG: Op = Op(20);
+    /// `OP_BGU`
     pub const BGU: Op = Op(21);
+    /// `OP_BGE`
     pub const BGE: Op = Op(22);
+    /// `OP_BGEU`
     pub const BGEU: Op = Op(23);
+    /// `OP_BL`
     pub const BL: Op = Op(24);
+    /// `OP_BLU`
     pub const BLU: Op = Op(25);
+    /// `OP_BLE`
     pub const BLE: Op = Op(26);
+    /// `OP_BLEU`
     pub const BLEU: Op = Op(27);
+    /// `OP_LDSB`
     pub const LDSB: Op = Op(28);
+    /// `OP_LDSH`
     pub const LDSH: Op = Op(29);
+    /// `OP_LDSW`
     pub const LDSW: Op = Op(30);
+    /// `OP_LDUB`
     pub const LDUB: Op = Op(31);
+    /// `OP_LDUH`
     pub const LDUH: Op = Op(32);
+    /// `OP_LDUW`
     pub const LDUW: Op = Op(33);
+    /// `OP_LDX`
     pub const LDX: Op = Op(34);
+    /// `OP_RET`
     pub const RET: Op = Op(35);
+    /// `OP_NOP`
     pub const NOP: Op = Op(36);
+    /// `OP_SETX`
     pub const SETX: Op = Op(37);
+    /// `OP_SETS`
     pub const SETS: Op = Op(38);
+    /// `OP_SCMP`
     pub const SCMP: Op = Op(39);
+    /// `OP_LDGA`
     pub const LDGA: Op = Op(40);
+    /// `OP_LDGS`
     pub const LDGS: Op = Op(41);
+    /// `OP_STGS`
     pub const STGS: Op = Op(42);
+    /// `OP_LDTA`
     pub const LDTA: Op = Op(43);
+    /// `OP_LDTS`
     pub const LDTS: Op = Op(44);
+    /// `OP_STTS`
     pub const STTS: Op = Op(45);
+    /// `OP_SRA`
     pub const SRA: Op = Op(46);
+    /// `OP_CALL`
     pub const CALL: Op = Op(47);
+    /// `OP_PUSHTR`
     pub const PUSHTR: Op = Op(48);
+    /// `OP_PUSHTV`
     pub const PUSHTV: Op = Op(49);
+    /// `OP_POPTS`
     pub const POPTS: Op = Op(50);
+    /// `OP_FLUSHTS`
     pub const FLUSHTS: Op = Op(51);
+    /// `OP_LDGAA`
     pub const LDGAA: Op = Op(52);
+    /// `OP_LDTAA`
     pub const LDTAA: Op = Op(53);
+    /// `OP_STGAA`
     pub const STGAA: Op = Op(54);
+    /// `OP_STTAA`
     pub const STTAA: Op = Op(55);
+    /// `OP_LDLS`
     pub const LDLS: Op = Op(56);
+    /// `OP_STLS`
     pub const STLS: Op = Op(57);
+    /// `OP_ALLOCS`
     pub const ALLOCS: Op = Op(58);
+    /// `OP_COPYS`
     pub const COPYS: Op = Op(59);
+    /// `OP_STB`
     pub const STB: Op = Op(60);
+    /// `OP_STH`
     pub const STH: Op = Op(61);
+    /// `OP_STW`
     pub const STW: Op = Op(62);
+    /// `OP_STX`
     pub const STX: Op = Op(63);
+    /// `OP_ULDSB`
     pub const ULDSB: Op = Op(64);
+    /// `OP_ULDSH`
     pub const ULDSH: Op = Op(65);
+    /// `OP_ULDSW`
     pub const ULDSW: Op = Op(66);
+    /// `OP_ULDUB`
     pub const ULDUB: Op = Op(67);
+    /// `OP_ULDUH`
     pub const ULDUH: Op = Op(68);
+    /// `OP_ULDUW`
     pub const ULDUW: Op = Op(69);
+    /// `OP_ULDX`
     pub const ULDX: Op = Op(70);
+    /// `OP_RLDSB`
     pub const RLDSB: Op = Op(71);
+    /// `OP_RLDSH`
     pub const RLDSH: Op = Op(72);
+    /// `OP_RLDSW`
     pub const RLDSW: Op = Op(73);
+    /// `OP_RLDUB`
     pub const RLDUB: Op = Op(74);
+    /// `OP_RLDUH`
     pub const RLDUH: Op = Op(75);
+    /// `OP_RLDUW`
     pub const RLDUW: Op = Op(76);
+    /// `OP_RLDX`
     pub const RLDX: Op = Op(77);
+    /// `OP_XLATE`
     pub const XLATE: Op = Op(78);
+    /// `OP_XLARG`
     pub const XLARG: Op = Op(79);
+    /// `OP_BOUND`
     pub const BOUND: Op = Op(80);
+    /// `OP_MAX`
     pub const MAX: Op = Op(81);
 
     /// In the order of the header.
@@ -1017,47 +1185,89 @@ impl Op {
 pub struct Varid(pub u32);
 
 impl Varid {
+    /// `VAR_ARGS`
     pub const ARGS: Varid = Varid(0);
+    /// `VAR_REGS`
     pub const REGS: Varid = Varid(1);
+    /// `VAR_UREGS`
     pub const UREGS: Varid = Varid(2);
+    /// `VAR_CURTHREAD`
     pub const CURTHREAD: Varid = Varid(256);
+    /// `VAR_TIMESTAMP`
     pub const TIMESTAMP: Varid = Varid(257);
+    /// `VAR_VTIMESTAMP`
     pub const VTIMESTAMP: Varid = Varid(258);
+    /// `VAR_IPL`
     pub const IPL: Varid = Varid(259);
+    /// `VAR_EPID`
     pub const EPID: Varid = Varid(260);
+    /// `VAR_ID`
     pub const ID: Varid = Varid(261);
+    /// `VAR_ARG0`
     pub const ARG0: Varid = Varid(262);
+    /// `VAR_ARG1`
     pub const ARG1: Varid = Varid(263);
+    /// `VAR_ARG2`
     pub const ARG2: Varid = Varid(264);
+    /// `VAR_ARG3`
     pub const ARG3: Varid = Varid(265);
+    /// `VAR_ARG4`
     pub const ARG4: Varid = Varid(266);
+    /// `VAR_ARG5`
     pub const ARG5: Varid = Varid(267);
+    /// `VAR_ARG6`
     pub const ARG6: Varid = Varid(268);
+    /// `VAR_ARG7`
     pub const ARG7: Varid = Varid(269);
+    /// `VAR_ARG8`
     pub const ARG8: Varid = Varid(270);
+    /// `VAR_ARG9`
     pub const ARG9: Varid = Varid(271);
+    /// `VAR_STACKDEPTH`
     pub const STACKDEPTH: Varid = Varid(272);
+    /// `VAR_CALLER`
     pub const CALLER: Varid = Varid(273);
+    /// `VAR_PROBEPROV`
     pub const PROBEPROV: Varid = Varid(274);
+    /// `VAR_PROBEMOD`
     pub const PROBEMOD: Varid = Varid(275);
+    /// `VAR_PROBEFUNC`
     pub const PROBEFUNC: Varid = Varid(276);
+    /// `VAR_PROBENAME`
     pub const PROBENAME: Varid = Varid(277);
+    /// `VAR_PID`
     pub const PID: Varid = Varid(278);
+    /// `VAR_TID`
     pub const TID: Varid = Varid(279);
+    /// `VAR_EXECNAME`
     pub const EXECNAME: Varid = Varid(280);
+    /// `VAR_ZONENAME`
     pub const ZONENAME: Varid = Varid(281);
+    /// `VAR_WALLTIMESTAMP`
     pub const WALLTIMESTAMP: Varid = Varid(282);
+    /// `VAR_USTACKDEPTH`
     pub const USTACKDEPTH: Varid = Varid(283);
+    /// `VAR_UCALLER`
     pub const UCALLER: Varid = Varid(284);
+    /// `VAR_PPID`
     pub const PPID: Varid = Varid(285);
+    /// `VAR_UID`
     pub const UID: Varid = Varid(286);
+    /// `VAR_GID`
     pub const GID: Varid = Varid(287);
+    /// `VAR_ERRNO`
     pub const ERRNO: Varid = Varid(288);
+    /// `VAR_EXECARGS`
     pub const EXECARGS: Varid = Varid(289);
+    /// `VAR_JID`
     pub const JID: Varid = Varid(290);
+    /// `VAR_JAILNAME`
     pub const JAILNAME: Varid = Varid(291);
+    /// `VAR_INLINEFUNC`
     pub const INLINEFUNC: Varid = Varid(292);
+    /// `VAR_CPU`
     pub const CPU: Varid = Varid(512);
+    /// `VAR_USER`
     pub const USER: Varid = Varid(1280);
 
     /// In the order of the header.
@@ -1161,62 +1371,119 @@ impl Varid {
 pub struct Subr(pub u32);
 
 impl Subr {
+    /// `SUBR_RAND`
     pub const RAND: Subr = Subr(0);
+    /// `SUBR_MUTEX_OWNED`
     pub const MUTEX_OWNED: Subr = Subr(1);
+    /// `SUBR_MUTEX_OWNER`
     pub const MUTEX_OWNER: Subr = Subr(2);
+    /// `SUBR_MUTEX_TYPE_ADAPTIVE`
     pub const MUTEX_TYPE_ADAPTIVE: Subr = Subr(3);
+    /// `SUBR_MUTEX_TYPE_SPIN`
     pub const MUTEX_TYPE_SPIN: Subr = Subr(4);
+    /// `SUBR_RW_READ_HELD`
     pub const RW_READ_HELD: Subr = Subr(5);
+    /// `SUBR_RW_WRITE_HELD`
     pub const RW_WRITE_HELD: Subr = Subr(6);
+    /// `SUBR_RW_ISWRITER`
     pub const RW_ISWRITER: Subr = Subr(7);
+    /// `SUBR_COPYIN`
     pub const COPYIN: Subr = Subr(8);
+    /// `SUBR_COPYINSTR`
     pub const COPYINSTR: Subr = Subr(9);
+    /// `SUBR_SPECULATION`
     pub const SPECULATION: Subr = Subr(10);
+    /// `SUBR_PROGENYOF`
     pub const PROGENYOF: Subr = Subr(11);
+    /// `SUBR_STRLEN`
     pub const STRLEN: Subr = Subr(12);
+    /// `SUBR_COPYOUT`
     pub const COPYOUT: Subr = Subr(13);
+    /// `SUBR_COPYOUTSTR`
     pub const COPYOUTSTR: Subr = Subr(14);
+    /// `SUBR_ALLOCA`
     pub const ALLOCA: Subr = Subr(15);
+    /// `SUBR_BCOPY`
     pub const BCOPY: Subr = Subr(16);
+    /// `SUBR_COPYINTO`
     pub const COPYINTO: Subr = Subr(17);
+    /// `SUBR_MSGDSIZE`
     pub const MSGDSIZE: Subr = Subr(18);
+    /// `SUBR_MSGSIZE`
     pub const MSGSIZE: Subr = Subr(19);
+    /// `SUBR_GETMAJOR`
     pub const GETMAJOR: Subr = Subr(20);
+    /// `SUBR_GETMINOR`
     pub const GETMINOR: Subr = Subr(21);
+    /// `SUBR_DDI_PATHNAME`
     pub const DDI_PATHNAME: Subr = Subr(22);
+    /// `SUBR_STRJOIN`
     pub const STRJOIN: Subr = Subr(23);
+    /// `SUBR_LLTOSTR`
     pub const LLTOSTR: Subr = Subr(24);
+    /// `SUBR_BASENAME`
     pub const BASENAME: Subr = Subr(25);
+    /// `SUBR_DIRNAME`
     pub const DIRNAME: Subr = Subr(26);
+    /// `SUBR_CLEANPATH`
     pub const CLEANPATH: Subr = Subr(27);
+    /// `SUBR_STRCHR`
     pub const STRCHR: Subr = Subr(28);
+    /// `SUBR_STRRCHR`
     pub const STRRCHR: Subr = Subr(29);
+    /// `SUBR_STRSTR`
     pub const STRSTR: Subr = Subr(30);
+    /// `SUBR_STRTOK`
     pub const STRTOK: Subr = Subr(31);
+    /// `SUBR_SUBSTR`
     pub const SUBSTR: Subr = Subr(32);
+    /// `SUBR_INDEX`
     pub const INDEX: Subr = Subr(33);
+    /// `SUBR_RINDEX`
     pub const RINDEX: Subr = Subr(34);
+    /// `SUBR_HTONS`
     pub const HTONS: Subr = Subr(35);
+    /// `SUBR_HTONL`
     pub const HTONL: Subr = Subr(36);
+    /// `SUBR_HTONLL`
     pub const HTONLL: Subr = Subr(37);
+    /// `SUBR_NTOHS`
     pub const NTOHS: Subr = Subr(38);
+    /// `SUBR_NTOHL`
     pub const NTOHL: Subr = Subr(39);
+    /// `SUBR_NTOHLL`
     pub const NTOHLL: Subr = Subr(40);
+    /// `SUBR_INET_NTOP`
     pub const INET_NTOP: Subr = Subr(41);
+    /// `SUBR_INET_NTOA`
     pub const INET_NTOA: Subr = Subr(42);
+    /// `SUBR_INET_NTOA6`
     pub const INET_NTOA6: Subr = Subr(43);
+    /// `SUBR_TOUPPER`
     pub const TOUPPER: Subr = Subr(44);
+    /// `SUBR_TOLOWER`
     pub const TOLOWER: Subr = Subr(45);
+    /// `SUBR_MEMREF`
     pub const MEMREF: Subr = Subr(46);
+    /// `SUBR_SX_SHARED_HELD`
     pub const SX_SHARED_HELD: Subr = Subr(47);
+    /// `SUBR_SX_EXCLUSIVE_HELD`
     pub const SX_EXCLUSIVE_HELD: Subr = Subr(48);
+    /// `SUBR_SX_ISEXCLUSIVE`
     pub const SX_ISEXCLUSIVE: Subr = Subr(49);
+    /// `SUBR_MEMSTR`
     pub const MEMSTR: Subr = Subr(50);
+    /// `SUBR_GETF`
     pub const GETF: Subr = Subr(51);
+    /// `SUBR_JSON`
     pub const JSON: Subr = Subr(52);
+    /// `SUBR_STRTOLL`
     pub const STRTOLL: Subr = Subr(53);
+    /// `SUBR_D_PATH`
     pub const D_PATH: Subr = Subr(54);
+    /// `SUBR_LINK_NTOP`
     pub const LINK_NTOP: Subr = Subr(55);
+    /// `SUBR_MAX`
     pub const MAX: Subr = Subr(56);
 
     /// In the order of the header.
@@ -1345,7 +1612,7 @@ impl Subr {
     }
 }
 
-/// ---- ioctls ----
+/// KINST_IOC_INFO: the module and its limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Info {
@@ -1361,6 +1628,7 @@ pub struct Info {
     pub max_memory: u64,
     /// probes of one session with KINST_IMAGE_ONCE; a module parameter
     pub max_once: u32,
+    /// Zero.
     pub reserved: u32,
 }
 
@@ -1407,6 +1675,7 @@ const _: () = {
 pub struct Insn {
     /// from the function's symbol
     pub offset: u32,
+    /// bytes of the instruction
     pub len: u8,
     /// KINST_INSN_*
     pub flags: u8,
@@ -1447,6 +1716,7 @@ const _: () = {
     assert!(offset_of!(Insn, bytes) == 8);
 };
 
+/// KINST_IOC_INSNS: the instructions of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Insns {
@@ -1460,6 +1730,7 @@ pub struct Insns {
     pub size: u32,
     /// out: why no instruction can be told, or KINST_OK
     pub reason: u32,
+    /// Zero.
     pub reserved: u32,
 }
 
@@ -1507,6 +1778,7 @@ pub struct Result {
     pub prev: u32,
     /// and of the one after
     pub next: u32,
+    /// Zero.
     pub reserved: u32,
 }
 
@@ -1548,6 +1820,7 @@ pub struct Error {
     pub difo: u32,
     /// instruction in it, or of the table entry, or KINST_NONE
     pub index: u32,
+    /// Zero.
     pub reserved: u32,
 }
 
@@ -1579,6 +1852,7 @@ const _: () = {
     assert!(offset_of!(Error, reserved) == 12);
 };
 
+/// KINST_IOC_LOAD: an image, and one result for each of its probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Load {
@@ -1586,7 +1860,9 @@ pub struct Load {
     pub image: u64,
     /// user address of struct kinst_result\[nprobes of the image\]
     pub results: u64,
+    /// bytes
     pub image_len: u32,
+    /// entries of results: as many as the image has probes
     pub nresults: u32,
     /// out
     pub error: Error,
@@ -1633,11 +1909,17 @@ pub struct Status {
     pub exit_status: u32,
     /// dynamic variables: no room
     pub dyn_drops: u64,
+    /// the same, while deleted variables wait for readers
     pub dyn_drops_rinsing: u64,
+    /// the same, while deleted variables wait for the cleaner
     pub dyn_drops_dirty: u64,
+    /// speculative records: no room
     pub spec_drops: u64,
+    /// speculation() while the cleaner has not freed a buffer yet
     pub spec_busy: u64,
+    /// speculation() while all buffers are in use
     pub spec_unavail: u64,
+    /// 0: stacks are symbolized by the consumer
     pub stkstroverflows: u64,
     /// faults inside ERROR
     pub dblerrors: u64,
@@ -1645,6 +1927,7 @@ pub struct Status {
     pub nested: u64,
     /// probe firings that ran at least one ECB
     pub hits: u64,
+    /// Zero.
     pub reserved: [u64; 4],
 }
 
@@ -1703,6 +1986,7 @@ const _: () = {
     assert!(offset_of!(Status, reserved) == 88);
 };
 
+/// KINST_IOC_AGGSNAP: the aggregations of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Aggsnap {
@@ -1714,6 +1998,7 @@ pub struct Aggsnap {
     pub cpu: u32,
     /// out: bytes written
     pub used: u32,
+    /// Zero.
     pub reserved: u32,
     /// out: aggregation drops on this CPU since LOAD
     pub drops: u64,
@@ -1761,6 +2046,7 @@ pub struct Syscalls {
     pub buf: u64,
     /// in: room in buf; out: entries of the table; 0: the kernel does not show it
     pub count: u32,
+    /// Zero.
     pub reserved: u32,
 }
 
@@ -1795,6 +2081,7 @@ const _: () = {
 pub struct Settled {
     /// out: how many jumps there are, of all sessions
     pub jumps: u32,
+    /// Zero.
     pub reserved: u32,
 }
 
@@ -1825,6 +2112,7 @@ pub struct Fired {
     pub buf: u64,
     /// in: the probes of the image
     pub count: u32,
+    /// Zero.
     pub reserved: u32,
 }
 
@@ -1857,7 +2145,9 @@ const _: () = {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Table {
+    /// bytes from the start of the image
     pub off: u32,
+    /// entries
     pub count: u32,
 }
 
@@ -1880,9 +2170,11 @@ const _: () = {
     assert!(offset_of!(Table, count) == 4);
 };
 
+/// The start of an image: what it consists of, and the options of the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Image {
+    /// KINST_IMAGE_MAGIC
     pub magic: u32,
     /// KINST_ABI_VERSION
     pub version: u16,
@@ -1912,9 +2204,13 @@ pub struct Image {
     pub ecbs: Table,
     /// bytes of one CPU's ring; rounded up to a power of two
     pub bufsize: u64,
+    /// bytes of one CPU's aggregations
     pub aggsize: u64,
+    /// bytes of all thread-local variables and associative arrays
     pub dynvarsize: u64,
+    /// bytes of one speculation on one CPU
     pub specsize: u64,
+    /// speculations at a time
     pub nspec: u32,
     /// 8 .. 64 KiB
     pub strsize: u32,
@@ -1924,6 +2220,7 @@ pub struct Image {
     pub clean_us: u32,
     /// only this one is traced; KINST_NONE: all
     pub cpu: u32,
+    /// Zero.
     pub reserved: u32,
 }
 
@@ -2025,6 +2322,7 @@ pub struct Dtype {
     pub ckind: u8,
     /// KINST_T_*
     pub flags: u8,
+    /// Zero.
     pub reserved: u8,
     /// bytes; by value: 0 1 2 4 8; string: 0 means strsize
     pub size: u32,
@@ -2067,6 +2365,7 @@ const _: () = {
 pub struct Var {
     /// strtab
     pub name: u32,
+    /// from 0x500
     pub id: u32,
     /// 0 associative array, 1 scalar
     pub kind: u8,
@@ -2112,19 +2411,23 @@ const _: () = {
     assert!(offset_of!(Var, ty) == 12);
 };
 
+/// A DIF object: one expression of D as code, with its constants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Difo {
     /// first entry in insns
     pub insn: u32,
+    /// instructions
     pub ninsns: u32,
     /// setx 0 is ints\[int0\]
     pub int0: u32,
+    /// constants
     pub nints: u32,
     /// sets 0 is strtab + str0
     pub str0: u32,
     /// bytes, the last one NUL; 0: no strings
     pub strlen: u32,
+    /// type of the value that ret returns
     pub rtype: Dtype,
 }
 
@@ -2177,6 +2480,7 @@ const _: () = {
 pub struct Action {
     /// KINST_ACT_*
     pub kind: u16,
+    /// aggregating: the actions before it that are its key
     pub ntuple: u16,
     /// index, or KINST_NONE
     pub difo: u32,
@@ -2184,6 +2488,7 @@ pub struct Action {
     pub incr: u32,
     /// aggregating: id of the aggregation variable, from 1
     pub agg: u32,
+    /// by kind, see below
     pub arg: u64,
 }
 
@@ -2250,6 +2555,7 @@ const _: () = {
     assert!(offset_of!(Ustack, regs) == 8);
 };
 
+/// A clause: its predicate and actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Clause {
@@ -2257,6 +2563,7 @@ pub struct Clause {
     pub predicate: u32,
     /// first entry in actions
     pub action: u32,
+    /// at most KINST_MAX_ACTIONS
     pub nactions: u32,
     /// KINST_CLAUSE_*
     pub flags: u32,
@@ -2290,6 +2597,7 @@ const _: () = {
     assert!(offset_of!(Clause, flags) == 12);
 };
 
+/// A probe that the session arms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Probe {
@@ -2299,19 +2607,25 @@ pub struct Probe {
     pub kind: u32,
     /// run-time address of the function's symbol; interval; number of the system call or event
     pub func: u64,
+    /// of an instruction or a branch, from func, in bytes
     pub offset: u32,
     /// of an edge: a signed distance from func, f.cold or another function may stand before f
     pub to: u32,
     /// Of an edge: offsets of jump labels between the instruction and to, in the order of control; 0: none.
     pub over: [u32; 2],
-    /// names in strtab, what probeprov and the others say
+    /// probeprov: a name in strtab, like the next three
     pub prov: u32,
+    /// probemod
     pub module: u32,
+    /// probefunc
     pub name_func: u32,
+    /// probename
     pub name: u32,
     /// of bytes to compare with the instruction; 0: do not
     pub nbytes: u8,
+    /// Zero.
     pub reserved: [u8; 7],
+    /// the instruction that the consumer saw there
     pub bytes: [u8; 16],
 }
 
@@ -2370,10 +2684,13 @@ const _: () = {
     assert!(offset_of!(Probe, bytes) == 56);
 };
 
+/// An enabling control block: a clause that runs when a probe fires. A probe runs its own in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ecb {
+    /// index in probes
     pub probe: u32,
+    /// index in clauses
     pub clause: u32,
     /// strtab: the inlined function whose copy the place is meant as, what inlinefunc says; stacks begin with the place
     /// then. 0: the place is no copy's. It is not the probe's: copies of several functions can begin at one instruction.
@@ -2405,6 +2722,7 @@ const _: () = {
     assert!(offset_of!(Ecb, inlined) == 8);
 };
 
+/// The consumer's page of a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RingConsumer {
@@ -2429,6 +2747,7 @@ const _: () = {
     assert!(offset_of!(RingConsumer, pos) == 0);
 };
 
+/// The kernel's page of a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RingProducer {
@@ -2475,11 +2794,13 @@ const _: () = {
     assert!(offset_of!(RingProducer, tail) == 32);
 };
 
+/// The header of a record; the payload follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Rec {
     /// with this header, a multiple of 8, and KINST_REC_*
     pub len: u32,
+    /// enabled probe id, or KINST_EPID_FAULT
     pub epid: u32,
     /// ns, as the D variable
     pub timestamp: u64,
@@ -2510,6 +2831,7 @@ const _: () = {
     assert!(offset_of!(Rec, timestamp) == 8);
 };
 
+/// The payload of a record whose EPID is KINST_EPID_FAULT; ERROR has the same as its arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Fault {

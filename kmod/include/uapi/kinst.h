@@ -30,6 +30,7 @@
 
 /* ---- ioctls ---- */
 
+/* KINST_IOC_INFO: the module and its limits. */
 struct kinst_info {
 	__u32 abi; /* KINST_ABI_VERSION */
 	__u32 ncpus; /* rings are numbered 0 .. ncpus - 1 (possible CPUs) */
@@ -43,7 +44,7 @@ struct kinst_info {
 /* One instruction of a function as it is in memory now. */
 struct kinst_insn {
 	__u32 offset; /* from the function's symbol */
-	__u8 len;
+	__u8 len; /* bytes of the instruction */
 	__u8 flags; /* KINST_INSN_* */
 	__u16 reason; /* enum kinst_reason; KINST_OK: it can be traced */
 	__u8 bytes[16]; /* the first len are the original instruction */
@@ -53,6 +54,7 @@ struct kinst_insn {
 #define KINST_INSN_TAIL 0x2 /* a jump that leaves the function */
 #define KINST_INSN_BRANCH 0x4 /* a conditional branch */
 
+/* KINST_IOC_INSNS: the instructions of a function. */
 struct kinst_insns {
 	__u64 func; /* in: run-time address of the function's symbol */
 	__u64 buf; /* in: user address of struct kinst_insn[count] */
@@ -78,14 +80,16 @@ struct kinst_error {
 	__u32 reserved;
 };
 
+/* KINST_IOC_LOAD: an image, and one result for each of its probes. */
 struct kinst_load {
 	__u64 image; /* user address */
 	__u64 results; /* user address of struct kinst_result[nprobes of the image] */
-	__u32 image_len;
-	__u32 nresults;
+	__u32 image_len; /* bytes */
+	__u32 nresults; /* entries of results: as many as the image has probes */
 	struct kinst_error error; /* out */
 };
 
+/* States of a session, in the order in which it passes through them. */
 enum kinst_state {
 	KINST_STATE_INACTIVE = 0,
 	KINST_STATE_WARMUP = 1, /* BEGIN runs */
@@ -101,18 +105,19 @@ struct kinst_status {
 	__u32 state; /* enum kinst_state */
 	__u32 exit_status; /* of exit(), valid from DRAINING on */
 	__u64 dyn_drops; /* dynamic variables: no room */
-	__u64 dyn_drops_rinsing;
-	__u64 dyn_drops_dirty;
-	__u64 spec_drops;
-	__u64 spec_busy;
-	__u64 spec_unavail;
-	__u64 stkstroverflows;
+	__u64 dyn_drops_rinsing; /* the same, while deleted variables wait for readers */
+	__u64 dyn_drops_dirty; /* the same, while deleted variables wait for the cleaner */
+	__u64 spec_drops; /* speculative records: no room */
+	__u64 spec_busy; /* speculation() while the cleaner has not freed a buffer yet */
+	__u64 spec_unavail; /* speculation() while all buffers are in use */
+	__u64 stkstroverflows; /* 0: stacks are symbolized by the consumer */
 	__u64 dblerrors; /* faults inside ERROR */
 	__u64 nested; /* hits inside a probe's own work, not run */
 	__u64 hits; /* probe firings that ran at least one ECB */
 	__u64 reserved[4];
 };
 
+/* KINST_IOC_AGGSNAP: the aggregations of one CPU. */
 struct kinst_aggsnap {
 	__u64 buf; /* in: user address */
 	__u32 size; /* in: room; aggsize is always enough */
@@ -183,6 +188,7 @@ struct kinst_fired {
 
 /* ---- reasons: why a place cannot be traced (places/refuse.c, arch/) ---- */
 
+/* The reason in a result, or KINST_OK. */
 enum kinst_reason {
 	KINST_OK = 0,
 	KINST_R_NOFUNC = 1, /* the address is not the start of a function */
@@ -229,12 +235,13 @@ enum kinst_reason {
 
 /* A table of the image: count entries at off bytes from its start. off is a multiple of 8. */
 struct kinst_table {
-	__u32 off;
-	__u32 count;
+	__u32 off; /* bytes from the start of the image */
+	__u32 count; /* entries */
 };
 
+/* The start of an image: what it consists of, and the options of the session. */
 struct kinst_image {
-	__u32 magic;
+	__u32 magic; /* KINST_IMAGE_MAGIC */
 	__u16 version; /* KINST_ABI_VERSION */
 	__u16 hdr_len; /* sizeof(struct kinst_image) */
 	__u32 len; /* of the whole image */
@@ -249,10 +256,10 @@ struct kinst_image {
 	struct kinst_table probes; /* struct kinst_probe */
 	struct kinst_table ecbs; /* struct kinst_ecb; EPID = index + 1 */
 	__u64 bufsize; /* bytes of one CPU's ring; rounded up to a power of two */
-	__u64 aggsize;
-	__u64 dynvarsize;
-	__u64 specsize;
-	__u32 nspec;
+	__u64 aggsize; /* bytes of one CPU's aggregations */
+	__u64 dynvarsize; /* bytes of all thread-local variables and associative arrays */
+	__u64 specsize; /* bytes of one speculation on one CPU */
+	__u32 nspec; /* speculations at a time */
 	__u32 strsize; /* 8 .. 64 KiB */
 	__u32 target; /* pid of $target, or 0 */
 	__u32 clean_us; /* between two cleanings of variables and speculations; 0: 10 ms */
@@ -284,21 +291,22 @@ struct kinst_dtype {
 /* A user variable. Ids from 0x500, numbered separately for each scope. */
 struct kinst_var {
 	__u32 name; /* strtab */
-	__u32 id;
+	__u32 id; /* from 0x500 */
 	__u8 kind; /* 0 associative array, 1 scalar */
 	__u8 scope; /* 0 global, 1 thread, 2 clause-local */
 	__u16 flags; /* 1 read, 2 written */
 	struct kinst_dtype type; /* of the value (of one element for an array) */
 };
 
+/* A DIF object: one expression of D as code, with its constants. */
 struct kinst_difo {
 	__u32 insn; /* first entry in insns */
-	__u32 ninsns;
+	__u32 ninsns; /* instructions */
 	__u32 int0; /* setx 0 is ints[int0] */
-	__u32 nints;
+	__u32 nints; /* constants */
 	__u32 str0; /* sets 0 is strtab + str0 */
 	__u32 strlen; /* bytes, the last one NUL; 0: no strings */
-	struct kinst_dtype rtype;
+	struct kinst_dtype rtype; /* type of the value that ret returns */
 };
 
 /*
@@ -312,11 +320,11 @@ struct kinst_difo {
  */
 struct kinst_action {
 	__u16 kind; /* KINST_ACT_* */
-	__u16 ntuple;
+	__u16 ntuple; /* aggregating: the actions before it that are its key */
 	__u32 difo; /* index, or KINST_NONE */
 	__u32 incr; /* quantize family: DIFO of the increment, or KINST_NONE (1) */
 	__u32 agg; /* aggregating: id of the aggregation variable, from 1 */
-	__u64 arg;
+	__u64 arg; /* by kind, see below */
 };
 
 /* kind: record */
@@ -365,10 +373,11 @@ struct kinst_ustack {
 	__u64 regs[17]; /* by their numbers in DWARF, rip last; all 0 where there is no 64-bit program */
 };
 
+/* A clause: its predicate and actions. */
 struct kinst_clause {
 	__u32 predicate; /* DIFO, or KINST_NONE */
 	__u32 action; /* first entry in actions */
-	__u32 nactions;
+	__u32 nactions; /* at most KINST_MAX_ACTIONS */
 	__u32 flags; /* KINST_CLAUSE_* */
 };
 
@@ -414,26 +423,28 @@ enum kinst_event {
 	KINST_E_MAX = 13,
 };
 
+/* A probe that the session arms. */
 struct kinst_probe {
 	__u32 id; /* the D variable id; the session's own numbers */
 	__u32 kind; /* KINST_P_* */
 	__u64 func; /* run-time address of the function's symbol; interval; number of the system call or event */
-	__u32 offset;
+	__u32 offset; /* of an instruction or a branch, from func, in bytes */
 	__u32 to; /* of an edge: a signed distance from func, f.cold or another function may stand before f */
 	/* Of an edge: offsets of jump labels between the instruction and to, in the order of control; 0: none. */
 	__u32 over[2];
-	__u32 prov; /* names in strtab, what probeprov and the others say */
-	__u32 mod;
-	__u32 name_func;
-	__u32 name;
+	__u32 prov; /* probeprov: a name in strtab, like the next three */
+	__u32 mod; /* probemod */
+	__u32 name_func; /* probefunc */
+	__u32 name; /* probename */
 	__u8 nbytes; /* of bytes to compare with the instruction; 0: do not */
 	__u8 reserved[7];
-	__u8 bytes[16];
+	__u8 bytes[16]; /* the instruction that the consumer saw there */
 };
 
+/* An enabling control block: a clause that runs when a probe fires. A probe runs its own in this order. */
 struct kinst_ecb {
-	__u32 probe;
-	__u32 clause;
+	__u32 probe; /* index in probes */
+	__u32 clause; /* index in clauses */
 	/*
 	 * strtab: the inlined function whose copy the place is meant as, what inlinefunc says; stacks begin with the place
 	 * then. 0: the place is no copy's. It is not the probe's: copies of several functions can begin at one instruction.
@@ -443,6 +454,7 @@ struct kinst_ecb {
 
 /* ---- the verifier's refusals (program/dif/verify.c; the Rust verifier names the same) ---- */
 
+/* The rule that an image broke. */
 enum kinst_verify {
 	KINST_V_OK = 0,
 	KINST_V_HEADER = 1,
@@ -481,10 +493,12 @@ enum kinst_verify {
  */
 #define KINST_RING_PAGES 0x100000
 
+/* The consumer's page of a ring. */
 struct kinst_ring_consumer {
 	__u64 pos; /* all before is consumed */
 };
 
+/* The kernel's page of a ring. */
 struct kinst_ring_producer {
 	__u64 pos; /* all before is reserved; stop at the first record that is BUSY */
 	__u64 size; /* of the data, a power of two */
@@ -493,18 +507,20 @@ struct kinst_ring_producer {
 	__u64 tail; /* KINST_IMAGE_RING: all before was overwritten; to be read once the session has STOPPED */
 };
 
-#define KINST_REC_BUSY 0x80000000
-#define KINST_REC_PAD 0x40000000
-#define KINST_REC_LEN 0x3fffffff
+#define KINST_REC_BUSY 0x80000000 /* in kinst_rec.len: the record is being written */
+#define KINST_REC_PAD 0x40000000 /* in kinst_rec.len: no record; the next one is at the start of the ring */
+#define KINST_REC_LEN 0x3fffffff /* the bits of kinst_rec.len that are the length */
 
+/* The header of a record; the payload follows. */
 struct kinst_rec {
 	__u32 len; /* with this header, a multiple of 8, and KINST_REC_* */
-	__u32 epid;
+	__u32 epid; /* enabled probe id, or KINST_EPID_FAULT */
 	__u64 timestamp; /* ns, as the D variable */
 };
 
 #define KINST_EPID_FAULT 0xffffffff /* the payload is struct kinst_fault */
 
+/* A fault of DIF: the reason why a clause was abandoned. */
 enum kinst_flt {
 	KINST_FLT_UNKNOWN = 0,
 	KINST_FLT_BADADDR = 1,
@@ -519,6 +535,7 @@ enum kinst_flt {
 	KINST_FLT_BADINDEX = 11, /* the value is the index */
 };
 
+/* The payload of a record whose EPID is KINST_EPID_FAULT; ERROR has the same as its arguments. */
 struct kinst_fault {
 	__u32 epid; /* that faulted */
 	__u32 action; /* 0 the predicate, n the nth action */

@@ -10,6 +10,7 @@ use std::mem::{offset_of, size_of};
 
 /// Plain data: read from and written to bytes in the machine's own order, as the device has it.
 pub trait Plain: Copy + Default {
+    /// Bytes of a value.
     const SIZE: usize;
 
     /// From the first `SIZE` bytes; `None` if there are fewer.
@@ -18,6 +19,7 @@ pub trait Plain: Copy + Default {
     /// Appends `SIZE` bytes.
     fn write(&self, out: &mut Vec<u8>);
 
+    /// The `SIZE` bytes of the value.
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(Self::SIZE);
         self.write(&mut out);
@@ -80,7 +82,7 @@ pub(super) fn render(header: &Header) -> String {
 
 fn define(out: &mut String, define: &Define) {
     out.push('\n');
-    doc(out, &define.doc);
+    documented(out, &define.doc, &define.name);
     let name = constant_name(&define.name);
     let _ = match &define.value {
         Value::Number(value) if *value <= u64::from(u32::MAX) => {
@@ -96,7 +98,7 @@ fn define(out: &mut String, define: &Define) {
 fn enumeration(out: &mut String, item: &Enum) {
     let ty = type_name(&item.name);
     out.push('\n');
-    doc(out, &item.doc);
+    documented(out, &item.doc, &format!("enum {}", item.name));
     let _ = writeln!(
         out,
         "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]\npub struct {ty}(pub u32);\n\nimpl {ty} {{"
@@ -104,7 +106,7 @@ fn enumeration(out: &mut String, item: &Enum) {
     let prefix = common_prefix(item);
     let names: Vec<&str> = item.values.iter().map(|value| short_name(&value.name, &prefix)).collect();
     for (value, name) in item.values.iter().zip(&names) {
-        doc(out, &value.doc);
+        documented(out, &value.doc, &value.name);
         let _ = writeln!(out, "pub const {name}: {ty} = {ty}({});", value.value);
     }
     let _ = writeln!(out, "\n/// In the order of the header.\npub const ALL: &'static [{ty}] = &[");
@@ -124,11 +126,14 @@ fn enumeration(out: &mut String, item: &Enum) {
 fn structure(out: &mut String, item: &Struct) {
     let ty = type_name(&item.name);
     out.push('\n');
-    doc(out, &item.doc);
+    documented(out, &item.doc, &format!("struct {}", item.name));
     out.push_str("#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]\n#[repr(C)]\n");
     let _ = writeln!(out, "pub struct {ty} {{");
     for field in &item.fields {
-        doc(out, &field.doc);
+        match field.name.as_str() {
+            "reserved" => out.push_str("/// Zero.\n"),
+            name => documented(out, &field.doc, &format!("{}.{name}", item.name)),
+        }
         let _ = writeln!(out, "pub {}: {},", field_name(field), field_type(field));
     }
     let _ = writeln!(out, "}}\n\nimpl Plain for {ty} {{\nconst SIZE: usize = {};\n", item.size);
@@ -148,7 +153,11 @@ fn structure(out: &mut String, item: &Struct) {
     out.push_str("};\n");
 }
 
-fn doc(out: &mut String, lines: &[String]) {
+/// The comment of the header; without one, the name that a reader can look for there.
+fn documented(out: &mut String, lines: &[String], name: &str) {
+    if lines.is_empty() {
+        let _ = writeln!(out, "/// `{name}`");
+    }
     for line in lines {
         // Brackets would be taken for links.
         let line = line.replace('[', "\\[").replace(']', "\\]").replace('<', "\\<");
