@@ -3,13 +3,15 @@
 pub mod bpf;
 mod error;
 pub(crate) mod module;
+mod names;
 mod plan;
 mod records;
 mod refused;
 mod tracing;
 
 pub use error::Error;
+pub use names::probe_name;
 pub use plan::{Matched, Plan, PlanError, Problem};
 pub use records::{Damaged, Drain};
-pub use refused::{Refused, is_refused, probe_name};
+pub(crate) use refused::{Refusal, Refused, is_refused};
 pub use tracing::{Fired, RequestError, Tracing};

@@ -1,6 +1,5 @@
 //! backend/plan.rs: the probes that a program enables, by clause and description, for either way into the kernel.
 
-use super::refused::{Refused, is_refused};
 use kinst_base::diag::Diagnostic;
 use kinst_base::probe::Description;
 use kinst_dif::Program;
@@ -84,32 +83,16 @@ impl Plan {
         plan.enabled.probes.extend(gates);
         Ok(plan)
     }
-
-    /// Returns the probes of each description, without refused places: the clause, the number of the description in it,
-    /// and the probe.
-    pub fn matched<'a>(&'a self, refused: &'a [Refused]) -> impl Iterator<Item = (usize, usize, u32)> + 'a {
-        self.descriptions.iter().flat_map(move |matched| {
-            let ecbs = self.enabled.ecbs.get(matched.ecbs.clone()).unwrap_or_default().iter();
-            let probes = ecbs.map(|ecb| ecb.probe).filter(|probe| !is_refused(*probe, refused));
-            probes.map(|probe| (matched.clause, matched.index, probe))
-        })
-    }
-
-    /// Returns the descriptions whose places are all refused.
-    pub fn lost<'a>(&'a self, refused: &'a [Refused]) -> impl Iterator<Item = &'a Matched> {
-        self.descriptions.iter().filter(|description| {
-            let ecbs = self.enabled.ecbs.get(description.ecbs.clone()).unwrap_or_default();
-            !ecbs.is_empty() && ecbs.iter().all(|ecb| is_refused(ecb.probe, refused))
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::refused::{Refusal, Refused};
     use kinst_base::diag::Tag;
     use kinst_base::image::Address;
     use kinst_base::probe::{Fields, Place, Probe};
+    use kinst_base::uapi;
     use kinst_dif::Clause;
 
     /// Three probes of one function, matched by name alone.
@@ -154,8 +137,8 @@ mod tests {
         let names: Vec<_> = plan.enabled.probes.iter().map(|p| p.name.name.as_str()).collect();
         assert_eq!(names, ["4", "7", "0"]);
         assert_eq!(plan.enabled.ecbs, [(0, 0), (1, 0), (2, 1), (0, 1), (1, 1)].map(Ecb::from));
-        let (name, why) = ("kinst::f:4".to_owned(), "jump label".to_owned());
-        let refused = [Refused { probe: 0, name, why, help: None }];
+        let jump_label = uapi::Result { reason: uapi::Reason::JUMP_LABEL.0, ..uapi::Result::default() };
+        let refused = Refused::named([(0, jump_label)], &plan.enabled.probes, Refusal::Module);
         let matched: Vec<_> = plan.matched(&refused).collect();
         assert_eq!(matched, [(0, 1, 1), (1, 0, 2), (1, 0, 1)]);
         let lost: Vec<_> = plan.lost(&refused).map(|lost| (lost.clause, lost.index)).collect();

@@ -4,7 +4,7 @@ use super::config::Config;
 use super::console::{Console, Failed};
 use super::subject::Subject;
 use crate::backend::module::{self, Device};
-use crate::backend::{Error, Plan, Refused, Tracing, bpf};
+use crate::backend::{Error, Plan, Refusal, Refused, Tracing, bpf};
 use crate::options::key;
 use crate::pipeline::Compiled;
 use kinst_dif::{Options, Program};
@@ -75,15 +75,16 @@ impl Backend {
         plan: &Plan,
         options: &Options,
     ) -> Result<(Box<dyn Tracing>, Vec<Refused>), Error> {
+        let probes = &plan.enabled.probes;
         match self {
             Backend::Module(device) => {
                 let (session, refused) = module::Session::enable(Arc::clone(device), program, plan, options)?;
-                Ok((Box::new(session), refused))
+                Ok((Box::new(session), Refused::named(refused, probes, Refusal::Module)))
             }
             Backend::Bpf => {
                 let text = subject.memory_text()?;
                 let (session, refused) = bpf::Session::enable(program, plan, options, &text)?;
-                Ok((Box::new(session), refused))
+                Ok((Box::new(session), Refused::named(refused, probes, Refusal::Bpf)))
             }
         }
     }

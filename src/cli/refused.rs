@@ -17,25 +17,25 @@ struct Lost<'a> {
     /// As it was written.
     text: String,
     span: Option<Span>,
+    /// The first of the places: its reason is the one that is reported.
+    first: &'a Refused,
     /// The refused places, in order.
     places: Vec<&'a Refused>,
 }
 
 impl Lost<'_> {
-    fn why(&self) -> &str {
-        self.places.first().map_or("", |first| &first.why)
-    }
-
     fn diagnostic(&self) -> Diagnostic {
         let title = match &self.places[..] {
             [only] => only.text(),
-            all => format!("none of the {} places of {} can be traced: {}", all.len(), self.text, self.why()),
+            all => {
+                format!("none of the {} places of {} can be traced: {}", all.len(), self.text, self.first.why)
+            }
         };
         let mut diagnostic = Diagnostic::error(tags::ENABLE, title);
         if let Some(span) = self.span {
             diagnostic = diagnostic.at(span, "nothing is left of it");
         }
-        match self.places.first().and_then(|first| first.help) {
+        match self.first.why.help() {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
         }
@@ -66,7 +66,7 @@ pub(super) fn report(
                 1 => "it cannot be traced".to_owned(),
                 places => format!("none of its {places} places can be traced"),
             };
-            console.report.warning(&format!("{} is left out: {places}: {}", lost.text, lost.why()));
+            console.report.warning(&format!("{} is left out: {places}: {}", lost.text, lost.first.why));
         }
         let ecbs = plan.enabled.ecbs.iter();
         return match ecbs.map(|ecb| ecb.probe as usize).all(|probe| of_lost.contains(&probe)) {
@@ -75,8 +75,8 @@ pub(super) fn report(
         };
     }
     // One cause, one message.
-    if refused.iter().any(|refused| refused.why != first.why()) {
-        let only = first.places.first().filter(|_| first.places.len() == 1).map(|place| place.probe);
+    if refused.iter().any(|refused| refused.why != first.first.why) {
+        let only = Some(first.first.probe).filter(|_| first.places.len() == 1);
         warn(console, verbose, refused.iter().filter(|refused| Some(refused.probe) != only));
     }
     console.report.diagnostic(&config.sources, &first.diagnostic(), None);
@@ -97,10 +97,10 @@ pub(super) fn report_some(
     };
     if refused.iter().all(|refused| refused.why == first.why) {
         return console
-            .fail(&format!("none of the {places} places can be traced: {}", first.why), first.help);
+            .fail(&format!("none of the {places} places can be traced: {}", first.why), first.why.help());
     }
     warn(console, verbose, refused.iter());
-    console.fail(&format!("none of the {places} places can be traced"), first.help)
+    console.fail(&format!("none of the {places} places can be traced"), first.why.help())
 }
 
 fn warn<'a>(console: &Console, verbose: bool, refused: impl Iterator<Item = &'a Refused>) {
@@ -133,13 +133,12 @@ fn lost<'a>(sources: &Sources, compiled: &Compiled, plan: &Plan, refused: &'a [R
     let places: HashMap<usize, &Refused> = refused.iter().map(|refused| (refused.probe, refused)).collect();
     let whole = written.into_iter().filter(|(all, _, lost)| lost.len() == *all);
     whole
-        .map(|(_, span, lost)| {
+        .filter_map(|(_, span, lost)| {
             let ecbs =
                 lost.iter().flat_map(|lost| plan.enabled.ecbs.get(lost.ecbs.clone()).unwrap_or_default());
-            let places = ecbs.filter_map(|ecb| places.get(&(ecb.probe as usize)).copied()).collect();
-            Lost { text: text(sources, span), span, places }
+            let places: Vec<_> = ecbs.filter_map(|ecb| places.get(&(ecb.probe as usize)).copied()).collect();
+            Some(Lost { text: text(sources, span), span, first: places.first().copied()?, places })
         })
-        .filter(|lost| !lost.places.is_empty())
         .collect()
 }
 

@@ -88,9 +88,9 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     (
         "src/backend/bpf",
         &[
+            "backend::names",
             "backend::plan",
             "backend::records",
-            "backend::refused",
             "backend::tracing",
             "base::image",
             "base::probe",
@@ -107,10 +107,8 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
         &[
             "backend::plan",
             "backend::records",
-            "backend::refused",
             "backend::tracing",
             "base::machine",
-            "base::probe",
             "base::reason",
             "base::uapi",
             "dif",
@@ -119,7 +117,10 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "sites",
         ],
     ),
-    ("src/backend", &["base::diag", "base::image", "base::probe", "base::uapi", "dif", "os", "sites"]),
+    (
+        "src/backend",
+        &["base::diag", "base::image", "base::probe", "base::reason", "base::uapi", "dif", "os", "sites"],
+    ),
     (
         "src/consumer",
         &["backend", "base::image", "base::probe", "base::uapi", "dif", "options", "os", "sites"],

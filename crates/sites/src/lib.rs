@@ -19,7 +19,7 @@ pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::refusals::no_match;
 pub use catalog::tracepoints::EVENTS;
-pub use catalog::{Begun, Catalog, DTRACE, Reach};
+pub use catalog::{Begun, Catalog, DTRACE, Reach, Unreachable};
 pub use code::decode::text as insn_text;
 pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;

@@ -6,7 +6,6 @@ use super::events::{Tracefs, Whose};
 use super::load::load;
 use super::session::Session;
 use super::sweep::Sweeper;
-use crate::backend::refused::{Refused, probe_name};
 use kinst_base::probe::{Place, Probe};
 use kinst_bpf::object::ProbeKind;
 use kinst_bpf::program::event;
@@ -35,18 +34,18 @@ pub(super) struct Arming<'a> {
     /// The only CPU to trace.
     pub cpu: Option<u32>,
     /// By probe.
-    pub refused: BTreeMap<u32, Refused>,
+    pub refused: BTreeMap<u32, ArmError>,
 }
 
 impl Arming<'_> {
     /// Arms all units. What the kernel refuses is in [`Arming::refused`]; the rest is armed.
-    pub(super) fn run(mut self) -> Result<Vec<Refused>, EnableError> {
+    pub(super) fn run(mut self) -> Result<Vec<(usize, ArmError)>, EnableError> {
         let programs = load_all(&self.image.units, &self.session.maps, self.functions)?;
         for (unit, program) in self.image.units.iter().zip(programs) {
             self.unit(unit, program)?;
         }
         self.forget_refused()?;
-        Ok(self.refused.into_values().collect())
+        Ok(self.refused.into_iter().map(|(probe, why)| (probe as usize, why)).collect())
     }
 
     fn unit(&mut self, unit: &Unit, program: bpf::Program) -> Result<(), EnableError> {
@@ -97,15 +96,14 @@ impl Arming<'_> {
                     errno => ArmError::Tracepoint { name, errno },
                 };
                 let probes: BTreeSet<u32> = unit.places.iter().map(|place| place.probe).collect();
-                probes.into_iter().for_each(|probe| self.refuse(probe, &why));
+                probes.into_iter().for_each(|probe| self.refuse(probe, why.clone()));
             }
         }
     }
 
-    pub(super) fn refuse(&mut self, probe: u32, why: &ArmError) {
-        let Some(named) = self.probes.get(probe as usize) else { return };
-        let (name, why, help) = (probe_name(named), why.to_string(), why.help());
-        self.refused.entry(probe).or_insert(Refused { probe: probe as usize, name, why, help });
+    /// The first reason of a probe counts.
+    pub(super) fn refuse(&mut self, probe: u32, why: ArmError) {
+        self.refused.entry(probe).or_insert(why);
     }
 
     /// Runs a program at the function that it was loaded for.
@@ -126,7 +124,7 @@ impl Arming<'_> {
             }
             Err(errno) => ArmError::Trampoline(errno),
         };
-        self.refuse(place.probe, &why);
+        self.refuse(place.probe, why);
     }
 
     /// Runs a program at all of its functions that the kernel takes.
@@ -138,7 +136,7 @@ impl Arming<'_> {
         };
         let (attached, not) = halved(&unit.places, &attach);
         for (place, errno) in not {
-            self.refuse(place.probe, &ArmError::Multi(errno));
+            self.refuse(place.probe, ArmError::Multi(errno));
         }
         if !attached.is_empty() {
             self.session.at_functions.extend(attached);
@@ -153,14 +151,14 @@ impl Arming<'_> {
             Err(error) => {
                 let Some(why) = ArmError::of_all_places(&error) else { return Err(error) };
                 let probes: BTreeSet<u32> = unit.places.iter().map(|place| place.probe).collect();
-                probes.into_iter().for_each(|probe| self.refuse(probe, &why));
+                probes.into_iter().for_each(|probe| self.refuse(probe, why.clone()));
                 return Ok(());
             }
         }
         let mark = self.image.memory.machine.facts().mark;
         let (taken, marks) = without_marks(unit, self.probes, mark);
         for mark in marks {
-            self.refuse(mark, &ArmError::Mark);
+            self.refuse(mark, ArmError::Mark);
         }
         for places in taken.chunks(PLACES) {
             let Some(tracefs) = &self.session.tracefs else { return Err(EnableError::Tracefs) };
@@ -170,7 +168,7 @@ impl Arming<'_> {
             let number = event.as_ref().map(|event| tracefs.number(event));
             for (index, error) in not {
                 let probe = places.get(index).map_or(0, |place| place.probe);
-                self.refuse(probe, &ArmError::of_place(&error));
+                self.refuse(probe, ArmError::of_place(&error));
             }
             let (Some(event), Some(number)) = (event, number) else { continue };
             self.session.events.push(event);

@@ -5,7 +5,7 @@ use super::found::PlaceError;
 use kinst_os::{Errno, errno_text};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ArmError {
+pub(crate) enum ArmError {
     #[error(transparent)]
     Place(#[from] PlaceError),
     #[error("the kernel lets no program run at the tracepoint {0}")]
@@ -67,7 +67,7 @@ impl ArmError {
     }
 
     /// The next step.
-    pub(super) fn help(&self) -> Option<&'static str> {
+    pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
             ArmError::Tracefs => EnableError::Tracefs.help(),
             ArmError::NoKprobeEvents => EnableError::KprobeEvents.help(),

@@ -1,6 +1,7 @@
 //! backend/bpf/enable.rs: a plan into the kernel: facts are found, programs made and loaded, and their places armed.
 
 use super::arm::{self, Arming};
+use super::arm_error::ArmError;
 use super::check::possible_cpus;
 use super::clock::Cpus;
 use super::error::{self, EnableError, ProgramError, Request, of_file};
@@ -8,7 +9,6 @@ use super::found::{self, Facts, Purpose};
 use super::functions::Chosen;
 use super::session::Session;
 use crate::backend::plan::Plan;
-use crate::backend::refused::Refused;
 use kinst_bpf::needs::Needs;
 use kinst_bpf::{Image, memory as layout};
 use kinst_dif::{Options, Program};
@@ -27,13 +27,13 @@ struct Prepared {
 }
 
 impl Session {
-    /// Arms the plan. Returns the places that were refused; the others are armed.
-    pub fn enable(
+    /// Arms the plan. Returns the probes that were refused, each with the reason; the others are armed.
+    pub(crate) fn enable(
         program: &Program,
         plan: &Plan,
         options: &Options,
         spots: &dyn Spots,
-    ) -> Result<(Session, Vec<Refused>), EnableError> {
+    ) -> Result<(Session, Vec<(usize, ArmError)>), EnableError> {
         let probes = &plan.enabled.probes;
         let Prepared { mut session, image, cpus, chosen, unknown } =
             Session::prepare(program, plan, options, spots, Purpose::Arm)?;
@@ -48,7 +48,7 @@ impl Session {
             refused: BTreeMap::new(),
         };
         for (probe, why) in unknown {
-            arming.refuse(probe, &why.into());
+            arming.refuse(probe, why.into());
         }
         let refused = arming.run()?;
         session.by = chosen.in_words(&plan.enabled);

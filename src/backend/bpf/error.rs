@@ -1,6 +1,6 @@
 //! backend/bpf/error.rs: why a program is not traced without the module.
 
-use crate::backend::refused::probe_name;
+use crate::backend::names::probe_name;
 use kinst_base::probe::{Place, Probe};
 use kinst_bpf::Unable;
 use kinst_bpf::asm::AsmError;

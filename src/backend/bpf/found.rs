@@ -4,7 +4,7 @@ use super::clock::Variables;
 use super::error::{EnableError, TypesError};
 use super::functions::{self, Chosen, FunctionError};
 use super::kernel;
-use crate::backend::refused::probe_name;
+use crate::backend::names::probe_name;
 use kinst_base::probe::{Place, Probe, Spot};
 use kinst_bpf::kernel::Layout;
 use kinst_bpf::machine::{self, Machine};
@@ -28,7 +28,7 @@ pub(super) type Unknown = Vec<(u32, PlaceError)>;
 
 /// Why the place of a probe is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum PlaceError {
+pub(crate) enum PlaceError {
     #[error(transparent)]
     Function(#[from] FunctionError),
     #[error(transparent)]

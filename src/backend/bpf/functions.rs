@@ -28,7 +28,7 @@ const MARK: u64 = 8;
 
 /// Why nothing makes the probe of a function fire.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum FunctionError {
+pub(crate) enum FunctionError {
     /// A feature that only kprobes have.
     #[error("{feature} takes a kprobe: {why}")]
     OnlyKprobe { feature: &'static str, why: MeansError },

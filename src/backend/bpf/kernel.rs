@@ -16,7 +16,7 @@ const DIRECTORY: &str = "/sys/kernel/btf";
 
 /// Why a function can have no trampoline, as far as its type shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum TrampolineError {
+pub(crate) enum TrampolineError {
     #[error("the kernel's types (BTF) do not have it")]
     NoTypes,
     #[error("it returns a structure")]

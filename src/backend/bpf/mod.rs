@@ -24,6 +24,7 @@ mod speculations;
 pub(crate) mod sweep;
 mod timers;
 
+pub(crate) use arm_error::ArmError;
 pub use check::{check, left_over, possible_cpus};
 pub use error::{EnableError, ProbeError, ProgramError, Request, TypesError};
 pub use means::{Means, MeansError, means};

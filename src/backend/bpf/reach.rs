@@ -4,7 +4,7 @@ use super::functions::{self, FunctionError};
 use super::kernel::{TrampolineError, Types};
 use super::means::Means;
 use kinst_base::image::KERNEL_PROPER;
-use kinst_sites::{Begun, Reach, Spots as _, Symbols as _, Text};
+use kinst_sites::{Begun, Reach, Spots as _, Symbols as _, Text, Unreachable};
 use std::collections::HashMap;
 
 /// The kernel's functions, and what it has to trace them.
@@ -20,10 +20,10 @@ impl Functions {
 }
 
 impl Reach for Functions {
-    fn refusals(&self, begun: &[Begun<'_>]) -> Vec<Option<String>> {
+    fn refusals(&self, begun: &[Begun<'_>]) -> Vec<Option<Unreachable>> {
         let means = Means::get();
         if let Some(why) = FunctionError::of_all(means) {
-            return vec![Some(why.to_string()); begun.len()];
+            return begun.iter().map(|_| Some(why.clone().into())).collect();
         }
         let addresses: Vec<u64> = begun.iter().map(|one| one.address).collect();
         let ftraced = functions::ftraced(&self.text, &addresses);
@@ -41,7 +41,7 @@ impl Reach for Functions {
                     self.without_trampoline(one, own.as_ref())
                 }
             };
-            refusals.push(why.map(|why| why.to_string()));
+            refusals.push(why.map(Unreachable::from));
         }
         refusals
     }

@@ -4,10 +4,8 @@ use super::error::Error;
 use super::ioctl::{Device, MappedRing};
 use crate::backend::plan::Plan;
 use crate::backend::records::{Damaged, Drain};
-use crate::backend::refused::{Refused, probe_name};
 use crate::backend::tracing::{Fired, RequestError, Tracing};
-use kinst_base::probe::Probe;
-use kinst_base::reason::{self, Reason};
+use kinst_base::reason::Reason;
 use kinst_base::uapi;
 use kinst_dif::object::encode;
 use kinst_dif::{Options, Program};
@@ -24,16 +22,17 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Arms the plan. Returns the places that were refused; the others are armed.
+    /// Arms the plan. Returns the results of the probes that were refused; the others are armed.
     pub(crate) fn enable(
         device: Arc<Device>,
         program: &Program,
         plan: &Plan,
         options: &Options,
-    ) -> Result<(Session, Vec<Refused>), Error> {
+    ) -> Result<(Session, Vec<(usize, uapi::Result)>), Error> {
         let image = encode(program, &plan.enabled.probes, &plan.enabled.ecbs, options)?;
         let results = device.load(&image, plan.enabled.probes.len())?;
-        let refused = refused(&plan.enabled.probes, &results);
+        let refused =
+            results.into_iter().enumerate().filter(|(_, result)| result.reason != Reason::OK.0).collect();
         let rings = rings(&device)?;
         let size = usize::try_from(options.aggsize).unwrap_or(usize::MAX).min(1 << 30);
         let snapshot = if program.aggregations.is_empty() { Vec::new() } else { vec![0; size] };
@@ -101,35 +100,3 @@ fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, RequestError> {
 const _: () = assert!(kinst_sites::MIN_INTERVAL == uapi::MIN_INTERVAL as u64);
 const _: () = assert!(kinst_sites::MAX_INTERVAL == uapi::MAX_INTERVAL);
 const _: () = assert!(kinst_sites::EVENTS.len() == uapi::Event::MAX.0 as usize);
-
-fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
-    let pairs = probes.iter().zip(results).enumerate();
-    pairs
-        .filter(|(_, (_, result))| result.reason != Reason::OK.0)
-        .map(|(index, (probe, result))| Refused {
-            probe: index,
-            name: probe_name(probe),
-            why: reason::words(result),
-            help: reason::help(Reason(result.reason)),
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kinst_base::image::Address;
-    use kinst_base::probe::{Fields, Place};
-
-    #[test]
-    fn a_refused_probe_has_its_name_and_the_reason() {
-        let probe = |id: u32, name: &str| {
-            let place = Place::Insn { func: Address::Kernel(0x1000), offset: id, bytes: Vec::new() };
-            Probe { id, name: Fields::new("kinst", "vmlinux", "f", name), place }
-        };
-        let results = [7, 0].map(|reason| uapi::Result { reason, ..uapi::Result::default() });
-        let refused = refused(&[probe(2, "4"), probe(3, "7")], &results);
-        assert_eq!(refused[0].text(), "kinst::f:4 cannot be traced: jump label (the kernel rewrites it)");
-        assert_eq!(refused.len(), 1);
-    }
-}

@@ -4,7 +4,7 @@ use kinst_base::image::ModuleId;
 use std::sync::OnceLock;
 
 use super::dtrace::DTRACE;
-use super::reach::Begun;
+use super::reach::{Begun, Unreachable};
 use super::store::{Catalog, Function};
 use crate::image::naming::split_ordinal;
 use crate::symtab::Symbol;
@@ -86,7 +86,7 @@ impl Catalog {
     }
 
     /// Why a probe of a function cannot be traced, as far as the back end knows it before it arms it.
-    pub fn refusal(&self, probe: &Probe) -> Option<String> {
+    pub fn refusal(&self, probe: &Probe) -> Option<Unreachable> {
         let (Place::FbtEntry { func } | Place::FbtReturn { func }) = probe.place else { return None };
         let begun = Begun { address: func, module: &probe.name.module, name: &probe.name.function };
         self.reach.as_ref()?.refusals(&[begun]).pop()?

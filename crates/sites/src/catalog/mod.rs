@@ -19,5 +19,5 @@ pub(super) mod tracepoints;
 pub(super) mod unplaced;
 
 pub use dtrace::DTRACE;
-pub use reach::{Begun, Reach};
+pub use reach::{Begun, Reach, Unreachable};
 pub use store::Catalog;

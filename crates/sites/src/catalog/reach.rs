@@ -1,9 +1,12 @@
 //! sites/catalog/reach.rs: the reach of the back end: which functions can have probes.
 
+/// The reason why a function can have no probe.
+pub type Unreachable = Box<dyn std::error::Error + Send + Sync>;
+
 /// The reach of the back end: which functions can have probes.
 pub trait Reach: Send + Sync {
     /// For each function, why no probe can be there; `None` for one that can be traced.
-    fn refusals(&self, functions: &[Begun<'_>]) -> Vec<Option<String>>;
+    fn refusals(&self, functions: &[Begun<'_>]) -> Vec<Option<Unreachable>>;
 }
 
 /// The beginning of a function.
