@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::copies::resolve::resolve;
+use super::make;
 use crate::image::info::READ_WHOLE_BELOW;
 use crate::kept::directory::{self, Contents, Digest, Directory, hash};
 use crate::kept::file::Sealed;
@@ -28,10 +28,6 @@ pub struct Built {
 
 /// Indices that were not requested are made if that is a matter of seconds; on a slower machine, each query walks.
 const UNASKED_BUILD_BUDGET: Duration = Duration::from_secs(5);
-
-/// The number of bytes after which what was read of a file is given back: the pages stay in the page cache, and are not
-/// ours.
-const GIVE_BACK: u64 = 64 << 20;
 
 /// The time after which the speed of the machine can be estimated.
 const SPEED_SAMPLE_AFTER: Duration = Duration::from_millis(200);
@@ -199,30 +195,12 @@ impl Kernel {
         !pace.stopped.load(Ordering::Relaxed)
     }
 
+    /// Makes the index of a module, and keeps it. Without the instructions, the exits of copies are not known, which may
+    /// be different the next time: then it is kept for this run alone.
     fn build_one(&self, module: ModuleId, walked: &(dyn Fn(u64) -> bool + Sync)) {
+        let Some(cache) = self.cache() else { return };
+        let Some((id, bytes)) = make::index_of(self.image(module), walked) else { return };
         let this = &self.modules()[module];
-        let (Some(image), Some(cache)) = (self.debug(module), self.cache()) else { return };
-        let Some(id) = image.build_id().filter(|_| walked(0)) else { return };
-        let read = AtomicU64::new(0);
-        let found = match kinst_dwarf::find_all(image, &|bytes| {
-            if read.fetch_add(bytes, Ordering::Relaxed) % GIVE_BACK + bytes >= GIVE_BACK {
-                image.give_back();
-            }
-            walked(bytes)
-        }) {
-            Ok(found) => found,
-            Err(error) => return self.warn(error.warning()),
-        };
-        let Some(symbols) = self.symbols(module).filter(|_| walked(0)) else { return };
-        image.give_back();
-        found.damaged.iter().for_each(|line| self.remark(format!("{}: {line}", image.path().display())));
-        let (names, functions): (Vec<String>, Vec<kinst_dwarf::Function>) =
-            found.functions.into_iter().unzip();
-        let known = resolve(self.image(module), &functions);
-        let known: Vec<_> = names.into_iter().zip(known).collect();
-        image.give_back();
-        let Some(bytes) = ImageIndex::write(id, image, &known, symbols) else { return };
-        // Without the instructions, the exits of copies are not known, which may be different the next time.
         if self.callers(module).is_some()
             && let Err(cause) = cache.write(&image::file_name(id), &bytes)
         {

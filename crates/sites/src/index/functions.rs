@@ -1,0 +1,127 @@
+//! sites/index/functions.rs: the functions of one image with their sites, from its index or its debug information.
+
+use kinst_base::image::ImageId;
+use std::collections::BTreeSet;
+
+use crate::copies::resolve::resolve;
+use crate::flow::points::Point;
+use crate::image::Image;
+use crate::kept::known::Known;
+use crate::model::{Boundary, FunctionSites};
+use crate::symtab::Symbols;
+use kinst_dwarf::Function;
+
+/// A function of an image: the sites of its copies, and the symbols of its own code.
+#[derive(Debug)]
+pub(super) struct ImageFunction {
+    pub image: ImageId,
+    pub name: String,
+    pub known: Known,
+    /// The symbol of the function, and those of its clones; empty if all calls of it are inlined.
+    pub out_of_line: Vec<String>,
+}
+
+impl ImageFunction {
+    pub(super) fn points(&self, boundary: Boundary) -> &[Point] {
+        points(&self.known, boundary)
+    }
+}
+
+/// The places at which a function begins or ends.
+pub(super) fn points(known: &Known, boundary: Boundary) -> &[Point] {
+    match boundary {
+        Boundary::Entry => &known.entries,
+        Boundary::Return => &known.exits,
+    }
+}
+
+/// The functions among these that the image has, with their sites: from the index, if one is kept.
+pub(super) fn named(image: Image<'_>, names: Vec<String>) -> Vec<ImageFunction> {
+    match image.index() {
+        Some(index) => {
+            let known = names.iter().map(|name| index.function(name).unwrap_or_default()).collect();
+            with_instances(image, names, known)
+        }
+        None => explored(image, names),
+    }
+}
+
+/// Like [`named`] for very many names, in order, of which an image has few.
+pub(super) fn among(image: Image<'_>, names: &[String]) -> Vec<ImageFunction> {
+    let Some(index) = image.index() else { return explored(image, names.to_vec()) };
+    let is_wanted = |name: &&str| names.binary_search_by(|wanted| wanted.as_str().cmp(name)).is_ok();
+    let own = image.symbols().into_iter().flat_map(Symbols::iter);
+    // For a clone, the function's name.
+    let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
+    let here: BTreeSet<&str> = index.names().filter(is_wanted).chain(own.filter(is_wanted)).collect();
+    let known = here.iter().map(|name| index.function(name).unwrap_or_default()).collect();
+    with_instances(image, here.into_iter().map(str::to_owned).collect(), known)
+}
+
+/// The names of all functions that pass: inlined ones, and those with code of their own.
+pub(super) fn names(image: Image<'_>, passes: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut names = image.inline_names();
+    names.retain(|name| passes(name));
+    let own = own_names(image).filter(|name| passes(name));
+    names.extend(own.map(str::to_owned));
+    names
+}
+
+/// The names of the functions with code of their own; clones have none.
+pub(super) fn own_names(image: Image<'_>) -> impl Iterator<Item = &'_ str> {
+    let own = image.symbols().into_iter().flat_map(Symbols::iter);
+    own.filter(|(name, symbol)| !symbol.gone() && !name.contains('.')).map(|(name, _)| name)
+}
+
+/// Converts the places of a function to offsets in the functions that have them; `None` if nothing is left.
+pub(super) fn sites(image: Image<'_>, found: &ImageFunction, boundary: Boundary) -> Option<FunctionSites> {
+    let points = found.points(boundary).iter();
+    let function = FunctionSites {
+        module: image.name().to_owned(),
+        function: found.name.clone(),
+        sites: points.filter_map(|point| image.point(*point).ok()).collect(),
+        out_of_line: found.out_of_line.clone(),
+    };
+    (!function.sites.is_empty() || !function.out_of_line.is_empty()).then_some(function)
+}
+
+/// Looks for functions in the debug information.
+fn explored(image: Image<'_>, names: Vec<String>) -> Vec<ImageFunction> {
+    let functions = match image.debug() {
+        // Most files do not have a given name. What the kernel has in assembler is in its symbols alone.
+        Some(file) if !image.may_know(file, &names) => match image.all().is_first(image.id()) {
+            true => vec![Function::default(); names.len()],
+            false => Vec::new(),
+        },
+        // The names of the sites take as long to read as the sites themselves: both at once.
+        Some(file) => {
+            match rayon::join(|| kinst_dwarf::find(file, &names, false), || image.symbols().map(|_| ())).0 {
+                Ok(findings) => {
+                    let remark = |line| image.all().remark(format!("{}: {line}", file.path().display()));
+                    findings.damaged.iter().for_each(remark);
+                    findings.functions
+                }
+                Err(error) => {
+                    image.all().warn(error.warning());
+                    return Vec::new();
+                }
+            }
+        }
+        None => vec![Function::default(); names.len()],
+    };
+    if functions.is_empty() {
+        return Vec::new();
+    }
+    let known = resolve(image, &functions);
+    with_instances(image, names, known)
+}
+
+/// Leaves out what the image does not have.
+fn with_instances(image: Image<'_>, names: Vec<String>, known: Vec<Known>) -> Vec<ImageFunction> {
+    let symbols = image.symbols();
+    let found = names.into_iter().zip(known).map(|(name, known)| {
+        let out_of_line = symbols.map(|symbols| symbols.instances(&name)).unwrap_or_default();
+        ImageFunction { image: image.id(), name, known, out_of_line }
+    });
+    found.filter(|found| found.known.inline || !found.out_of_line.is_empty()).collect()
+}
