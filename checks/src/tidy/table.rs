@@ -141,13 +141,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
 ];
 
 /// The folders whose files use what their mod.rs defines or re-exports, and why.
-pub(super) const KNOTS: &[(&str, &str)] = &[
-    (
-        "src/typeck",
-        "defines the checker, whose fields are of its rooms' types: in a file of its own it would be in a circle with each",
-    ),
-    ("src/typeck/expr", "defines how an expression is checked, which each operator does for its operands"),
-];
+pub(super) const KNOTS: &[(&str, &str)] = &[];
 
 /// The rooms of the kernel module, and what each may include besides itself: rooms, and single files. The first row that a
 /// file is below counts.

@@ -1,11 +1,12 @@
 //! typeck/declare/decl.rs: declarations of variables, typedefs and kernel symbols.
 
-use super::names::Name;
 use super::specs::{Allowed, has_user};
 use crate::parser::ast::{Declaration, Declarator, Derived, Expr, ExprKind, Storage};
+use crate::typeck::error;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
+use crate::typeck::state::names::Name;
 use crate::typeck::typed::Scope;
-use crate::typeck::{Checker, error};
 use crate::vocabulary::builtin::What;
 use crate::vocabulary::constants;
 use kinst_base::source::Span;

@@ -1,42 +1,20 @@
 //! typeck/declare/inline.rs: inline definitions and enumerators: names for expressions.
 
-use std::collections::HashMap;
-
-use super::names::Name;
 use super::specs::{Allowed, has_user};
 use crate::parser::ast::{self, Derived};
+use crate::typeck::error;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::operand::{Operand, Translated};
+use crate::typeck::state::Checker;
+use crate::typeck::state::declared::{Frame, Inline, Value};
+use crate::typeck::state::names::Name;
 use crate::typeck::typed::{Expr, ExprKind, Scope};
-use crate::typeck::{Checker, error};
-use kinst_base::attributes::{Attributes, STABLE};
+use kinst_base::attributes::STABLE;
 use kinst_base::source::{Span, Spanned};
 use kinst_types::Type;
 
 /// The limit on expressions in a program after expansion; an inline of inlines grows quickly.
 const MOST_EXPANSIONS: u32 = 100_000;
-
-/// A name that stands for an expression.
-#[derive(Clone, Debug)]
-pub(in crate::typeck) struct Inline {
-    /// `Some` if it takes arguments in brackets.
-    pub params: Option<Vec<(String, Type)>>,
-    pub ty: Type,
-    pub value: Value,
-    /// The attributes of what its value depends on; a pragma may override them.
-    pub attributes: Attributes,
-    pub span: Span,
-}
-
-#[derive(Clone, Debug)]
-pub(in crate::typeck) enum Value {
-    Constant(i64),
-    /// Checked anew at each use, with the parameters bound.
-    Expression(ast::Expr),
-}
-
-/// What the names of the parameters stand for while a body is checked.
-pub(in crate::typeck) type Frame = HashMap<String, Expr>;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn define_inline(&mut self, definition: &ast::Inline) -> Result<()> {

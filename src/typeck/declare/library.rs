@@ -2,20 +2,21 @@
 
 use std::collections::HashMap;
 
-use super::inline::Inline;
-use super::provider::Provider;
 use crate::parser::ast::ProbeDesc;
 use crate::sugar::plain;
 use crate::typeck::env::Library;
+use crate::typeck::error;
 use crate::typeck::error::{Error, Result};
-use crate::typeck::{Checker, error};
+use crate::typeck::state::Checker;
+use crate::typeck::state::declared::{Inline, Provider};
+use crate::typeck::state::names::Mark;
 use kinst_base::source::Span;
 use kinst_types::Type;
 use kinst_types::declared::Declared;
 
 /// The state before a library was read, restored if the library is left out.
 struct Before {
-    names: super::names::Mark,
+    names: Mark,
     declared: Declared,
     externs: HashMap<String, (Type, Span)>,
     inlines: HashMap<String, Inline>,

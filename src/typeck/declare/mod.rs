@@ -3,7 +3,6 @@
 pub(super) mod decl;
 pub(super) mod inline;
 pub(super) mod library;
-pub(super) mod names;
 pub(super) mod pragma;
 pub(super) mod provider;
 pub(super) mod record;

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::names::Name;
 use crate::parser::ast::{Pragma, PragmaSubject};
+use crate::typeck::error;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
+use crate::typeck::state::names::Name;
 use crate::typeck::typed::Scope;
-use crate::typeck::{Checker, error};
 use crate::vocabulary::{builtin, constants};
 use kinst_base::attributes::{self, CLASSES, STABILITIES, Trouble};
 use kinst_base::diag::suggest;

@@ -4,8 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::specs::Allowed;
 use crate::parser::ast;
+use crate::typeck::error;
 use crate::typeck::error::Result;
-use crate::typeck::{Checker, error};
+use crate::typeck::state::Checker;
+use crate::typeck::state::declared::{Probe, Provider};
 use kinst_base::glob::Pattern;
 use kinst_base::probe::Fields;
 use kinst_types::{Type, TypeSource};
@@ -13,19 +15,6 @@ use kinst_types::{Type, TypeSource};
 /// The limit on a provider's name in bytes, including the terminating NUL.
 const NAME_BYTES: usize = 64;
 const MOST_ARGUMENTS: usize = 255;
-
-#[derive(Clone, Debug)]
-pub(in crate::typeck) struct Provider {
-    probes: Vec<Probe>,
-}
-
-#[derive(Clone, Debug)]
-struct Probe {
-    name: String,
-    native: Vec<Type>,
-    /// The arguments as programs see them, each with the index of the native argument it is made from.
-    translated: Vec<(Type, usize)>,
-}
 
 /// The arguments that a probe passes, and those that programs see.
 type Arguments = (Vec<Type>, Vec<(Type, usize)>);

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::inline::{Inline, Value};
 use super::specs::has_user;
 use crate::parser::ast::{EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition};
+use crate::typeck::error;
 use crate::typeck::error::Result;
 use crate::typeck::operand::Operand;
-use crate::typeck::{Checker, error};
+use crate::typeck::state::Checker;
+use crate::typeck::state::declared::{Inline, Value};
 use crate::vocabulary::constants;
 use kinst_base::attributes::STABLE;
 use kinst_base::source::{Span, Spanned};

@@ -1,8 +1,9 @@
 //! typeck/declare/specs.rs: resolution of types as written.
 
 use crate::parser::ast::{Derived, Expr, Params, Storage, TypeKeyword, TypeName, TypeSpec};
+use crate::typeck::error;
 use crate::typeck::error::{Error, Result};
-use crate::typeck::{Checker, error};
+use crate::typeck::state::Checker;
 use kinst_base::diag::suggest;
 use kinst_base::source::{Span, Spanned};
 use kinst_types::declared::Declared;

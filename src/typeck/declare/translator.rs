@@ -1,58 +1,18 @@
 //! typeck/declare/translator.rs: translators: structures made from expressions over another type.
 
-use std::collections::HashMap;
-
-use super::inline::Frame;
-use super::names::Name;
 use crate::parser::ast;
+use crate::typeck::error;
 use crate::typeck::error::Result;
 use crate::typeck::operand::{Operand, Translated};
+use crate::typeck::state::Checker;
+use crate::typeck::state::declared::{Frame, Translator};
+use crate::typeck::state::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
-use crate::typeck::{Checker, error};
 use kinst_base::diag::{suggest, tags};
 use kinst_base::source::{Span, Spanned};
 use kinst_dif::insn::Subr;
 use kinst_types::intrinsic::ULONG;
 use kinst_types::{Member, Tagged, Type, TypeSource};
-
-#[derive(Clone, Debug)]
-pub(in crate::typeck) struct Translator {
-    pub output: Tagged,
-    input: Type,
-    parameter: String,
-    members: Vec<(Spanned<String>, ast::Expr)>,
-    span: Span,
-}
-
-/// The translators in the order of their definition, and also by the output's name, as there may be many.
-#[derive(Clone, Debug, Default)]
-pub(in crate::typeck) struct Translators {
-    list: Vec<Translator>,
-    by_output: HashMap<String, Vec<usize>>,
-}
-
-impl Translators {
-    fn push(&mut self, translator: Translator) {
-        self.by_output.entry(translator.output.name.clone()).or_default().push(self.list.len());
-        self.list.push(translator);
-    }
-
-    /// Returns the translators that make this type, with their numbers.
-    fn making(&self, output: &Tagged) -> impl Iterator<Item = (usize, &Translator)> {
-        let indices = self.by_output.get(&output.name).into_iter().flatten();
-        let all = indices.map(|&index| (index, &self.list[index]));
-        all.filter(move |(_, translator)| translator.output.same(output))
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.list.truncate(len);
-        self.by_output.values_mut().for_each(|indices| indices.retain(|&index| index < len));
-    }
-}
 
 impl Checker<'_> {
     pub(in crate::typeck) fn define_translator(&mut self, definition: &ast::Translator) -> Result<()> {
@@ -84,7 +44,7 @@ impl Checker<'_> {
     /// Checks every member once, where it is defined, over an unknown value of the input's type.
     fn try_translator(&mut self, translator: &Translator, output: &Type) -> Result<()> {
         let before = self.names.mark();
-        let unknown = super::names::Name {
+        let unknown = Name {
             scope: crate::typeck::typed::Scope::Global,
             name: &format!("%{}", translator.parameter),
             span: translator.span,

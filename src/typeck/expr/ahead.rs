@@ -1,86 +1,23 @@
 //! typeck/expr/ahead.rs: associative arrays that clauses read before the first assignment, which gives them their type.
 
-use std::collections::{HashMap, HashSet};
-
-use super::as_name;
 use crate::parser::{ast, visit};
 use crate::sugar::plain;
-use crate::typeck::declare::names::Name;
 use crate::typeck::env::Env;
-use crate::typeck::error::{Error, Result};
-use crate::typeck::typed::{Expr, ExprKind, Place, Scope, VariableId};
-use crate::typeck::{Checker, error, typed, words};
+use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
+use crate::typeck::state::ahead::Ahead;
+use crate::typeck::state::names::{Name, as_name};
+use crate::typeck::typed::{Expr, ExprKind, Place, VariableId};
+use crate::typeck::{error, typed, words};
 use kinst_base::source::Span;
 use kinst_types::Type;
-
-type Array = (Scope, String);
-
-/// The arrays that are read first. As in libdtrace an array exists from its first use, which fixes its keys; the first
-/// assignment says what its elements are. Until that is known they pass for integers, and the program is checked
-/// again with what a pass has found, until one finds what it began with.
-#[derive(Clone, Debug, Default)]
-pub(in crate::typeck) struct Ahead {
-    /// The arrays that the program assigns somewhere.
-    assigned: HashSet<Array>,
-    /// The types that the pass before this one has found.
-    types: HashMap<Array, Type>,
-    /// The arrays that this pass has read first, in their order.
-    read: Vec<(Array, Span)>,
-    found: HashMap<Array, Type>,
-    /// The first error, and the first one of an assignment that would have said a type.
-    error: Option<Box<Error>>,
-    failed: Option<Box<Error>>,
-}
-
-impl Ahead {
-    fn new(program: &plain::Program) -> Ahead {
-        let mut ahead = Ahead::default();
-        for item in &program.items {
-            let plain::Item::Clause(clause) = item else { continue };
-            for expr in clause.predicate.iter().chain(clause.body.iter().flatten()) {
-                each_assigned(expr, &mut |name| {
-                    ahead.assigned.insert((name.scope, name.name.to_owned()));
-                });
-            }
-        }
-        ahead
-    }
-
-    /// Whether nothing has said the type of this array so far.
-    fn is_open(&self, name: &Name<'_>) -> bool {
-        let array = (name.scope, name.name.to_owned());
-        self.read.iter().any(|(read, _)| *read == array) && !self.found.contains_key(&array)
-    }
-
-    /// The error of a clause is looked at again after the pass, as it may follow from a type that is not known yet.
-    pub(crate) fn keep(&mut self, error: Box<Error>) {
-        self.error.get_or_insert(error);
-    }
-
-    /// Whether this pass began with the types that it found.
-    fn is_settled(&self) -> bool {
-        let settled = |array: &Array| match (self.types.get(array), self.found.get(array)) {
-            (Some(before), Some(found)) => before.same(found),
-            _ => false,
-        };
-        self.read.iter().all(|(array, _)| settled(array))
-    }
-
-    fn without_type(&self) -> Option<Box<Error>> {
-        let open = self.read.iter().find(|(array, _)| !self.found.contains_key(array));
-        let ((scope, name), span) = open.or(self.read.first())?;
-        let name = format!("{}{name}", scope.prefix());
-        let unknown = error::Name::ElementsUnknown { name, span: *span };
-        Some(self.failed.clone().unwrap_or_else(|| unknown.into()))
-    }
-}
 
 /// Checks the clauses, again for as long as a pass finds other types of arrays than it began with.
 pub(in crate::typeck) fn check_clauses<'a>(
     program: &plain::Program,
     env: &'a Env<'a>,
 ) -> Result<(Checker<'a>, Vec<typed::Clause>)> {
-    let mut ahead = Ahead::new(program);
+    let mut ahead = arrays_of(program);
     // A type may follow from that of another array.
     let mut passes = ahead.assigned.len() + 2;
     loop {
@@ -201,4 +138,18 @@ fn array(expr: &ast::Expr) -> Option<Name<'_>> {
         ast::ExprKind::Index { base, .. } => as_name(base),
         _ => None,
     }
+}
+
+/// The arrays that the program assigns somewhere; of none the type is known.
+fn arrays_of(program: &plain::Program) -> Ahead {
+    let mut ahead = Ahead::default();
+    for item in &program.items {
+        let plain::Item::Clause(clause) = item else { continue };
+        for expr in clause.predicate.iter().chain(clause.body.iter().flatten()) {
+            each_assigned(expr, &mut |name| {
+                ahead.assigned.insert((name.scope, name.name.to_owned()));
+            });
+        }
+    }
+    ahead
 }

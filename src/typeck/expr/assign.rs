@@ -1,13 +1,13 @@
 //! typeck/expr/assign.rs: assignments, and the variables that they create.
 
-use super::as_name;
 use super::ops::{arith_op, is_argument};
 use crate::parser::ast::{self, BinaryOp};
-use crate::typeck::declare::names::Name;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::operand::Operand;
+use crate::typeck::state::Checker;
+use crate::typeck::state::names::{Name, as_name};
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
-use crate::typeck::{Checker, error, words};
+use crate::typeck::{error, words};
 use crate::vocabulary::builtin::What;
 use crate::vocabulary::constants;
 use kinst_base::diag::tags;

@@ -1,10 +1,11 @@
 //! typeck/expr/call.rs: subroutines in expressions.
 
 use crate::parser::ast;
-use crate::typeck::declare::names::Name;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
+use crate::typeck::state::names::Name;
 use crate::typeck::typed::{Expr, ExprKind, Scope};
-use crate::typeck::{Checker, error, words};
+use crate::typeck::{error, words};
 use crate::vocabulary::builtin::{self, Entry, Prototype, What};
 use crate::vocabulary::callee;
 use kinst_base::diag::{Tag, tags};

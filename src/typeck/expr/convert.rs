@@ -1,9 +1,10 @@
 //! typeck/expr/convert.rs: compatibility of types, and the conversions it takes.
 
 use super::fold;
+use crate::typeck::error;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
 use crate::typeck::typed::{Expr, ExprKind};
-use crate::typeck::{Checker, error};
 use kinst_base::source::Span;
 use kinst_types::{Type, promote};
 

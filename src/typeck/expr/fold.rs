@@ -1,6 +1,8 @@
 //! typeck/expr/fold.rs: arithmetic on constants, as the DIF machine does it: 64 bits, wrapping, no narrowing.
 
-use crate::typeck::typed::{ArithOp, CompareClass, CompareOp};
+use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind};
+use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// Returns `None` if the divisor is zero.
 pub(in crate::typeck) fn arith(op: ArithOp, signed: bool, l: u64, r: u64) -> Option<u64> {
@@ -45,4 +47,13 @@ pub(crate) fn narrow(value: u64, bytes: u64, signed: bool) -> u64 {
     }
     let shift = 64 - 8 * bytes as u32;
     if signed { (((value << shift) as i64) >> shift) as u64 } else { (value << shift) >> shift }
+}
+
+/// Returns `left + right` of type `ty`, folded where possible.
+pub(super) fn sum(left: Expr, right: Expr, ty: Type, span: Span) -> Expr {
+    if right.constant() == Some(0) {
+        return Expr::new(ExprKind::Convert(Box::new(left)), ty, span);
+    }
+    let (left, right) = (Box::new(left), Box::new(right));
+    Expr::new(ExprKind::Arith { op: ArithOp::Add, left, right }, ty, span)
 }

@@ -1,12 +1,13 @@
 //! typeck/expr/member.rs: members of structs and unions: `.`, `->`, offsetof; bit-fields.
 
-use super::sum;
+use super::fold::sum;
 use crate::parser::ast;
-use crate::typeck::declare::names::Name;
+use crate::typeck::error;
 use crate::typeck::error::Result;
 use crate::typeck::operand::Operand;
+use crate::typeck::state::Checker;
+use crate::typeck::state::names::Name;
 use crate::typeck::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
-use crate::typeck::{Checker, error};
 use kinst_base::diag::{Tag, suggest, tags};
 use kinst_base::source::{Span, Spanned};
 use kinst_dif::insn::Builtin;

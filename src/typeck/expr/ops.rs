@@ -1,11 +1,12 @@
 //! typeck/expr/ops.rs: unary, binary and conditional operators.
 
-use super::{fold, sum};
+use super::fold::{self, sum};
 use crate::parser::ast::{self, BinaryOp, UnaryOp};
 use crate::typeck::error::Result;
 use crate::typeck::operand::{Operand, Translated};
+use crate::typeck::state::Checker;
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, LogicOp, Memory, Place};
-use crate::typeck::{Checker, error, words};
+use crate::typeck::{error, words};
 use crate::vocabulary::builtin;
 use kinst_base::source::Span;
 use kinst_types::intrinsic::{CHAR, INT};

@@ -2,8 +2,9 @@
 
 use crate::parser::ast;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind};
-use crate::typeck::{Checker, error, words};
+use crate::typeck::{error, words};
 use crate::vocabulary::constants;
 use kinst_base::source::Span;
 use kinst_dif::insn::Builtin;
@@ -99,7 +100,7 @@ impl Checker<'_> {
         let Some((_, value)) = enumerators.into_iter().find(|(candidate, _)| candidate == name) else {
             return Ok(None);
         };
-        let wanted = crate::typeck::declare::names::Name {
+        let wanted = crate::typeck::state::names::Name {
             scope: crate::typeck::typed::Scope::Global,
             name,
             span: right.span,

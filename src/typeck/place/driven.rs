@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::arguments::number_of;
-use super::fan_out::Place;
 use crate::sugar::plain::ProbeDesc;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
+use crate::typeck::state::place::Place;
 use crate::typeck::typed::{Expr, ExprKind};
-use crate::typeck::{Checker, error, words};
+use crate::typeck::{error, words};
 use kinst_base::probe::Description;
 use kinst_base::source::Span;
 use kinst_dwarf::variables::scope::NoScope;

@@ -1,37 +1,19 @@
 //! typeck/place/fan_out.rs: a clause that names arguments or variables of the kernel's code, split by its places.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::arguments::number_of;
 use crate::parser::{ast, visit};
 use crate::sugar::plain::{self, ProbeDesc};
 use crate::typeck::env::MissingLocals;
 use crate::typeck::error::{Error, Result};
-use crate::typeck::{Checker, error, typed};
+use crate::typeck::state::Checker;
+use crate::typeck::state::place::{LeftOut, Place};
+use crate::typeck::{error, typed};
 use kinst_base::glob::is_glob;
 use kinst_base::probe::{Description, Fields, Site};
 use kinst_base::source::Span;
 use kinst_dwarf::variables::scope::NoScope;
-use kinst_sites::{Driven, InScope};
-
-/// A place whose variables a clause names.
-#[derive(Clone, Debug)]
-pub(in crate::typeck) struct Place {
-    pub probe: ProbeDesc,
-    pub in_scope: InScope,
-    /// At a probe of a driver: its arguments.
-    pub driven: Option<Arc<Driven>>,
-}
-
-/// A place at which a clause is left out.
-#[derive(Clone, Debug)]
-pub(in crate::typeck) struct LeftOut {
-    probe: ProbeDesc,
-    why: Box<Error>,
-    /// The number of the clause's places.
-    total: usize,
-}
 
 impl Checker<'_> {
     /// Asks for the scopes of all places of a program in one question: each by itself would open the debug information.

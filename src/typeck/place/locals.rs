@@ -1,12 +1,14 @@
 //! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction: the variables of the kernel's code.
 
-use super::fan_out::{Place, is_of_kinst};
+use super::fan_out::is_of_kinst;
 use crate::parser::ast;
-use crate::typeck::declare::names::Name;
 use crate::typeck::env::MissingLocals;
+use crate::typeck::error;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
+use crate::typeck::state::names::Name;
+use crate::typeck::state::place::Place;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
-use crate::typeck::{Checker, error};
 use crate::vocabulary::constants;
 use kinst_base::diag::suggest;
 use kinst_base::probe::{Description, Site};

@@ -1,11 +1,13 @@
 //! typeck/place/print_all.rs: print(args) and print(locals): all variables at a probe, and why some cannot be read.
 
 use super::arguments::name;
-use super::fan_out::{Place, is_of_kinst};
+use super::fan_out::is_of_kinst;
 use crate::parser::ast;
+use crate::typeck::error;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
+use crate::typeck::state::place::Place;
 use crate::typeck::typed::{Printed, StmtKind};
-use crate::typeck::{Checker, error};
 use kinst_base::source::Span;
 use kinst_dif::MAX_VALUE;
 use kinst_dwarf::variables::scope::{Scope, Variable};

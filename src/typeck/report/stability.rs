@@ -3,9 +3,10 @@
 use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, TypeSpec};
 use crate::parser::visit;
 use crate::sugar::plain;
+use crate::typeck::error;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
 use crate::typeck::typed::{ProbeStability, Stability};
-use crate::typeck::{Checker, error};
 use crate::vocabulary::builtin::{self, What};
 use kinst_base::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
 use kinst_base::glob::is_glob;

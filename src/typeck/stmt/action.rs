@@ -3,11 +3,12 @@
 use crate::parser::ast;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::expr::assign::as_aggregation;
+use crate::typeck::state::Checker;
 use crate::typeck::typed::{
     AggregationId, Control, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction,
     written_aggregation,
 };
-use crate::typeck::{Checker, error, words};
+use crate::typeck::{error, words};
 use crate::vocabulary::builtin::{Action, Entry, What};
 use kinst_base::diag::{Tag, tags};
 use kinst_base::source::Span;

@@ -1,11 +1,12 @@
 //! typeck/stmt/agg.rs: `@name[keys] = function(…)`: one function and one key signature for each aggregation.
 
 use crate::parser::ast;
+use crate::typeck::error;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
 use crate::typeck::typed::{
     AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StmtKind, SymbolAction,
 };
-use crate::typeck::{Checker, error};
 use crate::vocabulary::builtin::{self, Action, Aggregating, What};
 use crate::vocabulary::callee;
 use kinst_base::source::Span;

@@ -1,9 +1,10 @@
 //! typeck/stmt/aggregating.rs: the arguments of the aggregating functions (language §4.4).
 
 use crate::parser::ast;
+use crate::typeck::error;
 use crate::typeck::error::{Error, Result};
+use crate::typeck::state::Checker;
 use crate::typeck::typed::{AggregatingFunction, Expr};
-use crate::typeck::{Checker, error};
 use crate::vocabulary::builtin::Aggregating;
 use kinst_base::diag::{Tag, tags};
 use kinst_base::source::Span;

@@ -7,12 +7,13 @@ use super::agg::key_type;
 use super::printf::{self, Parsed, Piece, SizePrefix};
 use crate::parser::{self, ast};
 use crate::typeck::declare::decl::string_constant;
+use crate::typeck::error;
 use crate::typeck::error::Result;
+use crate::typeck::state::Checker;
 use crate::typeck::typed::{
     AggregatingFunction, AggregationId, FormatAction, Key, KeyType, StmtKind, SymbolAction,
     written_aggregation,
 };
-use crate::typeck::{Checker, error};
 use kinst_base::source::Span;
 use kinst_dif::{Conversion, Count, Format};
 use kinst_types::Type;

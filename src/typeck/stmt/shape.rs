@@ -1,6 +1,6 @@
 //! typeck/stmt/shape.rs: the shape in which print() shows a value of a type: its numbers, texts and members.
 
-use crate::typeck::Checker;
+use crate::typeck::state::Checker;
 use kinst_dif::shape::{Part, Shape};
 use kinst_types::{Member, Type, TypeSource as _};
 

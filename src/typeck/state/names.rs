@@ -1,7 +1,8 @@
-//! typeck/declare/names.rs: the variables and aggregations of a program, and suggestions for misspelt names.
+//! typeck/state/names.rs: the variables and aggregations of a program, and suggestions for misspelt names.
 
 use std::collections::HashMap;
 
+use crate::parser::ast;
 use crate::typeck::error;
 use crate::typeck::error::Result;
 use crate::typeck::typed::{Aggregation, AggregationId, Scope, Variable, VariableId, written_aggregation};
@@ -142,5 +143,28 @@ impl Names {
     /// Returns the nearest name, as a program writes it.
     pub(crate) fn similar_aggregation(&self, name: &str) -> Option<String> {
         suggest::nearest(name, self.aggregations.iter().map(|a| a.name.as_str())).map(written_aggregation)
+    }
+}
+
+/// Returns the name if the expression is a plain name, `self->name` or `this->name`.
+pub(in crate::typeck) fn as_name(expr: &ast::Expr) -> Option<Name<'_>> {
+    match &expr.kind {
+        ast::ExprKind::Ident(name) => Some(Name { scope: Scope::Global, name, span: expr.span }),
+        ast::ExprKind::Member { base, arrow: true, member } => match base.kind {
+            ast::ExprKind::Scope(scope) => {
+                Some(Name { scope: scope.into(), name: &member.node, span: expr.span })
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl From<ast::Scope> for Scope {
+    fn from(scope: ast::Scope) -> Scope {
+        match scope {
+            ast::Scope::SelfThread => Scope::Thread,
+            ast::Scope::This => Scope::Clause,
+        }
     }
 }
