@@ -5,7 +5,9 @@ use kinst_base::uapi::{self, Plain as _};
 /// The DIFO that an action requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
+    /// No DIFO.
     Nothing,
+    /// A value of any type.
     Anything,
     /// A number.
     Value,
@@ -18,11 +20,15 @@ pub enum Takes {
 pub enum Records {
     /// That of the DIFO's type.
     OfDifo,
+    /// So many bytes; 0 if the action records nothing.
     Bytes(u64),
     /// The argument, from 1 to `most`, times `each`, and `more`.
     PerUnit {
+        /// Bytes for each unit of the argument.
         each: u64,
+        /// Bytes besides, for a length that comes first.
         more: u64,
+        /// The largest argument.
         most: u32,
     },
     /// Those of [`Ustack`].
@@ -54,16 +60,19 @@ impl Records {
 /// and the copy come after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ustack {
+    /// The most frames that are recorded, from 1 to `KINST_MAX_FRAMES`.
     pub frames: u32,
     /// Bytes of the stack, a multiple of 8; 0: none.
     pub copied: u32,
 }
 
 impl Ustack {
+    /// Splits [`Action::arg`](crate::Action::arg): frames in the low half, bytes of the copy in the high half.
     pub fn unpack(arg: u64) -> Ustack {
         Ustack { frames: arg as u32, copied: (arg >> 32) as u32 }
     }
 
+    /// The inverse of [`Ustack::unpack`].
     pub fn pack(self) -> u64 {
         u64::from(self.copied) << 32 | u64::from(self.frames)
     }
@@ -93,15 +102,23 @@ macro_rules! actions {
         /// KINST_ACT_* of the ABI.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
-        pub enum ActionKind { $($name = uapi::$constant as u16),* }
+        pub enum ActionKind {
+            $(
+                #[doc = concat!("`KINST_", stringify!($constant), "`")]
+                $name = uapi::$constant as u16
+            ),*
+        }
 
         impl ActionKind {
+            /// All kinds in the order of the table, which is that of their numbers.
             pub const ALL: &'static [ActionKind] = &[$(ActionKind::$name),*];
 
+            /// The DIFO that an action of this kind has.
             pub fn takes(self) -> Takes {
                 match self { $(ActionKind::$name => Takes::$takes),* }
             }
 
+            /// The size of the record that an action of this kind leaves.
             pub fn records(self) -> Records {
                 use Records::*;
                 match self { $(ActionKind::$name => $records),* }
@@ -148,6 +165,7 @@ actions! {
 }
 
 impl ActionKind {
+    /// The kind of `kinst_action.kind`; `None` for a number that the ABI does not define.
     pub fn from_number(number: u16) -> Option<ActionKind> {
         ActionKind::ALL.iter().copied().find(|kind| *kind as u16 == number)
     }

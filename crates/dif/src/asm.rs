@@ -27,31 +27,51 @@ pub struct Assembler {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
+/// A mistake in the use of an [`Assembler`], or a limit that the object exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AsmError {
+    /// A label that was never bound, or of another assembler.
     #[error("a branch goes to a label that is bound nowhere")]
     Unbound,
+    /// A second [`Assembler::bind`] of the same label.
     #[error("a label is bound twice")]
     BoundTwice,
+    /// DIF has no loops: a branch goes forward.
     #[error("instruction {from} branches to {to}, which is not after it")]
-    Backward { from: u32, to: u32 },
+    Backward {
+        /// Index of the branch.
+        from: u32,
+        /// Index of the instruction that it goes to.
+        to: u32,
+    },
+    /// A label that is bound after the last instruction, or above [`MAX_LABEL`].
     #[error("instruction {from} branches past the end")]
-    PastEnd { from: u32 },
+    PastEnd {
+        /// Index of the branch.
+        from: u32,
+    },
+    /// The integer table has 16-bit indices.
     #[error("more than 65536 different integer constants")]
     TooManyInts,
+    /// The string table has 16-bit offsets.
     #[error("more than 64 KiB of string constants")]
     TooManyStrings,
+    /// An id outside the range of its instruction: built-in arrays, scalars, or variables that can be stored to.
     #[error("variable id {0} does not fit its instruction")]
     VariableId(u32),
+    /// An opcode of another shape, by its mnemonic, or a clause-local array.
     #[error("{0} takes no such operands")]
     Operands(&'static str),
+    /// An object whose last instruction is not a ret.
     #[error("no last ret")]
     NoRet,
+    /// Bytes of instructions, tables and variables above [`MAX_DIFO_BYTES`].
     #[error("{0} bytes: an object is at most 256 KiB")]
     TooLarge(usize),
 }
 
 impl Assembler {
+    /// Makes an assembler without instructions.
     pub fn new() -> Assembler {
         Assembler::default()
     }
@@ -76,6 +96,7 @@ impl Assembler {
         self.shaped(op, Shape::Two, Insn::Two { op, r1, rd });
     }
 
+    /// rd = r1
     pub fn mov(&mut self, r1: Reg, rd: Reg) {
         self.two(Opcode::Mov, r1, rd);
     }
@@ -85,6 +106,7 @@ impl Assembler {
         self.shaped(op, Shape::Compare, Insn::Compare { op, r1, r2 });
     }
 
+    /// Sets the flags for a branch: be goes if r1 is 0, bne if not.
     pub fn tst(&mut self, r1: Reg) {
         self.emit(Insn::Test { r1 });
     }
@@ -104,10 +126,12 @@ impl Assembler {
         self.shaped(op, Shape::Plain, Insn::Plain { op });
     }
 
+    /// Returns the value of rd from the object.
     pub fn ret(&mut self, rd: Reg) {
         self.emit(Insn::Ret { rd });
     }
 
+    /// rd = the result of the subroutine, whose arguments are on the tuple stack.
     pub fn call(&mut self, subr: Subr, rd: Reg) {
         self.emit(Insn::Call { subr: subr as u16, rd });
     }
@@ -117,6 +141,7 @@ impl Assembler {
         self.emit(Insn::PushRef { ty, size, rs });
     }
 
+    /// Pushes the value of rs.
     pub fn push_value(&mut self, rs: Reg) {
         self.emit(Insn::PushVal { ty: super::insn::PUSH_D, size: 0, rs });
     }
@@ -176,6 +201,7 @@ impl Assembler {
         self.load_variable(op, variable, rd);
     }
 
+    /// A user's scalar variable = rs; the instruction follows from its scope.
     pub fn store_scalar(&mut self, rs: Reg, variable: &Variable) {
         let op = match variable.scope {
             Scope::Global => Opcode::Stgs,
@@ -194,6 +220,7 @@ impl Assembler {
         }
     }
 
+    /// The element of an associative array whose key is on the tuple stack = rs
     pub fn store_element(&mut self, rs: Reg, variable: &Variable) {
         match variable.scope {
             Scope::Global => self.store_variable(Opcode::Stgaa, variable, rs),

@@ -34,6 +34,7 @@ impl fmt::Display for Type {
 }
 
 impl CtfKind {
+    /// The kind in the listing: `integer`, `struct`.
     pub fn name(self) -> &'static str {
         match self {
             CtfKind::Unknown => "unknown",

@@ -6,11 +6,14 @@ use kinst_base::probe::Probe;
 /// The enablings of a session. EPID n is the ECB n − 1.
 #[derive(Clone, Debug, Default)]
 pub struct Enabled {
+    /// Probes of the session; [`Ecb::probe`] is an index into them.
     pub probes: Vec<Probe>,
+    /// Enablings in the order of their EPIDs, from 1.
     pub ecbs: Vec<Ecb>,
 }
 
 impl Enabled {
+    /// Returns the probe of an enabling; `None` if the session has no such EPID.
     pub fn probe(&self, epid: u32) -> Option<&Probe> {
         self.probes.get(self.ecb(epid)?.probe as usize)
     }
@@ -20,6 +23,7 @@ impl Enabled {
         Some(self.ecb(epid)?.clause as usize)
     }
 
+    /// Returns the enabling; `None` if the session has no such EPID.
     pub fn ecb(&self, epid: u32) -> Option<&Ecb> {
         self.ecbs.get((epid as usize).checked_sub(1)?)
     }

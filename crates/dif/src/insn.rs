@@ -16,6 +16,7 @@ pub const MAX_LABEL: u32 = 0xff_ffff;
 pub const MAX_DIFO_BYTES: usize = 256 * 1024;
 /// The type operand of pushtr and pushtv: a D type, or a string.
 pub const PUSH_D: u8 = 0;
+/// See [`PUSH_D`].
 pub const PUSH_STRING: u8 = 1;
 
 /// A register number; valid ones are below [`REGISTERS`].
@@ -68,20 +69,28 @@ macro_rules! opcodes {
         /// The operation of an instruction.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum Opcode { $($name = uapi::Op::$constant.0 as u8),* }
+        pub enum Opcode {
+            $(
+                #[doc = concat!("`", $mnemonic, "`, with operands as of [`Shape::", stringify!($shape), "`].")]
+                $name = uapi::Op::$constant.0 as u8
+            ),*
+        }
 
         impl Opcode {
             /// All opcodes in the order of their numbers, from 1.
             pub const ALL: &'static [Opcode] = &[$(Opcode::$name),*];
 
+            /// The opcode in the first byte of a word; `None` for 0 and for numbers from `OP_MAX` on.
             pub fn from_number(number: u8) -> Option<Opcode> {
                 Opcode::ALL.get(usize::from(number).checked_sub(1)?).copied()
             }
 
+            /// The name in listings: `ldsb`.
             pub fn mnemonic(self) -> &'static str {
                 match self { $(Opcode::$name => $mnemonic),* }
             }
 
+            /// The operands that it takes.
             pub fn shape(self) -> Shape {
                 match self { $(Opcode::$name => Shape::$shape),* }
             }
@@ -123,87 +132,150 @@ opcodes! {
 /// A decoded instruction. The shape matches the opcode if it came from [`Insn::decode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insn {
+    /// `rd = r1 op r2`; copys copies `r2` bytes from `r1` to the address in `rd`.
     Three {
+        /// An operation of [`Shape::Three`].
         op: Opcode,
+        /// First operand.
         r1: Reg,
+        /// Second operand.
         r2: Reg,
+        /// Destination; of copys, a third operand.
         rd: Reg,
     },
+    /// `rd = op r1`
     Two {
+        /// not, mov, or allocs, which allocates `r1` bytes of scratch space.
         op: Opcode,
+        /// Operand.
         r1: Reg,
+        /// Destination.
         rd: Reg,
     },
+    /// Sets the flags for a branch from `r1` and `r2`; bound sets none, and faults unless `r1 < r2`.
     Compare {
+        /// cmp for numbers, scmp for addresses of strings, or bound.
         op: Opcode,
+        /// First operand.
         r1: Reg,
+        /// Second operand.
         r2: Reg,
     },
+    /// tst: sets the zero flag if `r1` is 0, and clears the others.
     Test {
+        /// Operand.
         r1: Reg,
     },
+    /// Goes on at `label` if the flags are right.
     Branch {
+        /// The condition; ba has none.
         op: Opcode,
+        /// Index of a later instruction, at most [`MAX_LABEL`].
         label: u32,
     },
+    /// `rd = [r1]`
     Load {
+        /// Width, sign, and memory: ld and rld read the kernel's, uld that of the process.
         op: Opcode,
+        /// Address.
         r1: Reg,
+        /// Destination.
         rd: Reg,
     },
     /// Stores the value of `rs` at the address in `rd`.
     Store {
+        /// Width: stb, sth, stw or stx.
         op: Opcode,
+        /// Value.
         rs: Reg,
+        /// Address.
         rd: Reg,
     },
+    /// Ends the object with the value of `rd`.
     Ret {
+        /// Result of the object.
         rd: Reg,
     },
+    /// popts drops the last entry of the tuple stack, flushts drops all, nop does nothing.
     Plain {
+        /// An operation of [`Shape::Plain`].
         op: Opcode,
     },
+    /// setx: `rd = ints[index]`
     Int {
+        /// Index into the integer table.
         index: u16,
+        /// Destination.
         rd: Reg,
     },
+    /// sets: `rd = &strings[offset]`
     Str {
+        /// Offset into the string table in bytes.
         offset: u16,
+        /// Destination.
         rd: Reg,
     },
+    /// `rd = var[index]`
     Array {
+        /// ldga or ldta.
         op: Opcode,
+        /// Id of a built-in array, such as [`Builtin::Args`].
         var: u8,
+        /// Register with the index of the element.
         index: Reg,
+        /// Destination.
         rd: Reg,
     },
+    /// `rd = var`, or the element whose key is on the tuple stack.
     LoadVar {
+        /// ldgs, ldts or ldls; for elements ldgaa or ldtaa.
         op: Opcode,
+        /// Id of the variable in the scope of `op`.
         var: u16,
+        /// Destination.
         rd: Reg,
     },
+    /// `var = rs`, or the element whose key is on the tuple stack.
     StoreVar {
+        /// stgs, stts or stls; for elements stgaa or sttaa.
         op: Opcode,
+        /// Id of the variable in the scope of `op`, from [`FIRST_USER_VARIABLE`].
         var: u16,
+        /// Value.
         rs: Reg,
     },
+    /// `rd = subr(…)`, with arguments from the tuple stack.
     Call {
+        /// The number of a [`Subr`].
         subr: u16,
+        /// Destination.
         rd: Reg,
     },
+    /// pushtr: pushes the bytes at the address in `rs`.
     PushRef {
+        /// [`PUSH_D`] or [`PUSH_STRING`].
         ty: u8,
+        /// Register with the number of bytes; of a string, the most, and 0 for `strsize`.
         size: Reg,
+        /// Address.
         rs: Reg,
     },
+    /// pushtv: pushes the value of `rs`.
     PushVal {
+        /// [`PUSH_D`]
         ty: u8,
+        /// Not read.
         size: Reg,
+        /// Value.
         rs: Reg,
     },
+    /// A reference to a translator, which no program for the kernel may have.
     Xlate {
+        /// xlate or xlarg.
         op: Opcode,
+        /// Index of the reference.
         index: u16,
+        /// Destination.
         rd: Reg,
     },
 }
@@ -211,8 +283,10 @@ pub enum Insn {
 /// Why a word is not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
+    /// A first byte that is not an [`Opcode`].
     #[error("unknown opcode {0}")]
     Opcode(u8),
+    /// A field that the shape of this opcode leaves 0.
     #[error("an unused operand of {} is not zero", .0.mnemonic())]
     Reserved(Opcode),
 }
@@ -241,6 +315,7 @@ impl Insn {
         }
     }
 
+    /// Decodes a word: the opcode is in its highest byte.
     pub fn decode(word: u32) -> Result<Insn, DecodeError> {
         let [op, a, b, c] = word.to_be_bytes();
         let op = Opcode::from_number(op).ok_or(DecodeError::Opcode(op))?;
@@ -269,6 +344,7 @@ impl Insn {
         if insn.encode() == word { Ok(insn) } else { Err(DecodeError::Reserved(op)) }
     }
 
+    /// The inverse of [`Insn::decode`]; a label loses bits above the lowest 24.
     pub fn encode(self) -> u32 {
         let abc = |a: u8, b: u8, c: u8| u32::from_be_bytes([self.op() as u8, a, b, c]);
         let wide = |n: u16, c: u8| {
@@ -294,6 +370,7 @@ impl Insn {
         }
     }
 
+    /// The operation, which some shapes imply.
     pub fn op(self) -> Opcode {
         match self {
             Insn::Three { op, .. }
@@ -324,21 +401,29 @@ macro_rules! numbered {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
-        pub enum $type { $($name = uapi::$table::$constant.0 as u16),* }
+        pub enum $type {
+            $(
+                #[doc = concat!("`", $text, "`")]
+                $name = uapi::$table::$constant.0 as u16
+            ),*
+        }
 
         impl $type {
             /// In the order of their numbers.
             pub const ALL: &'static [$type] = &[$($type::$name),*];
 
+            /// The inverse of `number`; `None` for a number without a row.
             pub fn from_number(number: u32) -> Option<$type> {
                 let at = $type::ALL.binary_search_by_key(&number, |known| known.number()).ok()?;
                 Some($type::ALL[at])
             }
 
+            /// The name in D.
             pub fn name(self) -> &'static str {
                 match self { $($type::$name => $text),* }
             }
 
+            /// The number in the header, and in instructions.
             pub fn number(self) -> u32 {
                 self as u32
             }

@@ -7,6 +7,7 @@ use kinst_base::uapi;
 /// The range of one value in a payload or an entry, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
+    /// From the start of the payload, or from the end of the entry's header.
     pub offset: u32,
     /// Never 0.
     pub size: u32,
@@ -26,23 +27,31 @@ pub struct ClauseLayout {
 pub struct AggregationLayout {
     /// One per key, in order.
     pub keys: Vec<Record>,
+    /// The aggregated value: as many 64-bit words as [`value_words`] says.
     pub value: Record,
     /// The size of keys and value in bytes, a multiple of 8.
     pub size: u32,
 }
 
+/// An action without a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
+    /// An index past the end of [`Program::difos`].
     #[error("there is no DIFO {0}")]
     Difo(DifoIndex),
+    /// An index past the end of [`Clause::actions`].
     #[error("there is no action {0}")]
     Action(usize),
+    /// Index of an action that adds nothing to an aggregation.
     #[error("action {0} is not an aggregating action")]
     NotAggregating(usize),
+    /// Index of an action that records its DIFO's value and has none.
     #[error("action {0} needs a DIFO")]
     NoDifo(usize),
+    /// Index of an action whose [`Action::ntuple`] is larger than the index.
     #[error("action {0} takes more key components than there are actions before it")]
     Tuple(usize),
+    /// A payload, or an entry, that a record has no room for.
     #[error("the values of one record are more than {} bytes", uapi::REC_LEN)]
     TooLarge,
 }
@@ -112,16 +121,21 @@ pub fn value_words(kind: ActionKind, arg: u64) -> Option<u64> {
 /// The parameters of lquantize().
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lquantize {
+    /// Lower bound of the first level.
     pub base: i32,
+    /// Width of a level.
     pub step: u16,
+    /// Levels between the underflow and the overflow bucket.
     pub levels: u16,
 }
 
 impl Lquantize {
+    /// Splits [`Action::arg`]: `step` in the highest 16 bits, then `levels`, then `base` in 32.
     pub fn unpack(arg: u64) -> Lquantize {
         Lquantize { base: arg as u32 as i32, step: (arg >> 48) as u16, levels: (arg >> 32) as u16 }
     }
 
+    /// The inverse of [`Lquantize::unpack`].
     pub fn pack(self) -> u64 {
         u64::from(self.step) << 48 | u64::from(self.levels) << 32 | u64::from(self.base as u32)
     }
@@ -130,18 +144,24 @@ impl Lquantize {
 /// The parameters of llquantize().
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Llquantize {
+    /// Base of the powers.
     pub factor: u16,
+    /// Exponent of the lowest magnitude.
     pub low: u16,
+    /// Exponent of the highest magnitude, which is included.
     pub high: u16,
+    /// Steps from 0 to the top of each magnitude.
     pub steps: u16,
 }
 
 impl Llquantize {
+    /// Splits [`Action::arg`], from the highest 16 bits: factor, low, high, steps.
     pub fn unpack(arg: u64) -> Llquantize {
         let part = |shift: u32| (arg >> shift) as u16;
         Llquantize { factor: part(48), low: part(32), high: part(16), steps: part(0) }
     }
 
+    /// The inverse of [`Llquantize::unpack`].
     pub fn pack(self) -> u64 {
         let part = |value: u16, shift: u32| u64::from(value) << shift;
         part(self.factor, 48) | part(self.low, 32) | part(self.high, 16) | part(self.steps, 0)

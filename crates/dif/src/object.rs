@@ -27,22 +27,52 @@ impl From<(u32, u32)> for Ecb {
     }
 }
 
+/// A program that cannot be an image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
+    /// A table, or the whole image, has a length that 32 bits do not hold.
     #[error("the program takes more than 4 GiB")]
     TooLarge,
+    /// A name of a probe, a variable or an inlined function.
     #[error("the name `{0}` contains a NUL")]
     NulInName(String),
+    /// Index of a probe whose instruction bytes `kinst_probe.bytes` has no room for.
     #[error("probe {0} expects more than 16 bytes of an instruction")]
     InsnBytes(usize),
+    /// Index of a probe at an address of a program, which only BPF can arm.
     #[error("probe {0} is in a program, and the module arms the kernel's code")]
     NotKernel(usize),
+    /// A predicate or an action without its object.
     #[error("clause {clause} refers to DIFO {difo}, and there are {count}")]
-    Difo { clause: usize, difo: DifoIndex, count: usize },
+    Difo {
+        /// Index of the clause.
+        clause: usize,
+        /// Index that is out of range.
+        difo: DifoIndex,
+        /// DIFOs of the program.
+        count: usize,
+    },
+    /// An enabling without its probe.
     #[error("enabling {index} refers to probe {probe}, and there are {count}")]
-    Probe { index: usize, probe: u32, count: usize },
+    Probe {
+        /// Index of the enabling.
+        index: usize,
+        /// Index that is out of range.
+        probe: u32,
+        /// Probes of the session.
+        count: usize,
+    },
+    /// An enabling without its clause.
     #[error("enabling {index} refers to clause {clause}, and there are {count}")]
-    Clause { index: usize, clause: u32, count: usize },
+    Clause {
+        /// Index of the enabling.
+        index: usize,
+        /// Index that is out of range.
+        clause: u32,
+        /// Clauses of the program.
+        count: usize,
+    },
+    /// Index of the DIFO.
     #[error("the strings of DIFO {0} do not end with a NUL")]
     Strings(usize),
 }
@@ -77,22 +107,35 @@ pub fn encode(
 /// The tables of an image, decoded and in bounds. The numbers in them are not checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
+    /// The header as it was read; [`Image::to_bytes`] replaces its tables and its length.
     pub header: uapi::Image,
+    /// NUL-terminated names, and the string tables of the DIFOs.
     pub strtab: Vec<u8>,
+    /// Instruction words of all DIFOs.
     pub insns: Vec<u32>,
+    /// Integer tables of all DIFOs.
     pub ints: Vec<u64>,
+    /// User variables; `name` is an offset into `strtab`.
     pub vars: Vec<uapi::Var>,
+    /// Ranges of `insns`, `ints` and `strtab`, one for each DIFO.
     pub difos: Vec<uapi::Difo>,
+    /// Actions of all clauses.
     pub actions: Vec<uapi::Action>,
+    /// Predicates and ranges of `actions`.
     pub clauses: Vec<uapi::Clause>,
+    /// Probes; names are offsets into `strtab`.
     pub probes: Vec<uapi::Probe>,
+    /// Enablings; EPID is index + 1.
     pub ecbs: Vec<uapi::Ecb>,
 }
 
+/// Bytes that are not an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
+    /// Not a header with the magic number, version and lengths of this ABI.
     #[error("not an image of this ABI")]
     Header,
+    /// Index of the table in the header, from 0 for `strtab` to 8 for `ecbs`.
     #[error("table {0} is misaligned, or not inside the image")]
     Table(u32),
 }

@@ -17,11 +17,13 @@ pub const MAX_FRAMES: u32 = uapi::MAX_FRAMES;
 /// A compiled program: what the kernel runs, and how the consumer reads its records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
+    /// Objects of all clauses; a [`DifoIndex`] is an index into them.
     pub difos: Vec<Difo>,
     /// User variables of the whole program, one entry for each (scope, id).
     pub variables: Vec<Variable>,
     /// Indexed by id − 1.
     pub aggregations: Vec<Aggregation>,
+    /// Clauses in the order of the program.
     pub clauses: Vec<Clause>,
 }
 
@@ -30,9 +32,13 @@ pub struct Program {
 pub struct Options {
     /// The size of one CPU's principal buffer in bytes.
     pub bufsize: u64,
+    /// Bytes of one CPU's aggregation buffer.
     pub aggsize: u64,
+    /// Bytes for thread-local variables and elements of associative arrays, on all CPUs together.
     pub dynvarsize: u64,
+    /// Bytes of one speculation on one CPU.
     pub specsize: u64,
+    /// The most speculations at a time.
     pub nspec: u32,
     /// The size in bytes of a string whose type does not give one.
     pub strsize: u32,
@@ -81,21 +87,26 @@ pub type DifoIndex = u32;
 pub struct Difo {
     /// Instruction words.
     pub insns: Vec<u32>,
+    /// Integer constants; setx has an index into them.
     pub ints: Vec<u64>,
     /// NUL-terminated strings; offset 0 is the empty string. Empty if no string is used.
     pub strings: Vec<u8>,
     /// The variables that this object reads or writes, in order of first use, for its listing.
     pub variables: Vec<Variable>,
+    /// Type of the value that the last ret returns.
     pub rtype: Type,
 }
 
 /// A D type in DIF's terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Type {
+    /// D type or string.
     pub kind: TypeKind,
+    /// Kind of the C type, for the listing.
     pub ctf: CtfKind,
     /// Whether the value is an address, at which there are `size` bytes.
     pub by_ref: bool,
+    /// The same at an address of the process.
     pub by_user_ref: bool,
     /// The size in bytes. By value it is 0 (void), 1, 2, 4 or 8; a string of size 0 has the size of option `strsize`.
     pub size: u32,
@@ -121,34 +132,53 @@ impl Type {
     }
 }
 
+/// Kind of a type, as `kinst_dtype.kind` has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TypeKind {
+    /// Any type but a string.
     #[default]
     D,
+    /// Bytes up to a NUL, by reference.
     String,
 }
 
+/// Kind of a C type, by its number in CTF and `kinst_dtype.ckind`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CtfKind {
+    /// No type of C: void or a string.
     #[default]
     Unknown = 0,
+    /// Integer, `char` and `_Bool` included.
     Integer = 1,
+    /// `float`, `double`
     Float = 2,
+    /// `T *`
     Pointer = 3,
+    /// `T [n]`
     Array = 4,
+    /// `T (…)`
     Function = 5,
+    /// `struct`
     Struct = 6,
+    /// `union`
     Union = 7,
+    /// `enum`
     Enum = 8,
+    /// A struct, union or enum without a definition.
     Forward = 9,
+    /// `typedef`
     Typedef = 10,
+    /// `volatile`
     Volatile = 11,
+    /// `const`
     Const = 12,
+    /// `restrict`
     Restrict = 13,
 }
 
 impl CtfKind {
+    /// The kind of a number in an image; `None` above 13.
     pub fn from_number(number: u8) -> Option<CtfKind> {
         use CtfKind::*;
         let kinds = [
@@ -159,33 +189,49 @@ impl CtfKind {
     }
 }
 
+/// A built-in variable, or one of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
+    /// Name in D: `self->x` has `x`.
     pub name: String,
+    /// A number of [`Builtin`](crate::insn::Builtin), or from `FIRST_USER_VARIABLE` in each scope.
     pub id: u32,
+    /// Scalar or array.
     pub kind: VariableKind,
+    /// The ids of a scope are independent of those in others.
     pub scope: Scope,
+    /// Whether the object, or any object of the program, loads it.
     pub read: bool,
+    /// Whether the object, or any object of the program, stores to it.
     pub written: bool,
+    /// Type of the value; for an array, of an element.
     pub ty: Type,
 }
 
+/// Kind of a variable, as `kinst_var.kind` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableKind {
+    /// An associative array, or a built-in one.
     Array = 0,
+    /// A variable with one value in its scope.
     Scalar = 1,
 }
 
+/// Scope of a variable, as `kinst_var.scope` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
+    /// One for the session; built-in variables are global too.
     Global = 0,
+    /// `self->x`: one for each thread.
     Thread = 1,
+    /// `this->x`: one for each firing of a probe.
     Local = 2,
 }
 
 /// An aggregation variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregation {
+    /// Name without the `@`; `_` for `@` itself.
     pub name: String,
     /// An aggregating kind.
     pub function: ActionKind,
@@ -213,8 +259,11 @@ impl Aggregation {
 /// One clause after sugar: an enabling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause {
+    /// Descriptions of the probes that it is enabled at.
     pub probes: Vec<Description>,
+    /// The clause runs if its value is not 0; always for `None`.
     pub predicate: Option<DifoIndex>,
+    /// Actions in the order in which they run.
     pub actions: Vec<Action>,
     /// The statements in order; together they cover `actions`.
     pub statements: Vec<Statement>,
@@ -227,7 +276,9 @@ pub struct Clause {
 /// One step of a clause, as the kernel sees it (struct kinst_action).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
+    /// The action; see [`ActionKind::takes`] and [`ActionKind::records`].
     pub kind: ActionKind,
+    /// Object of the argument, or of the value to record or to aggregate.
     pub difo: Option<DifoIndex>,
     /// For an aggregating action, the number of actions just before this one that form its key.
     pub ntuple: u16,
@@ -235,6 +286,7 @@ pub struct Action {
     pub incr: Option<DifoIndex>,
     /// For an aggregating action, the id of the aggregation, from 1.
     pub agg: u32,
+    /// Bytes, frames, packed parameters or the id of an aggregation, by the kind.
     pub arg: u64,
 }
 
@@ -243,9 +295,11 @@ pub struct Action {
 pub struct Statement {
     /// A range of [`Clause::actions`].
     pub actions: Range<usize>,
+    /// The statement's output, or its effect in the consumer.
     pub kind: StatementKind,
 }
 
+/// Kind of a statement for the consumer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
     /// Nothing to print: an assignment, an aggregation.
@@ -254,39 +308,54 @@ pub enum StatementKind {
     Trace(Display),
     /// print(): one record, and the name of its type.
     Print {
+        /// Meaning of the record's bytes.
         shape: shape::Shape,
+        /// Type of the value: `struct page`.
         type_name: String,
     },
     /// print(args) and print(locals): one record for each value, in order.
     PrintAll(Vec<PrintedLine>),
+    /// printf(): one record for each argument of the format.
     Printf(Format),
     /// system() and freopen(): the formatted text is run, or opened.
     System(Format),
+    /// freopen(): the formatted text is the path of the new output; empty for the first one again.
     Freopen(Format),
     /// One Printa action for each aggregation id.
     Printa {
+        /// Format of a row; `None` for the default one.
         format: Option<Format>,
+        /// Ids from 1, as many as columns.
         aggregations: Vec<u32>,
     },
+    /// stack(): addresses in the kernel, 0 after the last if there are fewer than asked for.
     Stack,
+    /// ustack(): the process id, and addresses as of a kernel stack.
     Ustack,
     /// sym func mod usym ufunc umod uaddr as statements.
     Sym(Display),
+    /// tracemem(): the bytes, after a record of their number if that is dynamic.
     Tracemem,
     /// printm(): a length, and the bytes.
     Printm,
+    /// exit(): one record, the status.
     Exit,
     /// The id of the aggregation.
     Clear(u32),
     /// The id of the aggregation; the action's record is the count if there is one.
     Trunc {
+        /// Id from 1.
         aggregation: u32,
+        /// Whether there is a count: so many of the largest values stay or, if it is negative, of the smallest.
         count: bool,
     },
+    /// normalize(): the id of the aggregation; the action's record is the divisor.
     Normalize(u32),
+    /// denormalize(): the id of the aggregation.
     Denormalize(u32),
     /// A record for the name, and one for the value if there is one.
     Setopt,
+    /// ftruncate(): empties the output.
     Ftruncate,
     /// Not of the program: pid, tid and execname, for output that draws threads.
     Thread,
@@ -297,14 +366,22 @@ pub enum StatementKind {
 pub enum PrintedLine {
     /// The function that the variables after it are of.
     Function(String),
+    /// A variable with a record.
     Value {
+        /// Name in C.
         name: String,
+        /// Type in C.
         type_name: String,
+        /// Meaning of the record's bytes.
         shape: shape::Shape,
     },
+    /// A variable that is not there, with the reason in place of a value.
     Missing {
+        /// Name in C.
         name: String,
+        /// Type in C.
         type_name: String,
+        /// The reason, as it is printed after `is not available:`.
         why: String,
     },
 }
@@ -314,11 +391,16 @@ pub enum PrintedLine {
 pub enum Display {
     /// By value, of 1, 2, 4 or 8 bytes.
     Int {
+        /// Whether the highest bit is the sign.
         signed: bool,
     },
+    /// Text up to a NUL.
     String,
+    /// A struct, union or array.
     Bytes,
+    /// Addresses in the kernel, the innermost first.
     Stack,
+    /// The process id, and addresses in its programs, the innermost first.
     Ustack,
     /// A place in the kernel's code, as `` module`symbol+0xoff ``.
     Address {
@@ -330,36 +412,52 @@ pub enum Display {
         /// As of `Address`.
         called: bool,
     },
+    /// The module of a kernel address: `` module ``
     Mod,
+    /// A process id and an address in it, as `` object`symbol ``
     Usym,
+    /// A process id and an address in it, as `` object ``
     Umod,
+    /// A process id and an address in it, as `` object`symbol+0xoff ``
     Uaddr,
 }
 
 /// A printf format, checked against its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Format {
+    /// Text and conversions in their order.
     pub pieces: Vec<FormatPiece>,
 }
 
+/// A part of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormatPiece {
+    /// Bytes that are printed without change; `%%` is one `%` in them.
     Text(Vec<u8>),
+    /// One to three arguments.
     Conversion(Conversion),
 }
 
 /// `%[flags][width][.precision]conversion`; takes its arguments in order: width, precision, value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
+    /// `#`: `0x` or `0` before the digits.
     pub alternate: bool,
+    /// `+`: a sign before positive numbers too.
     pub plus: bool,
+    /// `-`: the value is at the left of its field.
     pub minus: bool,
+    /// A space before positive numbers.
     pub space: bool,
+    /// `0`: zeros fill the field.
     pub zero: bool,
+    /// `'`: a comma after each three digits.
     pub grouping: bool,
     /// `@`: the value of an aggregation (printa).
     pub aggregation: bool,
+    /// The least columns of the field.
     pub width: Count,
+    /// The least digits, or the most characters of a string.
     pub precision: Count,
     /// The letter: a A c C d i u o x X p s S k T Y P I e f g …
     pub letter: char,
@@ -369,10 +467,13 @@ pub struct Conversion {
     pub size: u8,
 }
 
+/// A width or a precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Count {
+    /// Neither digits nor `*`.
     #[default]
     None,
+    /// Digits in the format.
     Fixed(u32),
     /// `*`: the next argument.
     Argument,

@@ -10,10 +10,13 @@ use std::ops::Range;
 /// A record in a ring, without the header.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
+    /// The CPU that the probe fired on.
     pub cpu: u32,
+    /// The enabling, from 1, or `KINST_EPID_FAULT`.
     pub epid: u32,
     /// Nanoseconds, as in the D variable.
     pub timestamp: u64,
+    /// Values at the places of the clause's [`ClauseLayout`], or `struct kinst_fault`.
     pub payload: &'a [u8],
 }
 
@@ -28,16 +31,19 @@ pub struct Layouts {
     aggregations: HashMap<u32, AggregationEntry>,
 }
 
+/// The meaning of the entries that one aggregating action makes.
 #[derive(Debug)]
 pub struct AggregationEntry {
     /// The id of the aggregation, from 1.
     pub aggregation: u32,
+    /// The places of keys and value in an entry.
     pub layout: AggregationLayout,
     /// Parallel to the keys: user stacks that are recorded with a copy.
     pub copies: Vec<Option<Ustack>>,
 }
 
 impl Layouts {
+    /// Computes the places for all clauses; an action that has no layout is an error.
     pub fn new(program: &Program, options: &Options) -> Result<Layouts, LayoutError> {
         let clauses = program.clauses.iter().map(|clause| layout::clause_layout(program, clause, options));
         let clauses: Vec<ClauseLayout> = clauses.collect::<Result<_, _>>()?;
@@ -62,6 +68,7 @@ impl Layouts {
         Ok(Layouts { copies: copies.collect(), clauses, aggregations })
     }
 
+    /// The meaning of an entry, by the index of its action in the image; `None` if the action does not aggregate.
     pub fn aggregation(&self, action: u32) -> Option<&AggregationEntry> {
         self.aggregations.get(&action)
     }

@@ -5,30 +5,40 @@
 pub enum Shape {
     /// 1, 2, 4 or 8 bytes: an integer, in hexadecimal.
     Number {
+        /// Size of the integer.
         bytes: u32,
     },
     /// An address, in hexadecimal.
     Pointer {
+        /// Size of the address.
         bytes: u32,
     },
+    /// An enumerator by its name; an integer if none has the value.
     Enum {
+        /// Size of the integer.
         bytes: u32,
+        /// Enumerators by name, in the order of the declaration.
         values: Vec<(String, i64)>,
     },
     /// Text up to a NUL, in a field of this many bytes.
     Text {
+        /// Size of the field.
         bytes: u64,
     },
+    /// Elements of one shape.
     Array {
+        /// The shape of an element.
         of: Box<Shape>,
         /// The distance between two elements in bytes.
         stride: u64,
+        /// The number of elements.
         len: u64,
     },
     /// A struct or union.
     Record(Vec<Part>),
     /// Bytes of unknown meaning.
     Bytes {
+        /// Size of the value.
         bytes: u64,
     },
 }
@@ -38,11 +48,13 @@ pub enum Shape {
 pub struct Part {
     /// `struct list_head`, `char [16]`
     pub type_name: String,
+    /// Member's name; empty for an anonymous member.
     pub name: String,
     /// The offset in bytes from the start of the record.
     pub offset: u64,
     /// For a bit-field, its first bit in the bytes from `offset` on, and its width in bits.
     pub bits: Option<(u32, u32)>,
+    /// The shape of the value; of a bit-field, that of its type.
     pub shape: Shape,
 }
 
