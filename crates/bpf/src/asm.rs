@@ -14,7 +14,12 @@ pub enum FunctionKind {
     /// One that is looked at wherever it is called.
     Static,
     /// One that takes so many numbers, whatever they are, and is looked at once.
-    Global { name: &'static str, arity: u8 },
+    Global {
+        /// Its name in the program's BTF.
+        name: &'static str,
+        /// The number of its arguments, 5 at most.
+        arity: u8,
+    },
 }
 
 /// Code that is being written.
@@ -34,6 +39,7 @@ pub struct Assembler {
 /// Code whose jumps are resolved. Its maps are numbers of the writer's, until it is loaded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Code {
+    /// Instructions in order; one of two units is one of them.
     pub insns: Vec<Insn>,
     /// By the unit that each begins at; the program itself is the first.
     pub functions: Vec<(usize, FunctionKind)>,
@@ -47,13 +53,16 @@ pub const FUNCTIONS: usize = 256;
 /// Why code cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AsmError {
+    /// A distance in units that 16 bits, or 32 of a call, do not hold.
     #[error("a jump over {0} instructions is too far")]
     TooFar(i64),
+    /// A jump or a call to a label that was never bound.
     #[error("a jump goes nowhere")]
     Unbound,
 }
 
 impl Assembler {
+    /// Makes a label to be bound later.
     pub fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() - 1)
@@ -89,10 +98,12 @@ impl Assembler {
         self.put(insn);
     }
 
+    /// `dst = dst op src`; with [`Alu::Mov`], `dst = src`.
     pub fn alu(&mut self, op: Alu, dst: Reg, src: impl Into<Operand>) {
         self.put(Insn::Alu { op, dst, src: src.into() });
     }
 
+    /// `dst = src`
     pub fn mov(&mut self, dst: Reg, src: impl Into<Operand>) {
         self.alu(Alu::Mov, dst, src);
     }
@@ -103,18 +114,22 @@ impl Assembler {
         self.add(dst, 1);
     }
 
+    /// `dst += src`
     pub fn add(&mut self, dst: Reg, src: impl Into<Operand>) {
         self.alu(Alu::Add, dst, src);
     }
 
+    /// `dst = *(base + off)`; the upper bytes are cleared.
     pub fn load(&mut self, width: Width, dst: Reg, base: Reg, off: i16) {
         self.put(Insn::Load { width, dst, base, off });
     }
 
+    /// `*(base + off) = src`
     pub fn store(&mut self, width: Width, base: Reg, off: i16, src: impl Into<Operand>) {
         self.put(Insn::Store { width, base, off, src: src.into() });
     }
 
+    /// `*(base + off) += src`, at once for all CPUs: 8 bytes.
     pub fn atomic_add(&mut self, base: Reg, off: i16, src: Reg) {
         self.put(Insn::AtomicAdd { base, off, src });
     }
@@ -124,6 +139,7 @@ impl Assembler {
         self.put(Insn::AtomicXchg { base, off, src });
     }
 
+    /// Puts the lower 16, 32 or 64 bits into network order, and clears the others.
     pub fn to_big_endian(&mut self, dst: Reg, bits: i32) {
         self.put(Insn::ToBigEndian { dst, bits });
     }
@@ -146,6 +162,7 @@ impl Assembler {
         self.put(Insn::Wide { kind: Wide::MapValue, dst, value: u64::from(offset) << 32 | u64::from(map) });
     }
 
+    /// Calls a helper, whose arguments are in R1 to R5. The value is in R0.
     pub fn call(&mut self, helper: Helper) {
         self.put(Insn::Call(helper));
     }
@@ -181,6 +198,7 @@ impl Assembler {
         self.put_open(Insn::Local { off: 0 }, function);
     }
 
+    /// Goes to the label.
     pub fn jump(&mut self, to: Label) {
         self.branch(Cond::Always, Reg::R0, 0, to);
     }
@@ -190,10 +208,12 @@ impl Assembler {
         self.put_open(Insn::Jump { cond, dst, src: src.into(), off: 0 }, to);
     }
 
+    /// Returns R0 from the function.
     pub fn exit(&mut self) {
         self.put(Insn::Exit);
     }
 
+    /// Resolves jumps and calls. A label that is unbound or too far is an error.
     pub fn finish(mut self) -> Result<Code, AsmError> {
         for (index, units, label) in self.open {
             let place = self.places.get(label.0).copied().flatten().ok_or(AsmError::Unbound)?;

@@ -17,6 +17,7 @@ const GLOBAL: u32 = 1;
 /// The types of a program's functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Types {
+    /// The types, as BPF_BTF_LOAD takes them.
     pub btf: Vec<u8>,
     /// For each function where it begins, in units, and its type: 4 bytes each.
     pub functions: Vec<u8>,

@@ -6,15 +6,25 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reg {
+    /// Result of a call, a function or the program.
     R0,
+    /// First argument.
     R1,
+    /// Second argument.
     R2,
+    /// Third argument.
     R3,
+    /// Fourth argument.
     R4,
+    /// Fifth argument.
     R5,
+    /// Kept by calls.
     R6,
+    /// Kept by calls.
     R7,
+    /// Kept by calls.
     R8,
+    /// Kept by calls.
     R9,
     /// The end of the stack's frame.
     Frame,
@@ -24,9 +34,13 @@ pub enum Reg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Width {
+    /// 4 bytes.
     Word = 0x00,
+    /// 2 bytes.
     Half = 0x08,
+    /// 1 byte.
     Byte = 0x10,
+    /// 8 bytes.
     Double = 0x18,
 }
 
@@ -42,6 +56,7 @@ impl Width {
         }
     }
 
+    /// The size in bytes.
     pub fn bytes(self) -> u32 {
         match self {
             Width::Byte => 1,
@@ -56,19 +71,29 @@ impl Width {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Alu {
+    /// `dst += src`
     Add = 0x00,
+    /// `dst -= src`
     Sub = 0x10,
+    /// `dst *= src`
     Mul = 0x20,
     /// Unsigned; by 0 it gives 0.
     Div = 0x30,
+    /// `dst |= src`
     Or = 0x40,
+    /// `dst &= src`
     And = 0x50,
+    /// `dst <<= src`
     Lsh = 0x60,
+    /// `dst >>= src`, without the sign.
     Rsh = 0x70,
     /// Unsigned; by 0 it leaves the number.
     Mod = 0x90,
+    /// `dst ^= src`
     Xor = 0xa0,
+    /// `dst = src`
     Mov = 0xb0,
+    /// `dst >>= src`, with the sign.
     Arsh = 0xc0,
 }
 
@@ -76,22 +101,34 @@ pub enum Alu {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cond {
+    /// No condition.
     Always = 0x00,
+    /// `==`
     Eq = 0x10,
+    /// `>`, unsigned.
     Gt = 0x20,
+    /// `>=`, unsigned.
     Ge = 0x30,
+    /// `!=`
     Ne = 0x50,
+    /// `>`, signed.
     SignedGt = 0x60,
+    /// `>=`, signed.
     SignedGe = 0x70,
+    /// `<`, unsigned.
     Lt = 0xa0,
+    /// `<=`, unsigned.
     Le = 0xb0,
+    /// `<`, signed.
     SignedLt = 0xc0,
+    /// `<=`, signed.
     SignedLe = 0xd0,
 }
 
 /// The second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
+    /// The value of a register.
     Reg(Reg),
     /// Widened with its sign.
     Imm(i32),
@@ -115,13 +152,20 @@ macro_rules! helpers {
         /// A function of the kernel's that programs may call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(i32)]
-        pub enum Helper { $($name = $number),* }
+        pub enum Helper {
+            $(
+                #[doc = concat!("`bpf_", $text, "()`")]
+                $name = $number
+            ),*
+        }
 
         impl Helper {
+            /// The helper of a number in a call; `None` if there is no row for it.
             pub fn from_number(number: i32) -> Option<Helper> {
                 match number { $($number => Some(Helper::$name),)* _ => None }
             }
 
+            /// The name without its `bpf_`: `map_lookup_elem`.
             pub fn name(self) -> &'static str {
                 match self { $(Helper::$name => $text),* }
             }
@@ -165,6 +209,7 @@ pub const USER_STACK: i32 = 1 << 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Wide {
+    /// A plain value.
     Number = 0,
     /// A descriptor of a map.
     Map = 1,
@@ -172,59 +217,93 @@ pub enum Wide {
     MapValue = 2,
 }
 
+/// An instruction; its places in memory are `base + off`, with `off` in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insn {
+    /// `dst = dst op src`
     Alu {
+        /// Operation on 64 bits.
         op: Alu,
+        /// First operand and destination.
         dst: Reg,
+        /// Second operand.
         src: Operand,
     },
+    /// `dst = *(base + off)`
     Load {
+        /// Bytes to load; the others of `dst` are cleared.
         width: Width,
+        /// Destination.
         dst: Reg,
+        /// Address.
         base: Reg,
+        /// Offset from the address.
         off: i16,
     },
+    /// `*(base + off) = src`
     Store {
+        /// Bytes to store.
         width: Width,
+        /// Address.
         base: Reg,
+        /// Offset from the address.
         off: i16,
+        /// Value.
         src: Operand,
     },
     /// Adds to memory at once for all CPUs: 8 bytes.
     AtomicAdd {
+        /// Address.
         base: Reg,
+        /// Offset from the address.
         off: i16,
+        /// Summand.
         src: Reg,
     },
     /// Exchanges a register and 8 bytes of memory at once for all CPUs.
     AtomicXchg {
+        /// Address.
         base: Reg,
+        /// Offset from the address.
         off: i16,
+        /// New value of the memory, and destination of the old one.
         src: Reg,
     },
     /// The upper bytes of the other width are cleared; network order.
     ToBigEndian {
+        /// Operand and destination.
         dst: Reg,
+        /// 16, 32 or 64.
         bits: i32,
     },
     /// A jump over `off` instructions; a 64-bit constant counts as two.
     Jump {
+        /// Condition on `dst` and `src`.
         cond: Cond,
+        /// First operand.
         dst: Reg,
+        /// Second operand.
         src: Operand,
+        /// Units from the next instruction on, negative for a jump backwards.
         off: i16,
     },
+    /// `dst = value`, in two units.
     Wide {
+        /// Meaning of the value.
         kind: Wide,
+        /// Destination.
         dst: Reg,
+        /// Number, or the map in the lower half, and an offset in the upper half.
         value: u64,
     },
+    /// `r0 = helper(r1, r2, r3, r4, r5)`
     Call(Helper),
     /// A call of a function of the program, `off` instructions after the next.
     Local {
+        /// Units from the next instruction on.
         off: i32,
     },
+    /// Returns R0.
     Exit,
 }
 

@@ -36,10 +36,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// All that a session loads.
 #[derive(Clone, Debug)]
 pub struct Image {
+    /// The maps, and the layout of their values.
     pub memory: Memory,
     /// The contents of the constants.
     pub constants: Vec<u8>,
+    /// Aggregations, in the order of their maps.
     pub entries: Vec<Entries>,
+    /// Programs, each with its places.
     pub units: Vec<Unit>,
     /// The size of the places that share their programs with none.
     pub alone: u32,
@@ -52,7 +55,9 @@ pub struct Located {
     pub probe: u32,
     /// The address, or a number.
     pub at: u64,
+    /// The map that has the entry, and its place there.
     pub home: Home,
+    /// Words of 8 bytes, as `program::place` lays them out.
     pub entry: Vec<u64>,
 }
 
@@ -68,14 +73,18 @@ pub enum Home {
 /// The program of probes at which the same clauses are enabled.
 #[derive(Clone, Debug)]
 pub struct Unit {
+    /// The kind of context that the program has.
     pub kind: ProbeKind,
+    /// The places of its probes.
     pub places: Vec<Located>,
+    /// The program, and the functions that it calls.
     pub code: Code,
 }
 
 /// What is known of the running kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
+    /// The machine to write code for.
     pub machine: &'static dyn Machine,
     /// By probe, the instructions at which it fires; `None` for a probe that is left out.
     pub spots: Vec<Option<Vec<Spot>>>,
@@ -83,6 +92,7 @@ pub struct Found {
     pub arguments: Vec<u8>,
     /// By probe, what makes it fire, if it is at a function.
     pub by: Vec<By>,
+    /// Offsets in the structures that the program needs.
     pub kernel: Layout,
     /// The code that runs programs at tracepoints, and BEGIN and END: from an address up to another.
     pub own: Vec<(u64, u64)>,
@@ -108,14 +118,22 @@ pub enum Unable {
     Probe(u32),
     /// The clauses at a probe.
     #[error("{why}")]
-    Clauses { probe: u32, why: Refusal },
+    Clauses {
+        /// The index of the first probe that has these clauses.
+        probe: u32,
+        /// The reason.
+        why: Refusal,
+    },
+    /// An action without a layout.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// Strings, variables or keys that the program cannot have, whatever its probes.
     #[error(transparent)]
     Program(#[from] Missing),
 }
 
 impl Image {
+    /// Writes the programs of all enablings, and lays out their memory.
     pub fn new(
         program: &Program,
         enabled: &Enabled,

@@ -36,6 +36,7 @@ pub enum Map {
 }
 
 impl Map {
+    /// The maps that are there in any program.
     pub const COUNT: u32 = 8;
 }
 
@@ -47,7 +48,9 @@ pub mod cpu {
     pub const CONSTANTS: i16 = 8;
     /// The fault: its code in 4 bytes, 0 if there is none, the offset in the object in 4, and the value in 8.
     pub const FAULT: i16 = 16;
+    /// The offset of the faulting instruction in bytes; −1 without one.
     pub const FAULT_OFFSET: i16 = 20;
+    /// The address or number that is at fault.
     pub const FAULT_VALUE: i16 = 24;
     /// The bytes of scratch memory in use.
     pub const USED: i16 = 32;
@@ -55,12 +58,17 @@ pub mod cpu {
     pub const BUSY: i16 = 40;
     /// What is counted, 8 bytes each.
     pub const DROPS: i16 = 48;
+    /// Values that an aggregation had no room for.
     pub const AGGREGATION_DROPS: i16 = 56;
+    /// Assignments that a map of variables had no room for.
     pub const VARIABLE_DROPS: i16 = 64;
+    /// Hits while a program ran on this CPU, which are lost.
     pub const NESTED: i16 = 72;
+    /// Hits whose clauses were run.
     pub const HITS: i16 = 80;
     /// Of the probe that fires: its place's entry, from the address of the provider's name on.
     pub const PROBE: i16 = 88;
+    /// The time of the hit: nanoseconds of CLOCK_MONOTONIC.
     pub const TIMESTAMP: i16 = 128;
     /// The number of the enabling that runs.
     pub const EPID: i16 = 136;
@@ -68,6 +76,7 @@ pub mod cpu {
     pub const GLOBALS: i16 = 144;
     /// What strtok() goes on at, and the bytes that are left there.
     pub const TOKEN: i16 = 152;
+    /// The bytes that are left at [`TOKEN`].
     pub const TOKEN_LIMIT: i16 = 160;
     /// An address on its way from a pointer to a number.
     pub const ADDRESS: i16 = 168;
@@ -87,6 +96,7 @@ pub mod cpu {
     pub const ERROR: i16 = 296;
     /// The arguments of a probe that does not have them in its context, or the caller's registers.
     pub const ARGUMENTS: i16 = 344;
+    /// The words at [`ARGUMENTS`], 8 bytes each.
     pub const ARGUMENT_WORDS: u32 = 9;
     /// The runs of programs at kprobes, whatever came of them.
     pub const RUNS: i16 = 416;
@@ -96,6 +106,7 @@ pub mod cpu {
     pub const HALF: i16 = 432;
     /// The addresses of this CPU's count of interrupts, and of the time that they took, or 0.
     pub const INTERRUPTS: i16 = 440;
+    /// The address of the nanoseconds that interrupts took on this CPU, or 0.
     pub const IRQ_TIME: i16 = 448;
     /// What the scheduler's clock is ahead of that of the event in [`super::Map::Clocks`].
     pub const CLOCK: i16 = 456;
@@ -107,11 +118,15 @@ pub mod cpu {
 
 /// What is before a record that is for a speculation: a header as of a record, what to do, the speculation, and its generation.
 pub mod wrapper {
+    /// The bytes before the record.
     pub const SIZE: u32 = 32;
     /// In the place of the number of an enabling.
     pub const EPID: u32 = u32::MAX - 1;
+    /// A record follows, and waits.
     pub const ADD: i32 = 0;
+    /// The records that wait go to the consumer.
     pub const COMMIT: i32 = 1;
+    /// The records that wait are dropped.
     pub const DISCARD: i32 = 2;
 }
 
@@ -119,6 +134,7 @@ pub mod wrapper {
 pub mod globals {
     /// The state of the session, as `enum kinst_state` has it, and the status of exit(); 8 bytes each.
     pub const STATE: u32 = 0;
+    /// The argument of exit().
     pub const STATUS: u32 = 8;
     /// What the clock of atomic time is ahead of the wall clock.
     pub const AHEAD: u32 = 16;
@@ -126,7 +142,9 @@ pub mod globals {
     pub const HALF: u32 = 24;
     /// Those of the program, in lines that do not have these words.
     pub const FIRST: u32 = super::LINE;
+    /// The state in which clauses run.
     pub const ACTIVE: i32 = kinst_base::uapi::State::ACTIVE.0 as i32;
+    /// The state after exit(): only END runs.
     pub const DRAINING: i32 = kinst_base::uapi::State::DRAINING.0 as i32;
 }
 
@@ -142,7 +160,9 @@ const VARIABLES: u32 = 1 << 20;
 /// What has the place of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldIn {
+    /// The value of [`Map::Globals`].
     Globals,
+    /// The CPU's value in [`Map::Cpus`].
     Cpu,
 }
 
@@ -155,18 +175,24 @@ pub type Held = Option<(u32, bool)>;
 /// A variable with a place of its own. Before what it holds by reference is a word that is not 0 if 0 was assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Static {
+    /// The memory that it is in.
     pub held_in: HeldIn,
+    /// The offset in that memory in bytes.
     pub at: u32,
+    /// The value by reference; `None` for a number.
     pub copy: Held,
 }
 
 /// A variable of a thread, or an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dynamic {
+    /// The index of its map.
     pub map: u32,
     /// The size of its key, and where the thread is in that.
     pub key: u32,
+    /// The offset of the thread in the key; `None` for a global array.
     pub thread: Option<u32>,
+    /// The value by reference; `None` for a number.
     pub copy: Held,
     /// Of a structure whose members are assigned: where its addresses are noted that an object has, each with its key.
     pub noted: Vec<u32>,
@@ -191,6 +217,7 @@ impl Dynamic {
 /// Where things are in the memory of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
+    /// The most bytes of a string, its NUL included.
     pub strsize: u32,
     /// The string table of each object, from the beginning of the constants.
     pub strings: Vec<u32>,
@@ -206,9 +233,11 @@ pub struct Memory {
     pub globals: u32,
     /// The clause-local variables of a CPU, and their size. As much again follows, as after the globals.
     pub locals: u32,
+    /// The bytes of the clause-local variables.
     pub locals_size: u32,
     /// Where speculations are in the globals: whether each is active, and how often it was; 16 bytes.
     pub speculations: u32,
+    /// The most speculations at a time; 0 in a program without them.
     pub nspec: u32,
     /// Addresses of a stack, or the pair that printm() is given.
     pub frames: u32,
@@ -216,6 +245,7 @@ pub struct Memory {
     pub record: u32,
     /// The key and the value of a variable.
     pub dynamic_key: u32,
+    /// The value that comes with the key.
     pub dynamic_value: u32,
     /// Two strings that are worked on.
     pub texts: [u32; 2],
@@ -225,6 +255,7 @@ pub struct Memory {
     pub size: u32,
     /// What is known of the kernel's structures, and of its machine.
     pub kernel: Layout,
+    /// The machine that code is written for.
     pub machine: &'static dyn Machine,
     /// Where the code is that runs programs: from an address up to another.
     pub own: Vec<(u64, u64)>,
@@ -244,6 +275,7 @@ pub const HEADER: u32 = 16;
 pub struct Sizes {
     /// The largest record, and the largest key of an aggregation, which follows the CPU's number.
     pub record: u32,
+    /// The bytes of that key.
     pub key: u32,
     /// The number of actions that aggregate. Each has two maps, of which one is written while the other is read.
     pub aggregations: u32,

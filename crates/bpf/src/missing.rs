@@ -6,22 +6,31 @@ use kinst_dif::insn::{Builtin, Subr};
 /// What an object needs and cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Missing {
+    /// A subroutine of other systems.
     #[error("{}() is not there", .0.name())]
     Subroutine(Subr),
+    /// A variable that probes of the kind, or all of Linux, do not have.
     #[error("the variable {} is not there", .0.name())]
     Builtin(Builtin),
+    /// An action that needs the module.
     #[error("{}() is not there", format!("{:?}", .0).to_ascii_lowercase())]
     Action(ActionKind),
+    /// The variable `ipl`, where the count of interrupts was not found.
     #[error("the kernel does not say where it counts interrupts, and the variable ipl is not there")]
     Interrupts,
+    /// Anything else, as the message names it.
     #[error("{0} is not there")]
     Other(&'static str),
+    /// A larger `strsize` than this many bytes.
     #[error("strsize is more than {0}")]
     Strsize(u32),
+    /// More maps than [`MAPS`](crate::asm::MAPS).
     #[error("its clauses have too many aggregations and arrays")]
     Maps,
+    /// More functions than [`FUNCTIONS`](crate::asm::FUNCTIONS).
     #[error("its clauses have too many expressions")]
     Functions,
+    /// DIF that is not valid, or that the compiler never makes.
     #[error("its code is invalid")]
     Invalid,
 }

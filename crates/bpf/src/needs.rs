@@ -10,7 +10,9 @@ use kinst_dif::{Action, ActionKind, Clause, Difo, Program};
 pub struct Needs {
     /// Structures of processes.
     pub tasks: bool,
+    /// Structures of mutexes and semaphores.
     pub locks: bool,
+    /// Structures of paths and mounts.
     pub paths: bool,
     /// Whether a hit is in an interrupt, as variables of threads and `ipl` ask.
     pub interrupts: bool,
@@ -81,6 +83,7 @@ fn any_object(program: &Program, clause: usize, is: impl Fn(&Difo) -> bool) -> b
 }
 
 impl Needs {
+    /// Finds the needs of all instructions and actions of a program.
     pub fn of(program: &Program) -> Needs {
         use ActionKind as K;
         let mut needs = Needs::default();

@@ -7,8 +7,11 @@ use super::insn::{Cond, Helper, Width};
 /// The places in the only value of its only map: the address and the number of bytes that are asked for, what came of it
 /// (0: they were read), and the bytes.
 pub const ADDRESS: usize = 0;
+/// The number of bytes to read, at most [`MOST`].
 pub const LEN: usize = 8;
+/// 0, or the negative error of bpf_probe_read_kernel().
 pub const RESULT: usize = 16;
+/// The bytes that were read.
 pub const BYTES: usize = 24;
 /// The most bytes of one run.
 pub const MOST: usize = 4096;

@@ -3,8 +3,10 @@
 use kinst_dif::ActionKind;
 use kinst_dif::insn::{Builtin, Subr};
 
+/// The support for an action, a variable or a subroutine in programs of BPF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
+    /// All of it.
     Whole,
     /// Whole but for this.
     Except(&'static str),
@@ -19,6 +21,7 @@ pub const COPYOUT: &str = "copyout() in an interrupt or at an instruction";
 /// An element of registers is refused where its index is known at run time alone.
 pub const REGISTERS: &str = "regs[] of what is no constant";
 
+/// Returns the support for an action.
 #[rustfmt::skip]
 pub fn action(kind: ActionKind) -> Support {
     use ActionKind as A;
@@ -34,6 +37,7 @@ pub fn action(kind: ActionKind) -> Support {
     }
 }
 
+/// Returns the support for a built-in variable.
 #[rustfmt::skip]
 pub fn builtin(builtin: Builtin) -> Support {
     use Builtin as B;
@@ -49,6 +53,7 @@ pub fn builtin(builtin: Builtin) -> Support {
     }
 }
 
+/// Returns the support for a subroutine.
 #[rustfmt::skip]
 pub fn subroutine(subr: Subr) -> Support {
     use Subr as S;

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 /// An entry of the tuple stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushed {
+    /// A value of 8 bytes.
     Number,
     /// A string of at most so many bytes, or of strsize.
     String(u64),

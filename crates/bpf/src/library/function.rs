@@ -17,10 +17,12 @@ macro_rules! library {
         pub enum Function { $($(#[$doc])* $name),* }
 
         impl Function {
+            /// The number of its arguments, which are in R1 and on.
             pub fn arity(self) -> u8 {
                 match self { $(Function::$name => $arity),* }
             }
 
+            /// The name in the program's BTF.
             pub fn name(self) -> &'static str {
                 match self { $(Function::$name => $text),* }
             }
@@ -33,76 +35,120 @@ macro_rules! library {
 }
 
 library! {
+    /// Takes scratch memory, filled with zeros: (bytes) gives its address.
     Allocate 1 "allocate" allocate();
     /// Copies to scratch memory or a variable: (to, from, bytes)
     Copy 3 "copy" copy(Helper::ProbeReadKernel);
+    /// Copies from the program's memory: (to, from, bytes)
     CopyUser 3 "copy_user" copy(Helper::ProbeReadUser);
     /// Stores to scratch memory or a variable: (address, value)
     StoreByte 2 "store_byte" store(Width::Byte);
+    /// Stores 2 bytes: (address, value)
     StoreHalf 2 "store_half" store(Width::Half);
+    /// Stores 4 bytes: (address, value)
     StoreWord 2 "store_word" store(Width::Word);
+    /// Stores 8 bytes: (address, value)
     StoreDouble 2 "store_double" store(Width::Double);
+    /// copyin(): (address in the program's memory, bytes)
     Copyin 2 "copyin" copyin();
+    /// copyinstr(): (address in the program's memory, limit)
     Copyinstr 2 "copyinstr" copyinstr();
+    /// memref(): (address, length)
     Memref 2 "memref" memref();
+    /// memstr(): (address, byte in the place of each NUL, length)
     Memstr 3 "memstr" memstr();
     /// Compares two strings: −1, 0 or 1.
     Compare 2 "compare" compare();
+    /// strjoin(): (text, text after it)
     Strjoin 2 "strjoin" strjoin();
+    /// toupper(): (text)
     Toupper 1 "toupper" change_case(b'a', b'A');
+    /// tolower(): (text)
     Tolower 1 "tolower" change_case(b'A', b'a');
+    /// strchr(): (text, character)
     Strchr 2 "strchr" find_byte(false);
+    /// strrchr(): (text, character)
     Strrchr 2 "strrchr" find_byte(true);
     /// Finds a string in another, from a position on: the position, or −1.
     Index 3 "index" find(false);
+    /// Finds it backwards from a position on.
     Rindex 3 "rindex" find(true);
     /// (text, start, length)
     Substr 3 "substr" substr();
+    /// strtok(): (text, or 0 to go on; separators)
     Strtok 2 "strtok" strtok();
+    /// basename(): (path)
     Basename 1 "basename" split_path(false);
+    /// dirname(): (path)
     Dirname 1 "dirname" split_path(true);
+    /// cleanpath(): (path)
     Cleanpath 1 "cleanpath" cleanpath();
+    /// lltostr(): (number, base)
     Lltostr 2 "lltostr" lltostr();
+    /// strtoll(): (text, base)
     Strtoll 2 "strtoll" strtoll();
+    /// Whether a character is a blank, as isspace() has it.
     IsBlank 1 "is_blank" is_blank();
     /// The number that a character is as a digit: (character, base); −1 if it is none.
     Digit 2 "digit" digit();
+    /// inet_ntoa(): (address of 4 bytes)
     InetNtoa 1 "inet_ntoa" inet_ntoa();
+    /// inet_ntoa6(): (address of 16 bytes)
     InetNtoa6 1 "inet_ntoa6" inet_ntoa6();
+    /// link_ntop(): (ARPHRD_ETHER or ARPHRD_INFINIBAND, address)
     LinkNtop 2 "link_ntop" link_ntop();
+    /// speculation(): the id of a free one, from 1, or 0.
     Speculation 0 "speculation" speculation();
     /// Tries again and again to send what did not go, while there is room for it: (whether it is for a speculation, bytes)
     /// gives whether it went.
     Insist 2 "insist" insist();
     /// The loops in its loop, each a function of its own: the kernel's verifier looks at each alone, which is quick.
     Persist 2 "persist" persist(Function::Repeat);
+    /// See `Persist`.
     Repeat 2 "repeat" persist(Function::Resend);
+    /// Sends the record, some times over until it goes, with the same arguments and value.
     Resend 2 "resend" resend();
+    /// The variable `ppid`: 0 if there is no parent.
     Ppid 0 "ppid" ppid();
+    /// progenyof(): (process id)
     Progenyof 1 "progenyof" progenyof();
+    /// The variable `execargs`.
     Execargs 0 "execargs" execargs();
     /// How many of the first addresses of a stack are of what has run the program.
     OwnFrames 0 "own_frames" own_frames();
+    /// The variable `vtimestamp`, in nanoseconds.
     Vtimestamp 0 "vtimestamp" vtimestamp();
     /// A register of the program, by its offset in `struct pt_regs`.
     UserRegister 1 "user_register" user_register();
     /// Writes to the program's memory: (from, to, bytes)
     Copyout 3 "copyout" copyout();
+    /// Writes a string to the program's memory: (from, to, limit)
     Copyoutstr 3 "copyoutstr" copyoutstr();
+    /// mutex_owned(): (address of the mutex)
     MutexOwned 1 "mutex_owned" mutex_owned();
+    /// mutex_owner(): (address of the mutex)
     MutexOwner 1 "mutex_owner" mutex_owner();
+    /// rw_read_held(): (address of the semaphore)
     RwReadHeld 1 "rw_read_held" rw_read_held();
+    /// rw_write_held(): (address of the semaphore)
     RwWriteHeld 1 "rw_write_held" rw_write_held();
+    /// rw_iswriter(): (address of the semaphore)
     RwIswriter 1 "rw_iswriter" rw_iswriter();
+    /// d_path(): (address of a struct path)
     DPath 1 "d_path" d_path();
+    /// json(): (text, path)
     Json 2 "json" json();
+    /// The position of the value after the one at a position, in the same array or object; or −1.
     NextValue 1 "next_value" next_value();
+    /// The position after the value at a position, or −1.
     SkipValue 1 "skip_value" skip_value();
+    /// The position after the string whose quote is at a position, or −1.
     SkipString 1 "skip_string" skip_string();
     /// Positions in a text of JSON, or −1.
     SkipBlanks 1 "skip_blanks" skip_blanks();
     /// The end of a step of a path, and the number that its digits are: (start, end)
     StepEnd 1 "step_end" step_end();
+    /// The index that is a step of the path, or −1: (start, end)
     StepIndex 2 "step_index" step_index();
     /// Whether the key at a position is the step of the path: (position, step, length)
     IsKey 3 "is_key" is_key();
@@ -114,6 +160,7 @@ library! {
     NewString 2 "new_string" new_string();
     /// Copies at most so many bytes of a string to a buffer: (address, limit) gives the length.
     First 2 "first_text" text(0);
+    /// The same with the second buffer.
     Second 2 "second_text" text(1);
 }
 

@@ -7,8 +7,10 @@ use std::fmt::Debug;
 
 /// A kind of machine.
 pub trait Machine: Debug + Sync {
+    /// Facts about the machine that other back ends share.
     fn facts(&self) -> &'static Facts;
 
+    /// Offsets in `struct pt_regs`.
     fn registers(&self) -> &'static PtRegs {
         &self.facts().pt_regs
     }

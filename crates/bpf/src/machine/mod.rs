@@ -8,9 +8,12 @@ use kinst_base::machine;
 
 pub use control::Machine;
 
+/// The code for x86-64.
 pub const X86_64: &dyn Machine = &x86::X86;
+/// The code for 64-bit Arm.
 pub const ARM64: &dyn Machine = &arm64::Arm64;
 
+/// Returns the code for a kind of machine.
 pub fn of(machine: machine::Machine) -> &'static dyn Machine {
     match machine {
         machine::Machine::X86_64 => X86_64,

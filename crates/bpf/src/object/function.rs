@@ -16,10 +16,13 @@ use std::collections::{BTreeSet, HashMap};
 /// The code of all objects, and the functions that they share.
 #[derive(Clone, Copy)]
 pub struct Shared<'a> {
+    /// The layout of the maps.
     pub memory: &'a Memory,
+    /// The kind of the probe, whose arguments the objects may load.
     pub probe: ProbeKind,
     /// What the context is at ERROR, and else the same.
     pub context: ProbeKind,
+    /// The functions of the library that are called so far.
     pub functions: &'a Functions,
 }
 

@@ -22,6 +22,7 @@ pub enum ProbeKind {
     /// Registers at the entry of one of many functions (kprobe.multi), and at the return. Those that a function's callers do
     /// not use are not all there.
     MultiEntry,
+    /// Registers at the return from one of many functions.
     MultiReturn,
     /// A timer, whose context begins with registers.
     Timer,

@@ -6,10 +6,13 @@ use kinst_dif::layout::AggregationLayout;
 /// Two maps of an aggregation's entries: hashes by the CPU's number and the key, or, without keys, arrays by the number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries {
+    /// The id of the aggregation, from 1.
     pub aggregation: u32,
     /// The numbers in the program of the actions that aggregate into them; there is one at least.
     pub actions: Vec<u32>,
+    /// The aggregating function.
     pub function: ActionKind,
+    /// The places of keys and value, without the CPU's number.
     pub layout: AggregationLayout,
 }
 
@@ -17,6 +20,7 @@ pub struct Entries {
 pub const CPU_NUMBER: u32 = 8;
 
 impl Entries {
+    /// Whether actions with such entries can share the maps.
     pub fn is_like(&self, other: &Entries) -> bool {
         self.aggregation == other.aggregation
             && self.function == other.function

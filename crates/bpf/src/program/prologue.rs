@@ -20,6 +20,7 @@ pub struct Prologue<'a> {
     pub event: Option<u64>,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
+    /// Offsets in the kernel's structures.
     pub kernel: &'a Layout,
     /// Whether the clauses ask what the hit has interrupted.
     pub level: bool,
@@ -29,6 +30,7 @@ pub struct Prologue<'a> {
     pub computes: bool,
     /// Whether something asks when the hit was, and what the probe is called.
     pub timed: bool,
+    /// Whether something asks for the probe's names or number.
     pub named: bool,
     /// Whether something asks whose copy a place is meant as, as names and stacks do.
     pub inlined: bool,

@@ -7,10 +7,13 @@ use kinst_dif::layout::LayoutError;
 /// Why a program cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
+    /// A need that BPF does not meet.
     #[error(transparent)]
     Missing(#[from] Missing),
+    /// An action without a layout.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// A jump that is too far.
     #[error("it is too large: {0}")]
     Size(#[from] AsmError),
 }

@@ -26,17 +26,23 @@ pub struct ErrorProbe {
 
 /// What a program is made from.
 pub struct Writer<'a> {
+    /// The objects and clauses of the session.
     pub program: &'a Program,
+    /// The data for the beginning of the code.
     pub prologue: Prologue<'a>,
+    /// The kind of the probes.
     pub kind: ProbeKind,
     /// What the context is, also in the clauses of ERROR.
     pub context: ProbeKind,
+    /// The clauses of ERROR, which run after a fault.
     pub error: &'a ErrorProbe,
+    /// The layout of the maps.
     pub memory: &'a Memory,
     /// By clause.
     pub layouts: &'a [ClauseLayout],
     /// In order of their maps' numbers.
     pub entries: &'a [Entries],
+    /// The functions of the library that are called so far.
     pub functions: &'a Functions,
 }
 

@@ -24,13 +24,16 @@ pub trait Machine {
 /// An address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
+    /// Memory of the kernel, and of the programs.
     Kernel,
+    /// Memory of the current process.
     User,
 }
 
 /// Why a program stopped before its `ret`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
+    /// The kind of fault.
     pub code: Flt,
     /// The offset in bytes from the first instruction, or −1.
     pub offset: i32,

@@ -27,6 +27,7 @@ pub(super) struct Key {
 /// The memory of a session's programs.
 #[derive(Clone, Debug)]
 pub struct State {
+    /// The most bytes of a string, its NUL included.
     pub strsize: u32,
     declared: HashMap<(Scope, u32), Variable>,
     values: BTreeMap<Key, Value>,
@@ -50,6 +51,7 @@ enum Value {
 }
 
 impl State {
+    /// Makes the memory before the first firing; `variables` are those of the program.
     pub fn new(variables: &[Variable], options: &Options) -> State {
         State {
             // A string has room for at least its NUL.

@@ -11,7 +11,9 @@ use kinst_dif::{Options, Program};
 /// The limits that the module was configured with (struct kinst_info).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// The most probes of one session.
     pub max_probes: u32,
+    /// The most DIF instructions of one image; shared ones count once for each DIFO.
     pub max_insns: u32,
 }
 
@@ -61,10 +63,13 @@ pub fn verify_program(program: &Program, options: &Options) -> Result<(), Progra
     Ok(())
 }
 
+/// A program that the module would not load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
+    /// The program cannot be an image.
     #[error(transparent)]
     Encode(#[from] object::EncodeError),
+    /// The image is refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
 }

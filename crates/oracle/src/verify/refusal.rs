@@ -6,7 +6,9 @@ use kinst_base::uapi::{self, Verify};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Refusal {
+    /// The check that failed.
     pub code: Verify,
+    /// The DIFO's index in its table; `None` if the refusal is about something else.
     pub difo: Option<u32>,
     /// The instruction of the DIFO, or the entry of a table.
     pub index: Option<u32>,

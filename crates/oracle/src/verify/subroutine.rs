@@ -7,7 +7,9 @@ use kinst_dif::insn::Subr;
 pub struct SubrRule {
     /// The minimum and maximum number of arguments.
     pub min: u8,
+    /// The maximum; arguments above `min` may be left out.
     pub max: u8,
+    /// Whether it changes the system, and so needs -w.
     pub destructive: bool,
 }
 
