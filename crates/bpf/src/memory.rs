@@ -56,7 +56,7 @@ pub mod cpu {
     pub const USED: i16 = 32;
     /// Whether a program runs on this CPU.
     pub const BUSY: i16 = 40;
-    /// What is counted, 8 bytes each.
+    /// Records that the ring had no room for; a counter of 8 bytes, like the four after it.
     pub const DROPS: i16 = 48;
     /// Values that an aggregation had no room for.
     pub const AGGREGATION_DROPS: i16 = 56;
