@@ -4,21 +4,48 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::Span;
 use kinst_dif::asm::AsmError;
 
+/// The result of generating a part of a program: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
+/// A limit of DIF that a program exceeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// An expression needs more registers than exist, even with spilling.
-    NoRegisters { span: Span },
+    NoRegisters {
+        /// The whole expression.
+        span: Span,
+    },
     /// The keys of an array or the arguments of a subroutine do not fit the tuple stack.
-    TooManyKeys { found: usize, most: usize, span: Span },
+    TooManyKeys {
+        /// The keys or arguments that there are.
+        found: usize,
+        /// The entries of the tuple stack.
+        most: usize,
+        /// The whole expression.
+        span: Span,
+    },
     /// A variable of a type too large for any variable.
-    LargeVariable { name: String, bytes: u64, most: u64, span: Span },
+    LargeVariable {
+        /// The variable's name without `self->` or `this->`.
+        name: String,
+        /// The size of its type.
+        bytes: u64,
+        /// The largest size, [`kinst_dif::MAX_VALUE`].
+        most: u64,
+        /// The place where its type was fixed.
+        span: Span,
+    },
     /// A limit of the object: its size or its tables.
-    Object { error: AsmError, span: Span },
+    Object {
+        /// The limit.
+        error: AsmError,
+        /// The whole expression.
+        span: Span,
+    },
 }
 
 impl Error {
+    /// Returns the message, with its place and its help.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
             Error::NoRegisters { span } => {

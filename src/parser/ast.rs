@@ -10,83 +10,117 @@ use kinst_types::TagKind;
 /// `P`: the type of a probe description, another one after aliases are expanded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program<P = ProbeDesc> {
+    /// External declarations in the order of the text; a pragma inside of one comes before it.
     pub items: Vec<Item<P>>,
 }
 
 /// An external declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item<P = ProbeDesc> {
+    /// `probes /predicate/ { body }`
     Clause(Clause<P>),
+    /// `#pragma D option name=value`
     Pragma(Pragma),
+    /// `self int x;`
     Declaration(Declaration),
+    /// `inline T name = value;`
     Inline(Inline),
+    /// `translator output < input parameter > { member = value; … };`
     Translator(Translator),
+    /// `provider name { probe … };`
     Provider(Provider),
 }
 
 /// `probes /predicate/ { body }`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause<P = ProbeDesc> {
+    /// Descriptions, separated by commas.
     pub probes: Vec<P>,
+    /// The expression between the slashes; `None`: the clause always runs.
     pub predicate: Option<Expr>,
     /// `None` if there are no braces at all, as the command line allows.
     pub body: Option<Vec<Stmt>>,
+    /// The whole clause, from its first description on.
     pub span: Span,
 }
 
 /// A probe description; an empty field matches anything. Macros are substituted, globs are kept as text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProbeDesc {
+    /// The probe's id, or the fields.
     pub kind: ProbeDescKind,
+    /// The description in the text; in an alias, the string with its quotes.
     pub span: Span,
 }
 
+/// The two forms of a probe description.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeDescKind {
+    /// A plain number, from 1.
     Id(u32),
+    /// `provider:module:function:name`; a shorter one lacks the first fields.
     Fields(Box<Fields>),
 }
 
+/// A statement of a body. Empty statements are dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
+    /// `expression;`
     Expr(Expr),
+    /// `if (condition) …`
     If(Box<If>),
 }
 
 /// `if (condition) then else otherwise`; the blocks keep their statements, braces or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct If {
+    /// The expression in parentheses; 0 is false.
     pub condition: Expr,
+    /// Statements that run if the condition is not 0.
     pub then: Vec<Stmt>,
     /// `else if` is a list of one `If`.
     pub otherwise: Option<Vec<Stmt>>,
+    /// From `if` to the end of the last branch.
     pub span: Span,
 }
 
 /// `#pragma D option name=value` and the other control lines that have a meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pragma {
+    /// `option name`, `option name=value`
     Option {
+        /// The option's name, which may be unknown.
         name: Spanned<String>,
+        /// The rest of the word after `=`; `None` without a `=`.
         value: Option<Spanned<String>>,
+        /// The whole line.
         span: Span,
     },
     /// `attributes N/D/C identifier`, or for a part of a provider: `attributes N/D/C provider name args`.
     Attributes {
+        /// Three words with slashes between them, such as `Stable/Evolving/Common`, not checked yet.
         attributes: Spanned<String>,
+        /// The identifier or part of a provider that has them.
         of: PragmaSubject,
+        /// The whole line.
         span: Span,
     },
     /// `binding "1.2" identifier`
     Binding {
+        /// The string without its quotes, not checked yet.
         version: Spanned<String>,
+        /// A variable, inline or extern symbol of the program.
         name: Spanned<String>,
+        /// The whole line.
         span: Span,
     },
     /// `depends_on class name`
     DependsOn {
+        /// `provider`, `module` or `library`, not checked yet.
         class: Spanned<String>,
+        /// Name of the provider, kernel module or library file.
         name: Spanned<String>,
+        /// The whole line.
         span: Span,
     },
 }
@@ -94,16 +128,27 @@ pub enum Pragma {
 /// The subject of an attributes pragma.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PragmaSubject {
+    /// A variable, inline or extern symbol of the program.
     Identifier(Spanned<String>),
-    Provider { name: Spanned<String>, part: Spanned<String> },
+    /// `provider name part`
+    Provider {
+        /// The provider's name, such as `io`.
+        name: Spanned<String>,
+        /// `provider`, `module`, `function`, `name` or `args`, in either case; not checked yet.
+        part: Spanned<String>,
+    },
 }
 
 /// A declaration of variables, types or both: `self int x;`, `typedef struct s { int m; } s_t;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
+    /// The scope of variables, or another storage class; `None` for global variables.
     pub storage: Option<Spanned<Storage>>,
+    /// The type before the declarators: `unsigned int`.
     pub specs: Vec<Spanned<TypeSpec>>,
+    /// Declared names; empty if only a struct, union or enum is declared.
     pub declarators: Vec<Declarator>,
+    /// From the first word to the semicolon.
     pub span: Span,
     /// Whether the text comes from a file that the preprocessor included.
     pub in_header: bool,
@@ -112,38 +157,54 @@ pub struct Declaration {
 /// `inline T name = value;`, `inline T name[T a, T b] = value;`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inline {
+    /// A storage class, which the checker refuses.
     pub storage: Option<Spanned<Storage>>,
+    /// The type before the name.
     pub specs: Vec<Spanned<TypeSpec>>,
     /// The parameters are written as the keys of an associative array.
     pub declarator: Declarator,
+    /// The expression that replaces each use of the name.
     pub value: Expr,
+    /// From `inline` to the semicolon.
     pub span: Span,
 }
 
 /// `translator output < input parameter > { member = value; … };`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Translator {
+    /// The struct or union that it makes.
     pub output: TypeName,
+    /// The type that it reads.
     pub input: TypeName,
+    /// Name of the input in the values.
     pub parameter: Spanned<String>,
+    /// Members of the output with their values; some may be left out.
     pub members: Vec<(Spanned<String>, Expr)>,
+    /// From `translator` to the semicolon.
     pub span: Span,
 }
 
 /// `provider name { probe … };`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Provider {
+    /// The provider's name, such as `io`.
     pub name: Spanned<String>,
+    /// Its probes, in the order of the text.
     pub probes: Vec<ProviderProbe>,
+    /// From `provider` to the semicolon.
     pub span: Span,
 }
 
 /// `probe name(native) : (translated);`, `probe name(native) = alias;`
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderProbe {
+    /// The probe's name as written: `__` means `-`.
     pub name: Spanned<String>,
+    /// The arguments that the probe passes.
     pub native: Params,
+    /// The types of `args[]`; `None`: those of `native`.
     pub translated: Option<Params>,
+    /// The right side of `=`, which only a library may have.
     pub alias: Option<Alias>,
 }
 
@@ -159,6 +220,7 @@ pub enum Alias {
 /// Some of the probes that an alias stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AliasPlace {
+    /// Descriptions of probes of this system, each written as a string.
     pub probes: Vec<ProbeDesc>,
     /// Over the arguments of these probes, as are the values.
     pub condition: Option<Expr>,
@@ -166,158 +228,257 @@ pub struct AliasPlace {
     pub values: Vec<Expr>,
 }
 
+/// A storage class, or a scope in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
+    /// `auto`, which the checker refuses.
     Auto,
+    /// `register`, which only a parameter may have.
     Register,
+    /// `static`, which the checker refuses.
     Static,
+    /// `extern`: a symbol of the kernel.
     Extern,
+    /// `typedef`: the name of a type.
     Typedef,
+    /// `self`: a thread-local variable.
     SelfThread,
+    /// `this`: a clause-local variable.
     This,
 }
 
+/// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
+    /// The operator with its operands, or the name or constant.
     pub kind: ExprKind,
+    /// The whole expression; parentheses around it are included.
     pub span: Span,
 }
 
+/// The kinds of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// `text` is the literal as written, suffix included.
     Int {
+        /// The value, without a sign.
         value: u64,
+        /// Such as `0x10UL`.
         text: String,
     },
     /// A character constant; `text` with its quotes.
     Char {
+        /// Up to 8 bytes; the last one is the lowest.
         value: i64,
+        /// Such as `'\n'`.
         text: String,
     },
     /// `value` is the bytes after escapes (`\xff` is one byte, not text); `text` with its quotes, as written.
     Str {
+        /// The bytes between the quotes; no NUL is added.
         value: Vec<u8>,
+        /// Such as `"a\n"`; made up for `$$1`.
         text: String,
     },
+    /// `name`, `` module`symbol ``
     Ident(String),
     /// `@name`, without the `@`; a lone `@` is `_`.
     Aggregation(String),
     /// `self` or `this`: the base of a `Member`.
     Scope(Scope),
+    /// `op operand`
     Unary {
+        /// The operator, or `sizeof` or `stringof`.
         op: UnaryOp,
+        /// The expression after it.
         operand: Box<Expr>,
     },
+    /// `operand++`, `operand--`
     Postfix {
+        /// `++` or `--`
         op: PostfixOp,
+        /// The place that changes.
         operand: Box<Expr>,
     },
+    /// `left op right`
     Binary {
+        /// Any operator but `,` and the assignments.
         op: BinaryOp,
+        /// The operand before the operator.
         left: Box<Expr>,
+        /// The operand after the operator.
         right: Box<Expr>,
     },
     /// `left = right`, or `left op= right`.
     Assign {
+        /// `None` for a plain `=`.
         op: Option<BinaryOp>,
+        /// The place that is written, or an aggregation with its keys.
         left: Box<Expr>,
+        /// The value, or the call of an aggregating function.
         right: Box<Expr>,
     },
+    /// `condition ? then : otherwise`
     Conditional {
+        /// 0 is false.
         condition: Box<Expr>,
+        /// The value, or an action, if the condition is not 0.
         then: Box<Expr>,
+        /// The value, or an action, if the condition is 0.
         otherwise: Box<Expr>,
     },
+    /// `left, right`
     Comma {
+        /// Evaluated for its effect.
         left: Box<Expr>,
+        /// The value of the whole.
         right: Box<Expr>,
     },
+    /// `callee(args)`
     Call {
+        /// A subroutine, action or aggregating function.
         callee: Spanned<String>,
+        /// Empty for `f()`.
         args: Vec<Expr>,
     },
+    /// `base[indices]`
     Index {
+        /// An array, pointer, associative array, inline or aggregation.
         base: Box<Expr>,
+        /// At least one; several are keys, or arguments of an inline.
         indices: Vec<Expr>,
     },
+    /// `base.member`, `base->member`
     Member {
+        /// A struct or union, a pointer to one, or a `Scope`.
         base: Box<Expr>,
+        /// Whether the operator is `->`.
         arrow: bool,
+        /// Name of the member, or of the variable in a scope.
         member: Spanned<String>,
     },
+    /// `(ty)operand`
     Cast {
+        /// The type of the result.
         ty: Box<TypeName>,
+        /// The value that is converted.
         operand: Box<Expr>,
     },
+    /// `sizeof (ty)`
     SizeofType {
+        /// The type whose size in bytes is the value.
         ty: Box<TypeName>,
     },
+    /// `offsetof (ty, member)`
     Offsetof {
+        /// A struct or union.
         ty: Box<TypeName>,
+        /// The member whose offset in bytes is the value.
         member: Spanned<String>,
     },
+    /// `xlate <ty>(operand)`
     Xlate {
+        /// The output of a translator, or a pointer to it.
         ty: Box<TypeName>,
+        /// The input of the translator.
         operand: Box<Expr>,
     },
 }
 
+/// The word before `->` in the name of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
+    /// `self`: thread-local variables.
     SelfThread,
+    /// `this`: clause-local variables.
     This,
 }
 
+/// An operator before its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
+    /// `++x`
     PreInc,
+    /// `--x`
     PreDec,
+    /// `&x`
     AddrOf,
+    /// `*x`
     Deref,
+    /// `+x`
     Plus,
+    /// `-x`
     Neg,
+    /// `~x`
     BitNot,
+    /// `!x`
     Not,
+    /// `sizeof x`
     Sizeof,
+    /// `stringof x`
     Stringof,
 }
 
+/// An operator after its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostfixOp {
+    /// `x++`
     Inc,
+    /// `x--`
     Dec,
 }
 
+/// An operator between its operands, also that of `op=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryOp {
+    /// `a || b`
     LogOr,
+    /// `a ^^ b`
     LogXor,
+    /// `a && b`
     LogAnd,
+    /// `a | b`
     BitOr,
+    /// `a ^ b`
     BitXor,
+    /// `a & b`
     BitAnd,
+    /// `a == b`
     Eq,
+    /// `a != b`
     Ne,
+    /// `a < b`
     Lt,
+    /// `a <= b`
     Le,
+    /// `a > b`
     Gt,
+    /// `a >= b`
     Ge,
+    /// `a << b`
     Shl,
+    /// `a >> b`
     Shr,
+    /// `a + b`
     Add,
+    /// `a - b`
     Sub,
+    /// `a * b`
     Mul,
+    /// `a / b`
     Div,
+    /// `a % b`
     Rem,
 }
 
 /// A type as written, without a name declared: `struct file *`, `unsigned int [4]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeName {
+    /// The words of the base type: `unsigned`, `int`.
     pub specs: Vec<Spanned<TypeSpec>>,
     /// The steps from the outermost to the innermost: `char *[4]` is Array(4) of Pointer of char.
     pub derived: Vec<Derived>,
+    /// The whole type name; in a parameter, with the parameter's name.
     pub span: Span,
 }
 
@@ -335,6 +496,7 @@ impl TypeName {
     }
 }
 
+/// A word, name or definition of a base type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeSpec {
     /// `void char short int long float double signed unsigned string userland const volatile restrict`
@@ -343,18 +505,25 @@ pub enum TypeSpec {
     Name(String),
     /// `struct name`, `union name`, `enum name`
     Tag {
+        /// The keyword.
         kind: TagKind,
+        /// The word after it, `` module`name `` included.
         name: String,
     },
+    /// `struct name { int m; }`
     Record(Box<RecordDefinition>),
+    /// `enum name { A, B = 2 }`
     Enum(Box<EnumDefinition>),
 }
 
 /// `struct name { members }`, `union { members }`
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordDefinition {
+    /// `Struct` or `Union`.
     pub kind: TagKind,
+    /// The tag; `None` if it has none.
     pub name: Option<Spanned<String>>,
+    /// At least one declaration.
     pub members: Vec<MemberDeclaration>,
     /// Whether no member is aligned. A header says so; D has no word for it.
     pub packed: bool,
@@ -363,40 +532,62 @@ pub struct RecordDefinition {
 /// `int a, *b, c : 3;`
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberDeclaration {
+    /// The type before the declarators.
     pub specs: Vec<Spanned<TypeSpec>>,
+    /// Empty for a struct or union without a name, whose members are those of the one around it.
     pub members: Vec<MemberDeclarator>,
+    /// From the type to the semicolon.
     pub span: Span,
 }
 
 /// A member; one without a declarator is the padding of an unnamed bit-field: `int : 3;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberDeclarator {
+    /// The member's name, and the derivation of its type.
     pub declarator: Option<Declarator>,
+    /// The length of a bit-field, a constant; `None` for any other member.
     pub bits: Option<Expr>,
 }
 
 /// `enum name { A, B = 2 }`
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumDefinition {
+    /// The tag; `None` if it has none.
     pub name: Option<Spanned<String>>,
+    /// Names with their values; `None`: one more than the name before it, or 0.
     pub enumerators: Vec<(Spanned<String>, Option<Expr>)>,
 }
 
+/// A keyword in a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeKeyword {
+    /// `void`
     Void,
+    /// `char`
     Char,
+    /// `short`
     Short,
+    /// `int`
     Int,
+    /// `long`
     Long,
+    /// `float`
     Float,
+    /// `double`
     Double,
+    /// `signed`
     Signed,
+    /// `unsigned`
     Unsigned,
+    /// `string`
     String,
+    /// `userland`: pointers in the type lead to the memory of the process.
     Userland,
+    /// `const`
     Const,
+    /// `volatile`
     Volatile,
+    /// `restrict`
     Restrict,
 }
 
@@ -425,34 +616,44 @@ impl TypeKeyword {
 /// One step of a declarator.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Derived {
+    /// `*`, `* const`
     Pointer {
+        /// The words after the `*`; they have no effect.
         qualifiers: Vec<TypeKeyword>,
     },
     /// `[n]`, or `[]`
     Array(Option<Box<Expr>>),
     /// `[int, string]`: the keys of an associative array.
     AssocArray(Params),
+    /// `(int, char *)`: the parameters of a function.
     Function(Params),
 }
 
 /// `(int a, char *, ...)`
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params {
+    /// Empty for `()` and `(...)`.
     pub list: Vec<Param>,
     /// Whether the list ends with `...`.
     pub variadic: bool,
 }
 
+/// `register int a`: a parameter, or a key of an associative array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
+    /// `register`; the checker refuses any other.
     pub storage: Option<Spanned<Storage>>,
+    /// The type, with the derivation of the declarator.
     pub ty: TypeName,
+    /// `None` as in `(int, char *)`.
     pub name: Option<Spanned<String>>,
 }
 
 /// A declared name, and the derivation of its type from the specifiers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declarator {
+    /// The name in the middle: `x` of `*x[4]`.
     pub name: Spanned<String>,
+    /// The steps from the outermost to the innermost, as in a [`TypeName`].
     pub derived: Vec<Derived>,
 }

@@ -7,114 +7,191 @@ use kinst_base::source::Span;
 /// The first error in a text; it ends the compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseError {
+    /// A token or character in the wrong place, or one that is missing.
     Syntax(Box<SyntaxError>),
+    /// An invalid integer, character constant or string.
     Literal {
+        /// The mistake in it.
         problem: LiteralError,
+        /// The constant, as far as it goes.
         span: Span,
     },
+    /// A use of `$name`, `$1` or `$$1` without a valid value.
     Macro {
+        /// The mistake in it.
         problem: MacroError,
+        /// The macro in the text.
         span: Span,
     },
+    /// A control line that D does not have, or `#error`.
     Control {
+        /// The mistake in it.
         problem: ControlError,
+        /// The line, or the wrong word in it.
         span: Span,
     },
+    /// An invalid probe description.
     Probe {
+        /// The mistake in it.
         problem: ProbeError,
+        /// The description, or the wrong field in it.
         span: Span,
     },
     /// `(f + 1)(x)`
     CalleeNotName {
+        /// The expression before the parentheses.
         span: Span,
     },
     /// A name that cannot be called.
     Call(Box<Diagnostic>),
+    /// `x / 0`, `x % 0`, `x /= 0`
     DivisionByZero {
+        /// The divisor.
         span: Span,
     },
     /// `self extern int x;`
     TwoClasses {
+        /// The `self`.
         first: Span,
+        /// The `extern`.
         second: Span,
     },
     /// The text never names the last macro argument.
     UnusedArgument {
+        /// The N of its `$N`, from 1.
         index: usize,
+        /// The argument as it was given.
         text: String,
     },
     /// The text nests more deeply than a person would write; a deeper tree would exhaust the stack.
     TooDeep {
+        /// The most levels, [`MAX_DEPTH`](super::MAX_DEPTH).
         limit: usize,
+        /// A node beyond them.
         span: Span,
     },
+    /// Neither a clause nor a declaration, without option empty.
     Empty,
 }
 
 /// Text that the grammar does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
+    /// The first line of the message.
     pub title: String,
+    /// The place that is marked.
     pub span: Span,
+    /// The words next to the mark.
     pub label: String,
     /// Another place that explains the error, such as the bracket that is still open.
     pub related: Option<(Span, String)>,
+    /// A way to correct it.
     pub help: Option<String>,
 }
 
+/// A mistake in a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LiteralError {
+    /// `0x`
     NoDigits,
+    /// `12ab`: letters after the digits that are not u, l, ul and so on.
     Suffix(String),
+    /// `08`
     OctalDigit,
+    /// An integer of more than 64 bits; if it is decimal without `u`, more than 63.
     TooLarge {
+        /// Whether it fits with a `u`.
         suffix_helps: bool,
     },
+    /// `1.5`
     Float,
+    /// A newline before the closing `"`.
     NewlineInString,
+    /// A newline before the closing `'`.
     NewlineInCharacter,
     /// The text ends before this quote.
     NotClosed(char),
+    /// `''`
     EmptyCharacter,
     /// The length of the constant in bytes.
     LongCharacter(usize),
 }
 
+/// A mistake in the use of a macro.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MacroError {
+    /// A name without a value; without its `$`.
     UndefinedVariable(String),
-    UndefinedArgument { index: usize, given: usize },
+    /// `$N` where fewer arguments were given, without option defaultargs.
+    UndefinedArgument {
+        /// The N of `$N`.
+        index: usize,
+        /// The number of arguments, not counting `$0`.
+        given: usize,
+    },
+    /// The digits of an index that does not fit a `usize`.
     IndexTooLarge(String),
+    /// An argument that is an integer of more than 64 bits.
     ValueTooLarge(String),
 }
 
+/// A mistake in a control line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlError {
     /// `#error` with its words.
     User(String),
+    /// The word after `#`.
     UnknownLine(String),
+    /// The word after `#pragma D`.
     UnknownPragma(String),
+    /// The wrong words after a known one.
     Malformed {
+        /// The right form of the line, such as `#line NUMBER "FILE"`.
         shape: &'static str,
     },
+    /// The end of the text in the line.
     NoNewline,
 }
 
+/// A mistake in a probe description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeError {
-    TooManyFields { most: usize, rightmost: &'static str, given: usize },
-    FieldTooLong { field: &'static str, limit: usize },
-    IdNotAllowed { rightmost: &'static str },
+    /// `a:b:c:d:e`, or fewer with -P, -m and -f.
+    TooManyFields {
+        /// The fields that are allowed: 1 with -P, 2 with -m, 3 with -f, else 4.
+        most: usize,
+        /// The last of them: `provider`, `module`, `function` or `name`.
+        rightmost: &'static str,
+        /// The fields in the text.
+        given: usize,
+    },
+    /// A field with too many bytes, macros replaced.
+    FieldTooLong {
+        /// `provider`, `module`, `function` or `name`.
+        field: &'static str,
+        /// The most bytes, without a NUL.
+        limit: usize,
+    },
+    /// A plain number with -P, -m or -f.
+    IdNotAllowed {
+        /// `provider`, `module` or `function`.
+        rightmost: &'static str,
+    },
+    /// The digits of 0, or of a number of more than 32 bits.
     NoSuchId(String),
+    /// A field with more than one `$`.
     TwoMacros(String),
+    /// `$name` or `$1` without a value, with its `$`.
     UndefinedMacro(String),
 }
 
 impl ParseError {
+    /// Whether an integer constant is too large.
     pub fn is_overflow(&self) -> bool {
         matches!(self, ParseError::Literal { problem: LiteralError::TooLarge { .. }, .. })
     }
 
+    /// Returns the tag of the message.
     pub fn tag(&self) -> Tag {
         match self {
             ParseError::Syntax(_) | ParseError::TooDeep { .. } => tags::SYNTAX,
@@ -131,6 +208,7 @@ impl ParseError {
         }
     }
 
+    /// Returns the message, with its places and its help.
     pub fn diagnostic(&self) -> Diagnostic {
         let tag = self.tag();
         match self {

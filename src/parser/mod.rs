@@ -34,6 +34,7 @@ use print::layout;
 /// A program, with its use of macro arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
+    /// Everything that the text declares, and its clauses.
     pub program: ast::Program,
     /// For each macro argument from `$0`: whether the text names it.
     pub arguments_used: Vec<bool>,
@@ -44,6 +45,7 @@ pub struct Parsed {
 /// The first error in a text, and what was read before it, which may have errors that only the checker finds.
 #[derive(Clone, Debug)]
 pub struct Stopped {
+    /// The error that ended the reading.
     pub error: ParseError,
     /// The complete external declarations. If the declaration with the error already had sizeof or offsetof
     /// expressions, a clause of these comes last.

@@ -9,6 +9,7 @@ use kinst_base::source::{Origin, Span, Spanned};
 use kinst_types::TagKind;
 
 impl Expr {
+    /// Makes an expression.
     pub fn new(kind: ExprKind, span: Span) -> Expr {
         Expr { kind, span }
     }

@@ -21,10 +21,12 @@ use kinst_sites::Places;
 pub struct Unaliased(ProbeDesc);
 
 impl Unaliased {
+    /// Returns the description, in the form of the parser.
     pub fn into_written(self) -> ProbeDesc {
         self.0
     }
 
+    /// Returns the description by reference.
     pub fn written(&self) -> &ProbeDesc {
         &self.0
     }
@@ -53,6 +55,7 @@ pub struct Aliases {
 }
 
 impl Aliases {
+    /// Takes the providers of these libraries that have an alias.
     pub fn new<'a>(libraries: impl Iterator<Item = &'a plain::Program<ProbeDesc>>) -> Aliases {
         let items = libraries.flat_map(|library| &library.items);
         let providers = items.filter_map(|item| match item {

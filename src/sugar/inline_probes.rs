@@ -17,7 +17,9 @@ pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, 
 /// The errors of a program, and the programs before it.
 #[derive(Debug)]
 pub struct Stopped {
+    /// Programs that passed; empty if the error is one of an earlier pass or of the index.
     pub before: Vec<plain::Program>,
+    /// At least one.
     pub errors: Vec<Diagnostic>,
 }
 

@@ -9,8 +9,11 @@ use kinst_sites::Places;
 /// The inputs of the rewrites besides the programs.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
+    /// The aliases that the libraries define.
     pub aliases: &'a Aliases,
+    /// The probes of the kernel, which decide what places of an alias are there.
     pub places: &'a dyn Places,
+    /// Makes the index of inlined copies, if a program names one.
     pub index: &'a MakeIndex<'a>,
     /// Option zdefs: descriptions that match nothing stay as they are.
     pub zdefs: bool,

@@ -12,7 +12,7 @@ pub struct Macros {
     pub script: String,
     /// `$1`, `$2` …
     pub arguments: Vec<String>,
-    /// Values of [`VARIABLES`]; if none is given, `target` is 0.
+    /// Values of the vocabulary's `MACRO_VARIABLES`; if none is given, `target` is 0.
     pub variables: Vec<(String, i64)>,
     /// Whether a trace begins in which no process gives `$target` a value.
     pub targetless: bool,

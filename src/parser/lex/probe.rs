@@ -19,7 +19,7 @@ fn field_count(origin: Origin) -> usize {
     }
 }
 
-/// What a specifier needs to know of the compilation.
+/// The inputs of a specifier besides its text.
 pub(crate) struct Context<'a> {
     pub origin: Origin,
     pub macros: &'a Macros,

@@ -30,6 +30,7 @@ const POSTFIX: Level = Level(17);
 const PRIMARY: Level = Level(18);
 
 impl BinaryOp {
+    /// Returns the operator as D writes it.
     pub fn text(self) -> &'static str {
         match self {
             BinaryOp::LogOr => "||",
@@ -54,6 +55,7 @@ impl BinaryOp {
         }
     }
 
+    /// Returns the binding strength, from that of `||` to that of `*`.
     pub fn level(self) -> Level {
         Level(match self {
             BinaryOp::LogOr => 4,
@@ -72,6 +74,7 @@ impl BinaryOp {
 }
 
 impl UnaryOp {
+    /// Returns the operator or word as D writes it, without a space after it.
     pub fn text(self) -> &'static str {
         match self {
             UnaryOp::PreInc => "++",
@@ -89,6 +92,7 @@ impl UnaryOp {
 }
 
 impl PostfixOp {
+    /// Returns the operator as D writes it.
     pub fn text(self) -> &'static str {
         match self {
             PostfixOp::Inc => "++",
@@ -98,6 +102,7 @@ impl PostfixOp {
 }
 
 impl Scope {
+    /// Returns the word as D writes it, without the `->`.
     pub fn text(self) -> &'static str {
         match self {
             Scope::SelfThread => "self",
@@ -107,6 +112,7 @@ impl Scope {
 }
 
 impl Storage {
+    /// Returns the word as D writes it.
     pub fn text(self) -> &'static str {
         match self {
             Storage::Auto => "auto",
