@@ -11,12 +11,15 @@ use kinst_types::intrinsic::Intrinsic;
 /// The facts from outside that a program depends on.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
+    /// The types and symbols of the kernel.
     pub kernel: &'a dyn KernelTypes,
+    /// The probes of the kernel, and the variables in scope at its instructions.
     pub places: &'a dyn Places,
     /// Option strsize: bytes of a string.
     pub strsize: u32,
-    /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
+    /// Option stackframes: frames of stack() without an argument.
     pub stackframes: u32,
+    /// Option ustackframes: frames of ustack() without an argument.
     pub ustackframes: u32,
     /// Option maxframes: the most frames of any stack.
     pub maxframes: u32,
@@ -26,8 +29,9 @@ pub struct Env<'a> {
     pub amin: Option<Attributes>,
     /// The libraries, each after those that it depends on.
     pub libraries: &'a [Library<'a>],
-    /// Options jstackframes and jstackstrsize: the same of jstack().
+    /// Option jstackframes: frames of jstack() without an argument.
     pub jstackframes: u32,
+    /// Option jstackstrsize: bytes for the names in jstack() without a second argument.
     pub jstackstrsize: u32,
     /// Whether to report what each clause depends on; types of arguments are looked up for it.
     pub stability: bool,
@@ -40,6 +44,7 @@ pub struct Env<'a> {
 /// The meaning of a clause at a place that does not have a variable of the kernel's code that the clause names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingLocals {
+    /// The program is refused.
     #[default]
     Error,
     /// The variable is 0 there, with a warning.
@@ -72,7 +77,9 @@ impl Default for Env<'_> {
 /// Declarations that the program did not write itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Library<'a> {
+    /// The name of its file, without the directory, as `depends_on library` gives it.
     pub name: &'a str,
+    /// Its declarations, as written.
     pub program: &'a plain::Program<ProbeDesc>,
     /// Whether it comes with the compiler; such a library is left out if the kernel lacks its types.
     pub own: bool,

@@ -32,32 +32,57 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 /// converts into a `Box<Error>`. Errors of actions are subjects of their own (`is_of_action`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
+    /// A name that has no meaning where it is used.
     Name(Name),
+    /// A part of D that is not supported, not on Linux, or less stable than option amin requires.
     Unavailable(Unavailable),
+    /// A type or symbol of the kernel that is unknown, incomplete or too large.
     Kernel(Kernel),
+    /// A use of `args[]` without a single meaning.
     Args(Args),
+    /// A use of `locals->`, or of `args[]` at an instruction, that has no value.
     Local(Local),
+    /// A call of something that is not a function, or with the wrong arguments.
     Call(Call),
+    /// A call without a value in the place of a value.
     Misplaced(Misplaced),
+    /// An operator, cast or condition with an operand that it does not take.
     Operator(Operator),
+    /// An access to memory, or a question about its layout, that its type does not allow.
     Memory(Memory),
+    /// An assignment to something that cannot be written, or of a value that it cannot hold.
     Assignment(Assignment),
+    /// An invalid index of an array, or key of an associative array or aggregation.
     Array(Array),
+    /// An invalid assignment to an aggregation.
     Aggregation(Aggregation),
+    /// An aggregating function that is missing or rejects its arguments.
     Aggregating(Aggregating),
+    /// trace(), print(), tracemem() or printm() with the wrong arguments.
     Trace(Trace),
+    /// Another action with the wrong arguments, or after one that it cannot follow.
     Action(Action),
+    /// A format that is malformed, or does not fit its arguments.
     Format(Format),
+    /// An invalid declaration.
     Declaration(Declaration),
+    /// A type name that is unknown, or specifiers that do not make a type.
     TypeSpec(TypeSpec),
+    /// An invalid definition of a struct, union, enum or inline.
     Definition(Definition),
+    /// An invalid parameter of a function, inline, associative array or probe.
     Parameter(Parameter),
+    /// A pragma with an unknown word, or about a name that it cannot be about.
     Pragma(Pragma),
+    /// An invalid definition or use of a translator.
     Translator(Translator),
+    /// An invalid declaration of a provider or its probes.
     Provider(Provider),
     /// An error about a void value, where that value is a misplaced call.
     OfAction {
+        /// The error about the void value.
         error: Box<Error>,
+        /// The call that has no value; its help replaces that of the error.
         action: Misplaced,
     },
 }
@@ -120,6 +145,7 @@ impl Error {
         }
     }
 
+    /// Whether an expression names an aggregation that is not assigned so far.
     pub fn is_undefined_aggregation(&self) -> bool {
         matches!(self, Error::Name(Name::Undefined { name, .. }) if name.starts_with('@'))
     }
@@ -190,6 +216,7 @@ impl Error {
         }
     }
 
+    /// Returns the message, with its places and its help.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
             Error::Name(error) => error.diagnostic(),
