@@ -19,23 +19,30 @@ pub struct FoundSite {
     pub module_needed: bool,
 }
 
+/// The side of a copy that a probe is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Boundary {
+    /// Control comes into the copy: the name `entry`.
     Entry,
+    /// Control leaves it: the name `return`.
     Return,
 }
 
 /// A line of the source, in the function's own file or in a file whose path ends with `file`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLine {
+    /// The end of the file's path; `None` for the file that defines the function.
     pub file: Option<String>,
+    /// The line, from 1.
     pub line: u64,
 }
 
 /// The sites of one function of one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionSites {
+    /// The name of the module; `vmlinux` for the kernel proper.
     pub module: String,
+    /// The name of the inlined function.
     pub function: String,
     /// Empty if it is not inlined anywhere.
     pub sites: Vec<FoundSite>,
@@ -69,13 +76,18 @@ pub type InScope = Arc<Result<Scope, NoScope>>;
 /// A probe of a driver's own, at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driven {
+    /// The id of its probe.
     pub id: u32,
+    /// The fields of its description.
     pub name: Fields,
+    /// Its arguments, from arg0.
     pub arguments: Vec<DrivenArgument>,
 }
 
+/// One argument of a driver's probe, as its note describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrivenArgument {
+    /// The type that the note gives it.
     pub ty: DrivenType,
     /// The type as the driver writes it, if it does.
     pub written: Option<String>,
@@ -86,10 +98,14 @@ pub struct DrivenArgument {
 /// What is known of an argument's type without the driver's types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrivenType {
+    /// An integer in a register or in memory.
     Number {
+        /// The size: 1, 2, 4 or 8.
         bytes: u8,
+        /// Whether it is extended by its sign.
         signed: bool,
     },
+    /// A pointer to something else.
     Pointer,
     /// A pointer to characters.
     Text,
@@ -153,8 +169,12 @@ pub trait ProbeCatalog {
 /// An instruction of a function as it is in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveInsn {
+    /// The distance from the start of the function, in bytes.
     pub offset: u32,
+    /// Its encoding.
     pub bytes: Vec<u8>,
+    /// The reason why it cannot be traced; `None` if it can, or if only the file was read.
     pub refused: Option<Untraceable>,
+    /// The kind of machine that it is for.
     pub machine: Machine,
 }

@@ -20,8 +20,9 @@ pub(crate) const RATES: [&str; 13] = [
     "tick-5000",
 ];
 
-/// The shortest and the longest interval in nanoseconds; the kernel layer asserts that the module's are the same.
+/// The shortest interval in nanoseconds; the back end asserts of this one and the longest one that the module's are the same.
 pub const MIN_INTERVAL: u64 = 200_000;
+/// The longest interval in nanoseconds, 146 years.
 pub const MAX_INTERVAL: u64 = 1 << 62;
 
 const SECOND: u64 = 1_000_000_000;

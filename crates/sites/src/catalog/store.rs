@@ -65,6 +65,7 @@ pub(super) enum Text {
 }
 
 impl Catalog {
+    /// A catalogue that can place probes in all functions. `live`: the text in memory; `None` leaves only the files.
     pub fn new(kernel: Arc<Kernel>, live: Option<Box<dyn LiveText>>) -> Catalog {
         Catalog {
             kernel,
@@ -83,6 +84,7 @@ impl Catalog {
         Catalog { reach, ..self }
     }
 
+    /// The kernel that the probes are of.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }

@@ -119,6 +119,7 @@ pub enum Takes {
     Nothing,
     /// About none, if memory is in the cache.
     Memory,
+    /// A noticeable time: any other instruction, such as a division or a locked one.
     #[default]
     More,
 }

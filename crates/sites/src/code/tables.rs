@@ -33,6 +33,7 @@ pub enum Rewriting {
 }
 
 impl Rewriting {
+    /// The phrase for it in a listing: "rewritten at boot (return)".
     pub fn words(self) -> &'static str {
         match self {
             Rewriting::Alternative => "rewritten at boot for the CPU (alternative)",

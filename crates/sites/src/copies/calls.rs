@@ -28,9 +28,11 @@ pub struct Call {
     pub entries: Vec<Boundary>,
     /// The places where control leaves it, by address.
     pub returns: Vec<Boundary>,
+    /// The reason why its entries or returns may not be all; `None` if they are exact.
     pub inexact: Option<Inexact>,
     /// The source file of the call.
     pub file: String,
+    /// The line of the call in that file, from 1; 0 if it is not known, and the file is then `??`.
     pub line: u64,
 }
 
@@ -46,6 +48,7 @@ pub enum Inexact {
 /// A place where a copy is entered or left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boundary {
+    /// The instruction; with [`Boundary::to`], the one that control comes from.
     pub place: Place,
     /// If set, only when control goes from the place to this one.
     pub to: Option<Place>,
@@ -65,6 +68,7 @@ pub struct Place {
 /// The calls of a function in one file, as far as its debug information could be read.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
+    /// The calls, in the order of the debug information.
     pub calls: Vec<Call>,
     /// The functions that a name stands for which is part of a path, if they are several: without the arguments of generics,
     /// each with the number of its calls.

@@ -50,8 +50,10 @@ pub struct Left {
 /// The conditions that a call begins with, as far as they leave it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conditions {
+    /// No branch leaves it after an entry.
     #[default]
     None,
+    /// A branch leaves it after an entry.
     One,
     /// Two of one statement. The compiler makes one statement of a condition of the caller and one of the function, too: then the
     /// first of the two decides whether the call takes place.

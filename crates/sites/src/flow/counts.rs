@@ -24,10 +24,13 @@ pub struct Counts {
 /// Something that is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
+    /// The block with this index in the flow graph.
     Block(u32),
     /// From one block to another.
     Edge {
+        /// The index of the block that control leaves.
         from: u32,
+        /// The index of the block that control comes to.
         to: u32,
     },
     /// From outside of the code that is looked at.
@@ -60,6 +63,7 @@ pub struct Solved {
 /// Whether an instruction can be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
+    /// A probe can be put on it.
     Free,
     /// No probe can be put on it.
     None,
@@ -309,6 +313,7 @@ impl Counts {
         self.own.get(block as usize).copied().flatten().map(|way| way as usize)
     }
 
+    /// Whether the block is among those that are counted.
     pub fn looks_at(&self, block: u32) -> bool {
         self.own(block).is_some()
     }

@@ -69,6 +69,7 @@ pub struct Signs {
     pub reentered: Option<u64>,
     /// The second of two instructions that begin the same statement, and are executed in one call.
     pub again: Option<u64>,
+    /// The pairs of branches that an entry leads to and that leave the copy at one place, at most one pair for each entry.
     pub combined: Vec<Combined>,
     /// Whether a branch leaves the copy after an entry.
     pub decides: bool,
@@ -81,6 +82,7 @@ pub struct Signs {
 pub struct Combined {
     /// The code from an entry to the first branch.
     pub before: Range<u64>,
+    /// The address of the second branch.
     pub second: u64,
     /// Whether the rest of the copy leads to that place, too, as it does if the caller has nothing to do with a result.
     pub joins: bool,

@@ -83,6 +83,7 @@ impl Flow {
         self.address.len()
     }
 
+    /// Whether the function has no instructions.
     pub fn is_empty(&self) -> bool {
         self.address.is_empty()
     }

@@ -7,6 +7,7 @@ pub use crate::code::decode::Takes;
 /// Code from where the time is taken to the next such place that control comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lap {
+    /// The index of its block in the flow graph.
     pub block: u32,
     /// The instruction that it begins with.
     pub begin: u64,
@@ -21,7 +22,9 @@ pub struct Lap {
 /// What an instruction is for the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kind {
+    /// Whether it calls a function.
     pub is_call: bool,
+    /// An estimate of its time.
     pub takes: Takes,
 }
 

@@ -9,7 +9,9 @@ use std::ops::Range;
 /// One range of a function's code: all of it, or a part that the compiler put elsewhere (`f.cold`).
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
+    /// The address of the first byte.
     pub address: u64,
+    /// The bytes of the instructions.
     pub code: &'a [u8],
 }
 

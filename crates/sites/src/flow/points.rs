@@ -9,7 +9,14 @@ pub enum Point {
     /// Fires whenever the instruction is executed.
     At(u64),
     /// Fires when control goes from one instruction to the other, over the static keys between them.
-    Edge { from: u64, over: Over, to: u64 },
+    Edge {
+        /// The address of the instruction that control leaves.
+        from: u64,
+        /// The static keys between the two.
+        over: Over,
+        /// The address of the instruction that control comes to.
+        to: u64,
+    },
 }
 
 /// Static keys that one edge leads over, in the order of control.
@@ -30,6 +37,7 @@ impl Over {
         Some(over)
     }
 
+    /// The addresses of the keys.
     pub fn keys(&self) -> &[u64] {
         &self.keys[..usize::from(self.count)]
     }

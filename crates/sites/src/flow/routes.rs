@@ -26,11 +26,15 @@ pub struct Routes {
 /// A part of the way of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
+    /// The block with this index in the flow graph was executed.
     Block(u32),
-    /// A branch has gone this way; `event` is its place in what fired.
+    /// A branch has gone this way.
     Edge {
+        /// The index of the block that control left.
         from: u32,
+        /// The index of the block that control came to.
         to: u32,
+        /// The index of its event in the list of what fired.
         event: usize,
     },
     /// Several ways lead from the step before to the next one.

@@ -23,6 +23,7 @@ pub struct Built {
     pub modules: usize,
     /// The modules whose indices existed already.
     pub kept: usize,
+    /// The sum over all indices of the names of inlined functions.
     pub functions: usize,
 }
 

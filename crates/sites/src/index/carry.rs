@@ -31,10 +31,22 @@ pub struct Imported {
 /// Why nothing came in.
 #[derive(Debug, thiserror::Error)]
 pub enum NotImported {
+    /// The file is damaged, of another format, or cannot be read. Other files of its folder may be damaged too.
     #[error("{}: {cause}", path.display())]
-    Unfit { path: PathBuf, cause: Unfit },
+    Unfit {
+        /// The file, or the folder that was to be imported.
+        path: PathBuf,
+        /// The defect of the file, or the error of reading it.
+        cause: Unfit,
+    },
+    /// The user's directory of indices cannot be written.
     #[error("the index cannot be kept in {}: {cause}", dir.display())]
-    NotKept { dir: PathBuf, cause: io::Error },
+    NotKept {
+        /// The directory: `~/.cache/kinst/index`.
+        dir: PathBuf,
+        /// The error of writing there.
+        cause: io::Error,
+    },
 }
 
 impl Kernel {

@@ -42,6 +42,8 @@ pub struct DwarfIndex {
 pub const MAX_PROBES: usize = 1024;
 
 impl DwarfIndex {
+    /// Makes an index and reads nothing. `wanted`: the functions that the first query looks up together; globs among them
+    /// are left out.
     pub fn new(kernel: Arc<Kernel>, wanted: impl IntoIterator<Item = InlineProbe>) -> DwarfIndex {
         DwarfIndex {
             kernel,

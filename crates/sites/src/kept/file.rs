@@ -166,10 +166,12 @@ impl Cache {
         sysroot.into_iter().chain([Path::new("/")]).map(|root| Cache::at(&root.join(DIR))).collect()
     }
 
+    /// The cache in a directory, which need not exist.
     pub fn at(dir: &Path) -> Cache {
         Cache { dir: dir.to_owned() }
     }
 
+    /// Its directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

@@ -28,6 +28,7 @@ impl Cache {
         ImageIndex::of(self.open(&file_name(id), KIND, id.bytes())?)
     }
 
+    /// Whether the index of a build id is here and whole.
     pub fn has_index(&self, id: &BuildId) -> bool {
         self.index(id).is_some()
     }

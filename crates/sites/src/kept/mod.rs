@@ -15,6 +15,8 @@ pub(super) mod tree;
 pub trait Watch: Send + Sync {
     /// This many bytes of debug information are going to be read.
     fn start(&self, bytes: u64);
+    /// This many bytes more have been read.
     fn advance(&self, bytes: u64);
+    /// The reading has ended, also if it was cut short.
     fn done(&self);
 }

@@ -17,6 +17,7 @@ pub struct About {
     pub address: Option<u64>,
     /// The instruction; `None` if there is no file with it.
     pub text: Option<String>,
+    /// The source line of the instruction; `None` if the debug information has none.
     pub place: Option<Place>,
     /// The innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Vec<Frame>,
@@ -32,6 +33,7 @@ pub struct Answers<'k> {
 }
 
 impl<'k> Answers<'k> {
+    /// Answers about a kernel, of which nothing is read yet.
     pub fn new(kernel: &'k Kernel) -> Answers<'k> {
         Answers { kernel, opened: Opened::default() }
     }

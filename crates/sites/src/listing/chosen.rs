@@ -26,13 +26,17 @@ pub struct Chosen<'k> {
 
 /// A function that was read, with what the compiler put elsewhere.
 pub struct FunctionCode<'k> {
+    /// The module that has it; `vmlinux` for the kernel proper.
     pub module: &'k str,
     /// As probe descriptions name it.
     pub name: String,
     /// The line that defines it.
     pub source: Option<Place>,
+    /// Its start, as the file has it.
     pub address: u64,
+    /// The size of its symbol in bytes, without the parts that the compiler put elsewhere.
     pub size: u64,
+    /// Its control flow, and the room for probes in it.
     pub around: Around,
     /// The lines of each part.
     pub lines: Vec<(Range<u64>, Arc<Lines>)>,

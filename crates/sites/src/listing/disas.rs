@@ -25,11 +25,13 @@ use kinst_dwarf::{Body, Frame, InlineCopy};
 /// One function, or one inlined copy of it.
 #[derive(Clone, Debug)]
 pub struct Listing {
+    /// The module that has the function; `vmlinux` for the kernel proper.
     pub module: String,
     /// The function that has the code, as a probe description names it.
     pub function: String,
     /// The start of the function: in the running kernel, or in the file of a kernel that does not run.
     pub address: u64,
+    /// The size of the function's symbol in bytes.
     pub size: u64,
     /// Set if the listing is of a copy, or of the part of it that is in this function.
     pub copy: Option<Copy>,
@@ -37,15 +39,18 @@ pub struct Listing {
     pub source: Option<Place>,
     /// Whether the instructions are those in memory now rather than those of the file.
     pub live: bool,
+    /// The instructions of the function, or only those of the copy, by address.
     pub instructions: Vec<Listed>,
 }
 
 /// The inlined function of a copy, and where it is entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
+    /// The function that was inlined, as the description names it.
     pub function: String,
     /// The function around it, not the one that has its unlikely parts.
     pub caller: String,
+    /// The offsets of the instructions where control enters it, in bytes from the start of the caller.
     pub entries: Vec<u64>,
 }
 
@@ -54,24 +59,32 @@ pub struct Copy {
 pub struct Listed {
     /// In bytes from the start of the function: the name of its kinst probe.
     pub offset: u32,
+    /// Its address, counted as [`Listing::address`].
     pub address: u64,
+    /// Its bytes, as they are in memory or in the file.
     pub bytes: Vec<u8>,
+    /// The kind of machine that it is for.
     pub machine: Machine,
+    /// The instruction in assembler syntax, with symbols in the place of addresses.
     pub text: String,
+    /// The source line that it belongs to; `None` if the debug information has none.
     pub place: Option<Place>,
     /// Whether a statement of its line begins here.
     pub begins: bool,
     /// The innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Arc<Vec<Frame>>,
+    /// The reason why it cannot be traced; `None` if it can.
     pub refused: Option<Untraceable>,
     /// Set only where there is nothing but the file.
     pub rewritten: Option<Rewriting>,
+    /// Whether it is the call of ftrace, or precedes it. Set only where there is nothing but the file.
     pub fentry: bool,
 }
 
 /// The result of a disassembly.
 #[derive(Clone, Debug, Default)]
 pub struct Disassembly {
+    /// One for each function, or for each part of each copy.
     pub listings: Vec<Listing>,
     /// Reasons why something could not be listed.
     pub remarks: Vec<String>,
@@ -84,6 +97,7 @@ pub struct Disassembler<'k> {
 }
 
 impl<'k> Disassembler<'k> {
+    /// A disassembler of a kernel. `live`: the text in memory; `None` leaves only the files.
     pub fn new(kernel: &'k Kernel, live: Option<&'k dyn LiveText>) -> Disassembler<'k> {
         Disassembler {
             kernel,

@@ -12,6 +12,7 @@ use std::rc::Rc;
 /// A function at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFrame {
+    /// Its name in the source.
     pub function: String,
     /// Of the innermost function the line of the instruction, of the others that of the call.
     pub place: Option<Place>,
@@ -27,6 +28,7 @@ pub struct Frames<'k> {
 }
 
 impl<'k> Frames<'k> {
+    /// Answers about a kernel, of which nothing is read yet.
     pub fn new(kernel: &'k Kernel) -> Frames<'k> {
         Frames { kernel, opened: Opened::default() }
     }

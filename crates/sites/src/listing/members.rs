@@ -23,6 +23,7 @@ pub use crate::code::deciding::Operand;
 
 /// The graph around a copy, and which of its instructions have room for a probe.
 pub struct Around {
+    /// The graph, at the addresses of the file; or why control cannot be followed.
     pub flow: Result<Rc<Flow>, Undecodable>,
     room: HashMap<u64, Room>,
     /// The addresses that follow each instruction as it is in memory; of another section of a module they are others than those of the
@@ -63,7 +64,9 @@ pub struct Member<'m> {
     image: Image<'m>,
     /// Of a copy, the function that it is in.
     pub around: &'m Around,
+    /// One for each part that the compiler made of it.
     pub listings: Vec<Listing>,
+    /// The copy; `None` if it is a whole function.
     pub copy: Option<&'m InlineCopy>,
     /// The instructions where it is entered.
     pub entries: Vec<u64>,

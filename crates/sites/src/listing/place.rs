@@ -3,6 +3,8 @@
 /// A line of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
+    /// The path as the debug information has it.
     pub file: String,
+    /// The line, from 1.
     pub line: u64,
 }

@@ -10,6 +10,7 @@ use kinst_base::machine::Machine;
 /// The properties of one instruction according to the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
+    /// The reason why it cannot be traced; `None` if it can.
     pub refused: Option<Refusal>,
     /// Set if the kernel rewrites it when it boots.
     pub rewritten: Option<Rewriting>,

@@ -1,28 +1,44 @@
 //! sites/memory/error.rs: why the instructions of a place in the kernel's text are not known.
 
+/// Why the instructions of a place or a function are not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpotError {
+    /// The instruction or edge is one of a program's function.
     #[error("it is in a program, and not in the kernel")]
     NotKernel,
+    /// No function's symbol has the address, or its function is larger than 1 MiB.
     #[error("no function begins there")]
     NoFunction,
+    /// The kernel does not let the memory be read.
     #[error("its text cannot be read")]
     Unreadable,
+    /// The function ends with bytes that are neither an instruction nor zero.
     #[error("its text cannot be decoded")]
     Undecodable,
     /// A breakpoint or a jump of a kprobe, whose original instruction is in no file.
     #[error("a kprobe covers {function}+{offset}, and no file has what is there")]
-    Covered { function: String, offset: usize },
+    Covered {
+        /// The name of the function.
+        function: String,
+        /// The first covered byte, from the function's start.
+        offset: usize,
+    },
+    /// No instruction returns or leaves the function by a jump.
     #[error("it has no exit")]
     NoExit,
+    /// A conditional branch that leaves the function has conditions that cannot be evaluated.
     #[error("it has a branch of an unknown kind")]
     HasUnknownBranch,
+    /// The conditions of the edge's branch cannot be evaluated.
     #[error("it is a branch of an unknown kind")]
     UnknownBranch,
+    /// The target of an indirect jump cannot be calculated.
     #[error("it jumps in a way that cannot be followed")]
     UnknownJump,
+    /// The offset of an edge is inside an instruction or beyond the function.
     #[error("no instruction begins there")]
     NoInstruction,
+    /// The instruction does not lead to the end of the edge.
     #[error("control does not go this way")]
     NoEdge,
 }

@@ -14,8 +14,10 @@ pub trait LiveText: Send + Sync {
 /// Why the instructions of a function are not available.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
+    /// The kernel refuses the function as a whole.
     #[error(transparent)]
     Untraceable(#[from] Untraceable),
+    /// The function's text cannot be read or decoded.
     #[error(transparent)]
     Spot(#[from] SpotError),
     /// The kernel did not answer.

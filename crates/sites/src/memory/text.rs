@@ -54,6 +54,7 @@ pub trait Symbols {
 pub enum Ftraced {
     /// Nothing traces it now.
     Idle,
+    /// It calls or jumps to ftrace, or to a trampoline that ftrace has made.
     Used,
 }
 
@@ -105,6 +106,7 @@ impl Function {
 }
 
 impl Text {
+    /// The text of a kernel, as `memory` has it. Nothing is read yet.
     pub fn new(kernel: Arc<Kernel>, memory: Box<dyn Memory>) -> Text {
         Text { kernel, memory, return_thunk: OnceLock::new() }
     }

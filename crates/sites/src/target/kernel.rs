@@ -147,10 +147,12 @@ impl Kernel {
         self.kept.cache.as_ref()
     }
 
+    /// The release, as of `uname -r`.
     pub fn release(&self) -> &str {
         self.root.release()
     }
 
+    /// Whether it is the kernel of this machine, and not that of a sysroot.
     pub fn is_running(&self) -> bool {
         self.root.is_running()
     }

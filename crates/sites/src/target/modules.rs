@@ -42,6 +42,7 @@ impl std::ops::Index<ModuleId> for Modules {
 
 /// One module; the kernel proper counts as one.
 pub struct Module {
+    /// Its name in probe descriptions; `vmlinux` for the kernel proper.
     pub name: String,
     pub(super) file: ModuleFile,
     /// Whether the file is still the one that a kept list names.

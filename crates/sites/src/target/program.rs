@@ -40,6 +40,7 @@ impl Program {
         Some(Program { image, symbols, callers: OnceCell::new() })
     }
 
+    /// The ELF file that it was made from.
     pub fn image(&self) -> &ElfFile {
         &self.image
     }

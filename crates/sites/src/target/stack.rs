@@ -8,7 +8,9 @@ use kinst_dwarf::{Caller, Registers};
 /// The state of a thread: its registers by their numbers in debug information, rip last, and its stack from rsp upwards.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied<'c> {
+    /// rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip: the index is the number in DWARF.
     pub registers: [u64; 17],
+    /// The stack's bytes from rsp upwards, as many as were copied.
     pub bytes: &'c [u8],
 }
 
@@ -27,6 +29,7 @@ pub enum Code {
 /// The addresses on a stack: an instruction, then those to which calls return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
+    /// The addresses, the innermost first.
     pub addresses: Vec<u64>,
     /// Whether the last address is in the function with which the program or the thread begins.
     pub complete: bool,
