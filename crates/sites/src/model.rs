@@ -80,14 +80,14 @@ pub struct Driven {
     pub id: u32,
     /// The fields of its description.
     pub name: Fields,
-    /// Its arguments, from arg0.
+    /// Its arguments, in the order of `args[]`.
     pub arguments: Vec<DrivenArgument>,
 }
 
 /// One argument of a driver's probe, as its note describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrivenArgument {
-    /// The type that the note gives it.
+    /// The type, as far as the note has it.
     pub ty: DrivenType,
     /// The type as the driver writes it, if it does.
     pub written: Option<String>,
@@ -102,7 +102,7 @@ pub enum DrivenType {
     Number {
         /// The size: 1, 2, 4 or 8.
         bytes: u8,
-        /// Whether it is extended by its sign.
+        /// Whether it is signed.
         signed: bool,
     },
     /// A pointer to something else.

@@ -12,7 +12,7 @@ pub trait Reach: Send + Sync {
 /// The beginning of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun<'a> {
-    /// The run-time address of its first instruction.
+    /// The run-time address of its symbol; 0 if it is not known.
     pub address: u64,
     /// The module that has it; `vmlinux` for the kernel proper.
     pub module: &'a str,

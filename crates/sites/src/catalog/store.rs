@@ -65,7 +65,7 @@ pub(super) enum Text {
 }
 
 impl Catalog {
-    /// A catalogue that can place probes in all functions. `live`: the text in memory; `None` leaves only the files.
+    /// A catalogue without the limits of a back end. `live`: the text in memory; `None` leaves only the files.
     pub fn new(kernel: Arc<Kernel>, live: Option<Box<dyn LiveText>>) -> Catalog {
         Catalog {
             kernel,
