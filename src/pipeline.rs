@@ -19,9 +19,13 @@ use kinst_types::KernelTypes;
 /// The inputs of a compilation besides its texts.
 #[derive(Clone, Copy)]
 pub struct Given<'a> {
+    /// The macro arguments and variables: `$1`, `$target`.
     pub macros: &'a Macros,
+    /// The kernel's types and symbols.
     pub kernel: &'a dyn KernelTypes,
+    /// The kernel's probes, and the variables at instructions.
     pub places: &'a dyn Places,
+    /// The function that makes the index of inlined copies, called only if a program names one.
     pub index: &'a MakeIndex<'a>,
     /// The D libraries in the order in which they are read.
     pub libraries: &'a [LibraryFile],
@@ -32,6 +36,7 @@ pub struct Given<'a> {
 /// A D library among the sources.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryFile {
+    /// The id of its text.
     pub file: FileId,
     /// Whether it comes with the compiler: what the kernel has no types for is then left out.
     pub own: bool,
@@ -44,16 +49,20 @@ pub struct Compilation {
     pub desugared: String,
     /// -xtree and -x dump: the trees.
     pub dumps: String,
+    /// The program, or the errors that stopped it.
     pub result: Result<Compiled, Vec<Diagnostic>>,
 }
 
+/// A program that was compiled without errors.
 #[derive(Clone, Debug)]
 pub struct Compiled {
+    /// The clauses and DIFOs, from which a back end makes its image.
     pub program: kinst_dif::Program,
     /// The places where the probe descriptions were written, by clause of the program.
     pub descriptions: Vec<Vec<Span>>,
     /// The stability of what each clause depends on, by clause of the program. Empty if it was not requested.
     pub stability: Vec<typeck::Stability>,
+    /// The warnings, which do not stop a run.
     pub warnings: Vec<Diagnostic>,
     /// What is said with -v.
     pub remarks: Vec<Diagnostic>,

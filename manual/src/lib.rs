@@ -12,6 +12,7 @@ use kinst::cli::{complete, dtrace_args, inlinecall};
 pub struct Page {
     /// With the section: `dtrace.1`.
     pub name: &'static str,
+    /// The page in roff, with its tables filled in.
     pub text: String,
 }
 
@@ -37,6 +38,7 @@ const PAGES: &[(&str, &str)] = &[
     ("kinst-d.7", include_str!("../pages/kinst-d.7")),
 ];
 
+/// All pages. Fails if a mark in one has no part, or a table cannot be made.
 pub fn pages() -> Result<Vec<Page>> {
     PAGES.iter().map(|(name, text)| Ok(Page { name, text: filled(text).with_context(|| *name)? })).collect()
 }

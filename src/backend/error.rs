@@ -3,13 +3,16 @@
 use super::{bpf, module};
 use std::borrow::Cow;
 
+/// Why nothing is traced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// The way by the module was to be taken.
     #[error(transparent)]
     Module(#[from] module::Error),
     /// The way without the module was to be taken, or is the only one.
     #[error(transparent)]
     Bpf(#[from] bpf::EnableError),
+    /// Both ways have failed: the module, then BPF.
     #[error("{0}; nor is there a way without it: {1}")]
     Neither(Box<module::Error>, bpf::EnableError),
 }
@@ -33,6 +36,7 @@ impl Error {
         }
     }
 
+    /// Whether it is an error of the module alone.
     pub fn is_of_module(&self) -> bool {
         matches!(self, Error::Module(_))
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// The probes that a program enables.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
+    /// The probes, and the enablings of each.
     pub enabled: Enabled,
     /// In order of clause and description.
     pub descriptions: Vec<Matched>,
@@ -20,6 +21,7 @@ pub struct Plan {
 /// One probe description of a clause and its enablings.
 #[derive(Clone, Debug)]
 pub struct Matched {
+    /// The index of the clause in the program.
     pub clause: usize,
     /// The index among the clause's descriptions.
     pub index: usize,
@@ -30,15 +32,20 @@ pub struct Matched {
 /// A description that cannot be enabled.
 #[derive(Clone, Debug)]
 pub struct PlanError {
+    /// The index of the clause in the program.
     pub clause: usize,
+    /// The index among the clause's descriptions.
     pub index: usize,
+    /// The cause: no match, or an impossible description.
     pub problem: Problem,
 }
 
+/// Why a description cannot be enabled.
 #[derive(Clone, Debug)]
 pub enum Problem {
     /// It matches nothing.
     Zero(Description),
+    /// The catalogue finds the description impossible.
     Catalog(Box<Diagnostic>),
 }
 

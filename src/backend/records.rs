@@ -7,7 +7,9 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the buffer of CPU {cpu} is damaged at {position:#x}")]
 pub struct Damaged {
+    /// The CPU whose ring it is; 0 for the one ring of the BPF back end.
     pub cpu: u32,
+    /// The position of the damage in the ring, in bytes.
     pub position: u64,
 }
 
@@ -27,15 +29,18 @@ struct Entry {
 }
 
 impl Drain {
+    /// Removes all records and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
     }
 
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
+    /// Adds a copy of a record.
     pub fn add(&mut self, record: Record<'_>) {
         let Record { cpu, epid, timestamp, payload } = record;
         let start = self.bytes.len();
@@ -55,6 +60,7 @@ impl Drain {
         self.entries.sort_by_key(|entry| entry.timestamp);
     }
 
+    /// The records in the order of their addition, or by time after [`Drain::sort`].
     pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
         self.entries.iter().map(|entry| Record {
             cpu: entry.cpu,

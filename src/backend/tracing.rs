@@ -11,6 +11,7 @@ pub trait Tracing {
     fn go(&mut self) -> Result<(), RequestError>;
     /// Fires END and turns tracing off.
     fn stop(&mut self) -> Result<(), RequestError>;
+    /// Returns the state, the status of exit(), and the losses so far.
     fn status(&mut self) -> Result<uapi::Status, RequestError>;
     /// The hits at which no program ran because another one did, as of the last status. The module loses none so.
     fn missed(&self) -> u64 {
@@ -35,7 +36,9 @@ pub trait Tracing {
 /// Whether a probe has fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fired {
+    /// It has not been hit since it was armed.
     No,
+    /// It has been hit at least once.
     Yes,
     /// It was taken away before: its module is gone, or its branch has gone other ways too often.
     Left,
@@ -47,7 +50,9 @@ pub enum Fired {
 pub struct RequestError {
     /// The module's device, or the system call.
     pub to: &'static str,
+    /// The request: `GO`, `mmap`, `BPF_MAP_LOOKUP_ELEM`.
     pub request: &'static str,
+    /// The kernel's error in words.
     pub errno: String,
 }
 

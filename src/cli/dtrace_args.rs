@@ -22,6 +22,7 @@ pub struct CoverageFiles {
 /// What the command line asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invocation {
+    /// -e -l -V --index; none of them: [`Mode::Trace`].
     pub mode: Mode,
     /// -s -n -P -m -f -i, in their order.
     pub programs: Vec<ProgramArg>,
@@ -81,8 +82,10 @@ pub struct Invocation {
     pub json: bool,
 }
 
+/// A program of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramArg {
+    /// The option that it came with.
     pub origin: Origin,
     /// A file's path, or D text.
     pub text: String,
@@ -94,9 +97,19 @@ pub enum Stop {
     /// --help: to standard output, and done.
     Help(String),
     /// Bad usage: the message, and the usage if it helps.
-    Usage { message: String, usage: String },
+    Usage {
+        /// The defect of the arguments; empty if there are none.
+        message: String,
+        /// The usage line, or the whole help if there are no arguments.
+        usage: String,
+    },
     /// An option that is not there yet.
-    Refused { option: String, why: &'static str },
+    Refused {
+        /// The option with its dashes: `-G`.
+        option: String,
+        /// The reason, in words.
+        why: &'static str,
+    },
 }
 
 /// Reads the arguments; the first is the command's name.

@@ -5,6 +5,7 @@ use kinst_base::source::Origin;
 /// What the command does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
+    /// None of the others: the programs run, unless an option as --disas or --fmt has another purpose.
     #[default]
     Trace,
     /// -e

@@ -54,6 +54,7 @@ pub fn command() -> clap::Command {
     Arguments::command()
 }
 
+/// Runs the command. Exit status: 0, 1 if no call was found, 2 after an error or bad usage.
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

@@ -8,21 +8,25 @@ use std::io;
 /// Buffers output and writes it once per work cycle, so that a reader sees it soon and writes are few.
 #[derive(Debug, Default)]
 pub struct Sink {
+    /// The output that is not written yet.
     pub pending: Pending,
     /// Standard output, or the file of -o, appended to; `None` if standard output is closed.
     main: Option<Stream>,
     /// The file of freopen(), used instead until freopen() is called with an empty name.
     reopened: Option<Stream>,
+    /// The end of a wait for a reader: a signal.
     pub patience: Patience,
 }
 
 impl Sink {
+    /// A sink for standard output.
     pub fn stdout() -> Sink {
         let mut sink = Sink { main: Stream::stdout().ok(), ..Sink::default() };
         sink.look();
         sink
     }
 
+    /// A sink for the file of -o. Returns the error of opening it.
     pub fn file(path: &str, limits: Limits) -> io::Result<Sink> {
         let mut main = Stream::append(path)?;
         main.limit(limits);

@@ -17,7 +17,9 @@ use std::time::Duration;
 /// A kernel function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSymbol {
+    /// The name of the module; `vmlinux` for the kernel proper.
     pub module: String,
+    /// The name of its symbol: `vfs_read`.
     pub name: String,
     /// Its first address.
     pub start: u64,
@@ -34,8 +36,11 @@ pub struct UserPlace {
     pub function: Option<InFunction>,
 }
 
+/// The names of addresses, in the kernel and in processes.
 pub trait Symbols {
+    /// The function or variable that an address of the kernel is in.
     fn kernel(&self, address: u64) -> Option<KernelSymbol>;
+    /// The place of an address of a process; `None` if it is in no mapping that has a name, or not to be named.
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace>;
     /// The inlined functions around a copy that a probe is at, the innermost first, without the function that has the
     /// code. Empty if nothing is known of them.
@@ -98,6 +103,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// The needs of a program, with the defaults of the options.
     pub fn of(program: &kinst_dif::Program) -> Wanted {
         let shown = |display: &Display| {
             matches!(display, Display::Stack | Display::Address { .. } | Display::Sym { .. } | Display::Mod)
@@ -157,6 +163,7 @@ const COPIES: usize = 1 << 12;
 const QUESTIONS: u32 = 1 << 12;
 
 impl<'k> System<'k> {
+    /// The symbols of a kernel. If they are wanted and it runs, a thread watches which modules are loaded.
     pub fn new(kernel: &'k Kernel, wanted: Wanted) -> System<'k> {
         let mut loaded = Arc::default();
         if wanted.kernel && kernel.is_running() {

@@ -11,17 +11,22 @@ use kinst_dif::layout::{Llquantize, Lquantize};
 pub struct Table<'p> {
     /// Without the `@`; empty for `@` itself.
     pub name: &'p str,
+    /// The aggregating function: `ActionKind::Count`.
     pub function: ActionKind,
     /// The text of each key in the program, which names it.
     pub keys: &'p [String],
     /// What normalize() divides by; the values are divided already.
     pub normal: i64,
+    /// The rows, in the order that the options aggsort… give.
     pub rows: Vec<Entry>,
 }
 
+/// A row: one key and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    /// The components of the key, parallel to [`Table::keys`].
     pub key: Vec<Value>,
+    /// The value for that key.
     pub value: Aggregate,
 }
 
@@ -30,9 +35,17 @@ pub struct Entry {
 pub enum Aggregate {
     /// count(), sum(), min() and max().
     Number(i128),
-    /// avg() and stddev(): the number that is shown, how many values there were, their sum, and for stddev() the sum of
-    /// their squares.
-    Moment { shown: i128, count: u64, sum: i128, squares: u128 },
+    /// avg() and stddev().
+    Moment {
+        /// The average or deviation, divided as normalize() says.
+        shown: i128,
+        /// How many values there were, not divided.
+        count: u64,
+        /// Their sum, not divided.
+        sum: i128,
+        /// The sum of their squares, not divided; 0 for avg().
+        squares: u128,
+    },
     /// From the first bucket that is not empty to the last one.
     Distribution(Vec<Bucket>),
 }
@@ -40,11 +53,15 @@ pub enum Aggregate {
 /// The values from `min` to `max`, both included; `None`: without a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
+    /// The least value that it counts.
     pub min: Option<i64>,
+    /// The greatest value that it counts.
     pub max: Option<i64>,
+    /// How many values there were, or the sum of their weights; divided as normalize() says.
     pub count: i64,
 }
 
+/// Converts the value of one row.
 pub fn aggregate(shown: &Shown<'_>) -> Aggregate {
     let function = shown.aggregation.function;
     let word = |index: usize| shown.value.get(index).copied().unwrap_or(0);

@@ -9,35 +9,45 @@ use kinst_dif::{Conversion, Display};
 /// A value that was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
+    /// An integer, signed or not.
     Int(i128),
     /// An address that has no name.
     Pointer(u64),
+    /// A floating-point number, of printf() with `%f`, `%e` or `%g`.
     Float(f64),
     /// A string up to its NUL; it need not be UTF-8.
     Text(Vec<u8>),
+    /// Bytes of another form: a struct of trace(), or memory of tracemem().
     Bytes(Vec<u8>),
     /// Nanoseconds since 1970.
     Time(i64),
+    /// An address with its name, as of sym() or `%a`.
     Address(Frame),
     /// The module of an address, or the file of a program's.
     Module(String),
     /// The innermost frame first.
     Stack(Vec<Frame>),
+    /// The value of a C enum.
     Enum {
         /// `None` if no enumerator has the value.
         name: Option<String>,
+        /// The integer.
         value: i128,
     },
+    /// The elements that were recorded, which may be fewer than the type has.
     Array(Vec<Value>),
     /// A struct or union.
     Record(Vec<Member>),
 }
 
+/// A member of a struct or union.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// As C writes it.
     pub type_name: String,
+    /// The name; empty for an anonymous member.
     pub name: String,
+    /// The value; of a bit field, an integer or an enumerator.
     pub value: Value,
 }
 

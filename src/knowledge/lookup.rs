@@ -67,6 +67,7 @@ impl<'a> Scope<'a> {
 }
 
 impl<F: Files> Knowledge<F> {
+    /// Knowledge from these files, none of which is read yet.
     pub fn new(files: F) -> Knowledge<F> {
         Knowledge {
             files,

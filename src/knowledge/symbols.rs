@@ -5,12 +5,15 @@ use kinst_base::image::KERNEL_PROPER;
 /// The facts about one symbol, without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
+    /// The module that has it; `vmlinux` for the kernel proper.
     pub module: String,
+    /// The symbol's name.
     pub name: String,
     /// The address in the running kernel; in a sysroot, that in the file.
     pub address: u64,
     /// 0: not known.
     pub bytes: u64,
+    /// Whether it is a function, and not a variable.
     pub function: bool,
 }
 

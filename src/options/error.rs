@@ -1,15 +1,27 @@
 //! options/error.rs: why an option is not set.
 
+/// Why an option is not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// The table has no option of this name.
     #[error("Invalid option name")]
-    Unknown { nearest: Option<&'static str> },
+    Unknown {
+        /// The option with the most similar name; `None` if there is none like it.
+        nearest: Option<&'static str>,
+    },
+    /// The value is not of the option's kind, or out of its range.
     #[error("Invalid value for specified option")]
-    Value { expected: String },
+    Value {
+        /// The values that there are: `a size such as 512, 64k, 4m or 1g`.
+        expected: String,
+    },
+    /// A pragma sets an option that only -x can set.
     #[error("Option cannot be set by a D program")]
     NotInProgram,
+    /// setopt() sets an option that must be set before tracing starts.
     #[error("Option cannot be set while tracing")]
     TooLate,
+    /// setopt() sets an option of other DTraces, which is refused for this reason.
     #[error("Option is not supported on Linux")]
     Refused(&'static str),
 }

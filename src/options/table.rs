@@ -10,21 +10,30 @@ pub enum Kind {
     /// Bytes: a number with k, m, g or t. A value below the minimum is raised to it, as the kernel rounds anyway; 0 is
     /// a value only if it is the minimum.
     Size {
+        /// The least value, to which smaller ones are raised.
         min: u64,
+        /// The greatest value; a larger one is an error.
         max: u64,
     },
     /// A period: a number with ns us ms s m h d, or hz. Kept in nanoseconds.
     Rate {
+        /// The shortest period in nanoseconds, to which shorter ones are raised.
         min: u64,
+        /// The longest period in nanoseconds, to which longer ones are lowered.
         max: u64,
     },
+    /// A number: decimal, octal or 0x.
     Number {
+        /// The least value; a smaller one is an error.
         min: u64,
+        /// The greatest value; a larger one is an error.
         max: u64,
     },
     /// A number that the table does not interpret: decimal, octal or 0x.
     Mask,
+    /// One of these words.
     Choice(&'static [&'static str]),
+    /// Any string that is not empty.
     Text,
     /// Every use adds a value.
     List,
@@ -54,9 +63,13 @@ pub enum When {
     Always(&'static str),
 }
 
+/// One option.
 pub struct Spec {
+    /// The name after -x.
     pub name: &'static str,
+    /// The form of its value.
     pub kind: Kind,
+    /// The source and the time of a setting, or the reason why it has no effect.
     pub when: When,
     /// The default as the user would write it; empty if it is unset.
     pub default: &'static str,

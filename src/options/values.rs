@@ -25,7 +25,9 @@ pub struct Options {
 /// The source of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
+    /// -x, and the letters that set an option.
     CommandLine,
+    /// A pragma of the D text: `#pragma D option quiet`.
     Program,
     /// The action setopt(), while tracing.
     Setopt,
@@ -47,6 +49,7 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Sets an option; a list gains a value. Returns why it cannot be set, and then leaves all as it was.
     pub fn set(&mut self, name: &str, value: Option<&str>, from: From) -> Result<(), Error> {
         let Some(index) = TABLE.iter().position(|spec| spec.name == name) else {
             return Err(Error::Unknown { nearest: nearest(name, TABLE.iter().map(|spec| spec.name)) });
@@ -105,6 +108,7 @@ impl Options {
         self.raised.values().map(String::as_str)
     }
 
+    /// Whether an option is on; it is off if unset.
     pub fn flag(&self, key: Key<Flag>) -> bool {
         matches!(self.value(key), Value::Number(1..))
     }
@@ -122,10 +126,12 @@ impl Options {
         *self.value(key) != Value::Unset
     }
 
+    /// Returns a rate as a period; zero if unset.
     pub fn period(&self, key: Key<Number>) -> Duration {
         Duration::from_nanos(self.number(key))
     }
 
+    /// Returns a string, one of several words, a version or attributes; `None` if unset.
     pub fn text(&self, key: Key<Text>) -> Option<&str> {
         match self.value(key) {
             Value::Text(text) => Some(text),
@@ -133,6 +139,7 @@ impl Options {
         }
     }
 
+    /// Returns the values in the order in which they were given; empty if unset.
     pub fn list(&self, key: Key<List>) -> &[String] {
         match self.value(key) {
             Value::List(list) => list,

@@ -6,63 +6,101 @@ use kinst_dif::insn::{Builtin, Subr};
 /// A name that every program has.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
+    /// The name in D: `execname`.
     pub name: &'static str,
+    /// The kind of name, with its meaning.
     pub what: What,
     /// Whether both the kernel module and the consumer support it.
     pub supported: bool,
 }
 
+/// The kind of a built-in name.
 #[derive(Clone, Copy, Debug)]
 pub enum What {
+    /// A scalar variable.
     Variable {
+        /// The id of the variable in DIF.
         id: Builtin,
+        /// The type as D writes it: `uint_t`.
         ty: &'static str,
     },
+    /// An array, with its id in DIF: `args`, `regs`, `uregs`.
     Array(Builtin),
     /// A variable that a D library defines over kernel types.
     Library,
+    /// A function that the kernel computes: `strlen()`.
     Subroutine(Prototype),
+    /// An action: a statement by itself.
     Action(Action),
+    /// A function on the right of `@a =`.
     Aggregating(Aggregating),
 }
 
 /// A subroutine's type; the last `optional` parameters may be left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Prototype {
+    /// The id of the subroutine in DIF.
     pub id: Subr,
+    /// The type of the result as D writes it: `string`.
     pub returns: &'static str,
+    /// The types of the parameters as D writes them: `char *`.
     pub params: &'static [&'static str],
+    /// How many parameters may be left out, from the last one.
     pub optional: usize,
 }
 
+/// The actions; a comment shows the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// `trace(value)`: the value in the form of its type.
     Trace,
+    /// `print(value)`: the value with its type and members; also `print(args)`, `print(locals)`.
     Print,
+    /// `printf(format, …)`.
     Printf,
+    /// `system(format, …)`: runs a command of the shell.
     System,
+    /// `freopen(format, …)`: puts the output into another file.
     Freopen,
+    /// `printa(@a)`, `printa(format, @a, …)`.
     Printa,
+    /// `tracemem(address, size)`, `tracemem(address, size, length)`: bytes of memory.
     Tracemem,
+    /// `printm(size, memref(address, length))`: bytes of memory.
     Printm,
+    /// `stack()`, `stack(frames)`: the kernel's stack.
     Stack,
+    /// `ustack()`, `ustack(frames, strsize)`: the process' stack.
     Ustack,
+    /// `jstack()`: `ustack()` with other defaults.
     Jstack,
+    /// `sym(address)`, `func(address)`: a function or variable of the kernel.
     Sym,
+    /// `mod(address)`: a module of the kernel.
     Mod,
+    /// `usym(address)`, `ufunc(address)`: a function of the process.
     Usym,
+    /// `umod(address)`: a file that the process has mapped.
     Umod,
+    /// `uaddr(address)`: a function of the process, and the offset.
     Uaddr,
+    /// `exit(status)`: ends the trace.
     Exit,
     /// speculate(), commit(), discard()
     Speculation(ActionKind),
     /// Actions of the kernel that change the system; with a number if the kind takes one.
     Destructive(ActionKind),
+    /// `clear(@a)`: resets the values and keeps the keys.
     Clear,
+    /// `trunc(@a)`, `trunc(@a, count)`: removes all keys, or all but those of the `count` largest values; of the smallest if it is negative.
     Trunc,
+    /// `normalize(@a, divisor)`: divides the values when they are printed.
     Normalize,
+    /// `denormalize(@a)`: undoes `normalize()`.
     Denormalize,
+    /// `setopt(name)`, `setopt(name, value)`: sets an option while tracing.
     Setopt,
+    /// `ftruncate()`: empties the output file.
     Ftruncate,
 }
 
@@ -75,16 +113,26 @@ impl Action {
     }
 }
 
+/// The aggregating functions; a comment shows the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregating {
+    /// `count()`.
     Count,
+    /// `sum(value)`.
     Sum,
+    /// `avg(value)`.
     Avg,
+    /// `min(value)`.
     Min,
+    /// `max(value)`.
     Max,
+    /// `stddev(value)`: the standard deviation.
     Stddev,
+    /// `quantize(value)`, `quantize(value, weight)`: buckets by powers of two.
     Quantize,
+    /// `lquantize(value, lower, upper, step, weight)`: buckets of one width.
     Lquantize,
+    /// `llquantize(value, factor, low, high, steps, weight)`: buckets whose width grows by a factor.
     Llquantize,
 }
 
@@ -273,6 +321,7 @@ pub const TABLE: &[Entry] = &[
     agg(Aggregating::Llquantize, "llquantize"),
 ];
 
+/// Looks up a name in all versions of the language, also one that is not supported.
 pub fn lookup(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
@@ -305,6 +354,7 @@ pub fn lookup_in(name: &str, version: Option<Version>) -> Option<&'static Entry>
     lookup(name).filter(|_| !version.is_some_and(later))
 }
 
+/// Whether the name is a subroutine's in any version of the language.
 pub fn is_subroutine(name: &str) -> bool {
     lookup(name).is_some_and(|entry| matches!(entry.what, What::Subroutine(_)))
 }

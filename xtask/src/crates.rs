@@ -15,18 +15,27 @@ struct Metadata {
     packages: Vec<Package>,
 }
 
+/// A package, as `cargo metadata` prints it.
 #[derive(Deserialize)]
 pub struct Package {
+    /// The name in its Cargo.toml.
     pub name: String,
+    /// The version in Cargo.lock.
     pub version: String,
+    /// The SPDX expression of its license; `None` if its Cargo.toml has none.
     pub license: Option<String>,
+    /// The absolute path of its Cargo.toml.
     pub manifest_path: String,
+    /// Its dependencies of all kinds, also those of tests and builds.
     pub dependencies: Vec<Dependency>,
 }
 
+/// A dependency of a package.
 #[derive(Deserialize)]
 pub struct Dependency {
+    /// The name of the package that is meant.
     pub name: String,
+    /// The name that the package's code has for it, if Cargo.toml gives it another one.
     pub rename: Option<String>,
 }
 

@@ -10,50 +10,80 @@ use kinst_dif::layout::LayoutError;
 use kinst_os::{Errno, errno_text};
 use std::fmt;
 
+/// Why a program is not traced without the module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnableError {
+    /// A probe of the program cannot be traced.
     #[error("without the module, {probe} cannot be traced: {why}")]
-    Unable { probe: String, why: ProbeError },
+    Unable {
+        /// The name of the probe: `kinst::f:7`.
+        probe: String,
+        /// The cause: its kind, its clauses, or the kernel's types.
+        why: ProbeError,
+    },
+    /// The program as a whole cannot be traced.
     #[error("without the module, this cannot be traced: {0}")]
     Program(#[from] ProgramError),
+    /// The directory of tracefs is not there or has no files.
     #[error(
         "without the module, probes in the kernel's code, as of kinst, fbt and io:::done, need tracefs, which is not mounted"
     )]
     Tracefs,
+    /// The directory of tracefs has no file `kprobe_events` (CONFIG_KPROBE_EVENTS).
     #[error(
         "without the module, probes in the kernel's code, as of kinst, fbt and io:::done, need kprobe events, which the kernel does not have"
     )]
     KprobeEvents,
+    /// `ENOSYS` from a request.
     #[error("the kernel cannot run programs of BPF: it has no system call for them")]
     NoBpf,
+    /// `EPERM` or `EACCES` from a request.
     #[error("tracing without the module requires additional privileges: {0}")]
     Rights(Request),
+    /// The lockdown level `confidentiality`, or a verifier that has no helper to read memory.
     #[error("kernel lockdown is at confidentiality: programs may not read the kernel's memory")]
     Lockdown,
+    /// The verifier refuses the helper `bpf_probe_write_user`, which copyout() needs.
     #[error("the kernel lets no program write to the memory of processes")]
     WriteUser,
+    /// The verifier finds the program too large or too complex.
     #[error("the strings are too long for what the program does with them")]
     Strings,
+    /// `ENOMEM` or `E2BIG` from a request, or a buffer whose size overflows.
     #[error("the kernel has not enough memory for the buffers")]
     Memory,
+    /// `EMFILE` or `ENFILE` from a request.
     #[error("this process may not have as many descriptors open as there are programs and tracepoints")]
     Descriptors,
+    /// Another error of a request.
     #[error("{request}: {errno}")]
-    Request { request: Request, errno: String },
+    Request {
+        /// The request that failed.
+        request: Request,
+        /// The kernel's error in words.
+        errno: String,
+    },
     /// It is a bug if the kernel's verifier has anything to say.
     #[error("the kernel refuses a program: {log}")]
-    Verifier { log: String },
+    Verifier {
+        /// The log of the verifier.
+        log: String,
+    },
 }
 
 /// Why a probe cannot be traced, as is known before anything is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
+    /// A gate: `DTRACE_PROBE_ENABLED()` of a driver.
     #[error("its gate, DTRACE_PROBE_ENABLED(), can only be opened by the module")]
     Gate,
+    /// A kind of probe for which there is no BPF program.
     #[error("only the module has such a probe")]
     OfModule,
+    /// The clauses of the probe cannot be made into a BPF program.
     #[error(transparent)]
     Clauses(#[from] Refusal),
+    /// The kernel's types, which the probe needs, are missing or damaged.
     #[error(transparent)]
     Types(#[from] TypesError),
 }
@@ -61,14 +91,19 @@ pub enum ProbeError {
 /// Why nothing of a program can be traced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
+    /// The program's records have no layout: an action or DIFO is inconsistent.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// The program uses something that BPF programs cannot have.
     #[error(transparent)]
     Missing(#[from] Missing),
+    /// The code cannot be assembled.
     #[error(transparent)]
     Code(#[from] AsmError),
+    /// The offsets of the per-CPU variables cannot be found in the kernel's memory.
     #[error("the kernel does not say where its CPUs have their variables")]
     NoPerCpuOffsets,
+    /// The perf event of some CPU has given no time.
     #[error("perf does not tell the scheduler's clock")]
     NoClock,
     /// The title of the diagnostic.
@@ -79,12 +114,21 @@ pub enum ProgramError {
 /// Why the kernel's types do not say what programs have to know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TypesError {
+    /// `/sys/kernel/btf/vmlinux` cannot be read.
     #[error("the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)")]
     NoBtf,
+    /// The path of a BTF file that cannot be parsed.
     #[error("{0} is damaged")]
     Damaged(&'static str),
+    /// A member that BPF programs read is not in the types.
     #[error("the kernel's BTF has no struct {structure} with {path}")]
-    NoMember { structure: &'static str, path: &'static str },
+    NoMember {
+        /// The C name of the struct: `task_struct`.
+        structure: &'static str,
+        /// The member's path in it.
+        path: &'static str,
+    },
+    /// Neither `bpf_fentry_test1` nor `vfs_read` is in the types.
     #[error("the kernel's types have no functions")]
     NoFunctions,
 }
@@ -92,16 +136,27 @@ pub enum TypesError {
 /// The requests and files that the kernel may refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
+    /// bpf(2): makes a map.
     CreateMap,
+    /// bpf(2): sets a value in a map.
     UpdateMap,
+    /// bpf(2): sets many values in a map.
     UpdateMapBatch,
+    /// bpf(2): removes a key from a map.
     DeleteFromMap,
+    /// bpf(2): loads a program.
     LoadProgram,
+    /// perf_event_open(2): makes an event that a program is attached to, or a clock.
     OpenPerfEvent,
+    /// mmap(2) of a map's memory.
     Map,
+    /// The directory of tracefs.
     Tracefs,
+    /// The file `kprobe_events` of tracefs.
     KprobeEvents,
+    /// The file `id` of a kprobe event.
     EventId,
+    /// The list of CPUs that there can be.
     PossibleCpus,
 }
 

@@ -12,23 +12,35 @@ use std::sync::OnceLock;
 /// Why the kernel lacks one of the means.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeansError {
+    /// The directory of tracefs has no file `kprobe_events`.
     #[error("the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)")]
     NoKprobeEvents,
+    /// The directory of tracefs is not there or has no files.
     #[error("tracefs is not mounted")]
     NoTracefs,
+    /// Another error of tracefs: missing rights.
     #[error(transparent)]
     Tracefs(Box<EnableError>),
+    /// The kernel's types, in which a trampoline's function is looked up, are missing or damaged.
     #[error(transparent)]
     Types(#[from] TypesError),
+    /// `EOPNOTSUPP` from an attempt to attach.
     #[error("the kernel has no kprobe.multi (CONFIG_FPROBE)")]
     NoFprobe,
+    /// `EINVAL` from an attempt to attach.
     #[error("the kernel has no kprobe.multi, as those before 5.18")]
     NoMulti,
     /// Tasks RCU may wait for ever.
     #[error("in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed")]
     Namespace,
+    /// Another error from an attempt to load or attach a program.
     #[error("the kernel refuses programs of {of}: {}", errno_text(*.errno))]
-    Refused { of: &'static str, errno: Errno },
+    Refused {
+        /// The kind of the program: `fentry`, `kprobe.multi`.
+        of: &'static str,
+        /// The kernel's error.
+        errno: Errno,
+    },
 }
 
 /// The means that the kernel has, each with the reason why it does not.
@@ -68,6 +80,7 @@ impl Means {
         self.fentry.get_or_init(|| may_wait_for_tasks().and_then(|()| fentry()))
     }
 
+    /// Whether there are kprobe.multi or kprobe events.
     pub fn is_more_than_fentry(&self) -> bool {
         self.multi.is_ok() || self.kprobes.is_ok()
     }

@@ -18,6 +18,7 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Loads the program that reads. The errors are those of a map, of its mapping, or of the load.
     pub fn new() -> Result<Reader, EnableError> {
         let size = reader::BYTES + reader::MOST;
         let map = Map::new(MapKind::Array, 4, size as u32, 1).map_err(request(Request::CreateMap))?;

@@ -26,30 +26,37 @@ impl Exports {
         Exports { text: true, ..Exports::default() }
     }
 
+    /// Adds a form and its destination.
     pub fn add(&mut self, export: Box<dyn Export>, destination: Destination) {
         self.all.push((export, destination));
     }
 
+    /// Whether there are no forms besides text.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
+    /// Begins the trace in each form: the time of day, and that of the records' clock, in nanoseconds.
     pub fn begin(&mut self, wall: i64, monotonic: i64, sink: &mut Sink) {
         self.each(sink, |export, out| export.begin(wall, monotonic, out));
     }
 
+    /// Adds a clause that has fired to each form.
     pub fn event(&mut self, event: &Event<'_>, sink: &mut Sink) {
         self.each(sink, |export, out| export.event(event, out));
     }
 
+    /// Adds a message about lost data or a failed clause to each form.
     pub fn message(&mut self, message: &Message, sink: &mut Sink) {
         self.each(sink, |export, out| export.message(message, out));
     }
 
+    /// Passes the aggregations to each form after they were read (-x aggrate).
     pub fn switch(&mut self, tables: &dyn Tables, sink: &mut Sink) {
         self.each(sink, |export, out| export.switch(tables, out));
     }
 
+    /// Ends a round of reading in each form, and keeps its messages and failures.
     pub fn cycle(&mut self, sink: &mut Sink) {
         let mut messages = Vec::new();
         let mut lost = false;
@@ -61,6 +68,7 @@ impl Exports {
         self.messages.append(&mut messages);
     }
 
+    /// Writes the aggregations in each form before the trace ends (SIGUSR1).
     pub fn show(&mut self, tables: &dyn Tables, sink: &mut Sink) {
         self.each(sink, |export, out| export.show(tables, out));
     }
@@ -92,6 +100,7 @@ impl Exports {
         Flushed::All
     }
 
+    /// Whether so much output waits for one destination that it should be flushed.
     pub fn is_full(&self) -> bool {
         self.all.iter().any(|(_, destination)| destination.is_full())
     }

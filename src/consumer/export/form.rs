@@ -21,19 +21,28 @@ use kinst_dif::{Program, StatementKind};
 /// A form of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
+    /// Text, as DTrace prints it.
     Text,
+    /// One JSON object a line.
     Json,
+    /// One stack a line, as programs that draw flame graphs read it.
     Folded,
+    /// A gzipped `profile.proto`.
     Pprof,
+    /// A flame graph as one HTML file.
     Flame,
+    /// A trace of threads for Perfetto.
     Perfetto,
+    /// Prometheus' text, for the textfile collector of node_exporter.
     Prom,
+    /// OTLP/JSON, in a file or for OpenTelemetry's collector.
     Otlp,
 }
 
 /// `json`, `json=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
+    /// The form before `=`.
     pub form: Form,
     /// `None`: where text goes.
     pub target: Option<String>,
@@ -51,18 +60,24 @@ pub const FORMS: &[(&str, Form, bool)] = &[
     ("otlp", Form::Otlp, true),
 ];
 
+/// The name of a form after -O: `json`.
 pub fn name(form: Form) -> &'static str {
     FORMS.iter().find(|(_, known, _)| *known == form).map_or("", |(name, ..)| name)
 }
 
+/// Why an output cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// Its file cannot be opened.
     #[error(transparent)]
     Destination(#[from] destination::Error),
+    /// A setting of `promlabels` does not fit the program.
     #[error(transparent)]
     Labels(#[from] labels::Error),
+    /// The name of the form: `prom`, `otlp`.
     #[error("-O {0}: the program has no aggregation that can be a metric")]
     NoMetrics(&'static str),
+    /// The URL of a collector, and why nothing can be sent to it.
     #[error("-O otlp={0}: {1}")]
     Url(String, String),
 }

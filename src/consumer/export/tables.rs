@@ -4,6 +4,7 @@ use crate::consumer::table::Table;
 
 /// The aggregations as they are now; made when they are asked for.
 pub trait Tables {
+    /// Tables of all aggregations, in the order of the program; also those without rows.
     fn all(&self) -> Vec<Table<'_>>;
     /// Tables that printa() has not shown, and that are not empty since they were last cleared.
     fn unprinted(&self) -> Vec<Table<'_>>;
