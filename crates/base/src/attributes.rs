@@ -12,13 +12,17 @@ pub const CLASSES: [&str; 6] = ["Unknown", "CPU", "Platform", "Group", "ISA", "C
 /// [`CLASSES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
+    /// Stability of the name, an index into [`STABILITIES`].
     pub name: usize,
+    /// Stability of the data, an index into [`STABILITIES`].
     pub data: usize,
+    /// Dependency class, an index into [`CLASSES`].
     pub class: usize,
 }
 
 /// The attributes of what a program defines, and of most of what D offers.
 pub const STABLE: Attributes = Attributes { name: 6, data: 6, class: 5 };
+/// The attributes of providers of the kernel's code, `fbt`, and of subroutines that read its data, `mutex_owner`.
 pub const EVOLVING: Attributes = Attributes { name: 5, data: 5, class: 5 };
 /// The attributes of anything that declares none.
 pub const UNSTABLE: Attributes = Attributes { name: 4, data: 4, class: 5 };
@@ -51,10 +55,15 @@ impl fmt::Display for Attributes {
 /// probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Provider {
+    /// Attributes of the provider's name.
     pub provider: Attributes,
+    /// Attributes of a description's module field.
     pub module: Attributes,
+    /// Attributes of its function field.
     pub function: Attributes,
+    /// Attributes of its last field, `entry`.
     pub name: Attributes,
+    /// Attributes of `args[]`.
     pub args: Attributes,
 }
 
@@ -150,7 +159,9 @@ impl Provider {
 pub enum Trouble {
     /// Not three words with slashes between them.
     Shape,
+    /// The first or second word, which is not in [`STABILITIES`].
     Stability(String),
+    /// The third word, which is not in [`CLASSES`].
     Class(String),
 }
 

@@ -8,12 +8,16 @@ pub fn is_glob(pattern: &str) -> bool {
 /// A field of a probe description; an empty one matches anything.
 #[derive(Clone, Debug)]
 pub enum Pattern {
+    /// An empty field, or `*`: matches anything.
     Any,
+    /// A field without special characters: matches itself.
     Exact(String),
+    /// The characters of a field with special ones.
     Glob(Vec<char>),
 }
 
 impl Pattern {
+    /// Takes a field as it is written in a description.
     pub fn new(field: &str) -> Pattern {
         match field {
             "" | "*" => Pattern::Any,
@@ -22,6 +26,7 @@ impl Pattern {
         }
     }
 
+    /// Whether the pattern matches all of `text`.
     pub fn matches(&self, text: &str) -> bool {
         match self {
             Pattern::Any => true,
@@ -30,6 +35,7 @@ impl Pattern {
         }
     }
 
+    /// The only text that matches; `None` for an empty field and for a glob.
     pub fn exact(&self) -> Option<&str> {
         match self {
             Pattern::Exact(exact) => Some(exact),

@@ -11,7 +11,9 @@ pub fn is_kernel_proper(name: &str) -> bool {
 /// The image that code is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ImageId {
+    /// The kernel proper or one of its modules.
     Kernel(ModuleId),
+    /// A program or library.
     File(FileId),
 }
 

@@ -7,15 +7,20 @@ use crate::image::Address;
 /// `provider:module:function:name`. In a description, an empty field matches anything, and globs are kept as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fields {
+    /// `kinst`, `fbt`, `syscall`, or the provider of a driver's static probes.
     pub provider: String,
+    /// Module that has the code: `vmlinux`, `ext4`.
     pub module: String,
+    /// Function that has the code, or the system call.
     pub function: String,
+    /// Last field: `entry`, `53-61`, `tick-1s`.
     pub name: String,
 }
 
 /// A clause's description of its probes, after the sugar.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Description {
+    /// The D variable `id` of one probe.
     Id(u32),
     /// The fields as they were written.
     Fields(Box<Fields>),
@@ -47,7 +52,9 @@ pub struct Site {
 /// An end of a function's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
+    /// Control enters the function: `entry`.
     Entry,
+    /// Control leaves the function: `return`.
     Return,
 }
 
@@ -76,6 +83,7 @@ pub struct Probe {
     pub id: u32,
     /// The D variables `probeprov` and so on.
     pub name: Fields,
+    /// Kind and place of the probe, as the kernel arms it.
     pub place: Place,
 }
 
@@ -83,59 +91,86 @@ pub struct Probe {
 /// count from there. Instructions and edges may be in any image, the other places are in the running kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
+    /// `dtrace:::BEGIN`: the first probe of a run.
     Begin,
+    /// `dtrace:::END`: the last probe of a run.
     End,
+    /// `dtrace:::ERROR`: a clause had a fault.
     Error,
     /// `bytes` is the instruction that is expected there, at most 16; empty means that it is not compared.
     Insn {
+        /// Address of the function's symbol.
         func: Address,
+        /// Bytes from the symbol.
         offset: u32,
+        /// Expected instruction; empty: not compared.
         bytes: Vec<u8>,
     },
     /// The branch at `offset` when it goes to `to`, a signed distance.
     Edge {
+        /// Address of the function's symbol.
         func: Address,
+        /// Bytes from the symbol.
         offset: u32,
         /// Static keys that it goes over; 0: none.
         over: [u32; 2],
+        /// Signed distance from the symbol to the end of the edge.
         to: u32,
+        /// Expected branch; empty: not compared.
         bytes: Vec<u8>,
     },
     /// A nop in a driver.
     Driver {
+        /// Run-time address of the symbol before the nop; 0 if the module is not loaded.
         func: u64,
+        /// Bytes from the symbol.
         offset: u32,
     },
+    /// A function is entered.
     FbtEntry {
+        /// Run-time address of the function's symbol.
         func: u64,
     },
+    /// A function is left, by any of its exits.
     FbtReturn {
+        /// Run-time address of the function's symbol.
         func: u64,
     },
     /// On every CPU; `interval` is in nanoseconds.
     Profile {
+        /// Time between two hits on a CPU.
         interval: u64,
     },
     /// On one CPU.
     Tick {
+        /// Time between two hits, in nanoseconds.
         interval: u64,
     },
+    /// A system call begins.
     SyscallEntry {
+        /// Number of the call on this machine.
         number: u64,
     },
+    /// A system call ends.
     SyscallReturn {
+        /// Number of the call on this machine.
         number: u64,
     },
     /// `func` is the run-time address of the tracepoint's own function.
     Sdt {
+        /// Run-time address of `__traceiter_NAME`.
         func: u64,
     },
+    /// An event of processes, threads or disks: `proc:::exit`.
     Event {
+        /// One of `enum kinst_event`.
         number: u64,
     },
     /// Never fires: the gate of a driver's probe at `func` + `to`, a signed distance, is open meanwhile.
     Gate {
+        /// Run-time address of the symbol before the driver's probe.
         func: u64,
+        /// Distance from `func` to the gate, in bytes.
         to: u32,
     },
 }
@@ -143,9 +178,11 @@ pub enum Place {
 /// An instruction at which a probe fires, and at which of its hits: what a [`Place`] is, found in the kernel's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
+    /// Run-time address.
     pub address: u64,
     /// The offset in the function, by which the probe of a return knows its exits.
     pub exit: u64,
+    /// The hits at which the probe fires.
     pub when: When,
     /// The static keys that control goes over afterwards.
     pub keys: Vec<Key>,
@@ -154,14 +191,19 @@ pub struct Spot {
 /// The hits of an instruction that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
+    /// All hits.
     Always,
     /// Hits at which the branch is taken.
     Taken(Condition),
+    /// Hits at which control goes on after the branch.
     NotTaken(Condition),
     /// Those at which these bits of a register are all 0, or are not.
     Zero {
+        /// The number that instructions have for the register.
         register: u8,
+        /// Mask of the bits.
         bits: u64,
+        /// Whether all of them have to be 0.
         is: bool,
     },
     /// Those at which an indirect jump goes to the address.
@@ -181,22 +223,31 @@ pub struct Condition(pub u8);
 /// instructions have for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Jump {
+    /// Base, or the register that holds the target; `None`: nothing is added. An address by rip is in `by`.
     pub base: Option<u8>,
+    /// Index; `None`: nothing is added.
     pub index: Option<u8>,
+    /// Power of two that the index is multiplied by.
     pub shift: u8,
+    /// Displacement, with its sign; sums wrap around.
     pub by: u64,
+    /// Whether the target is read from memory at that sum, and is not the sum itself.
     pub memory: bool,
 }
 
 /// A jump label, and where control goes from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
+    /// Run-time address of the label's instruction.
     pub address: u64,
+    /// Bytes of the instruction.
     pub len: u8,
+    /// Run-time address of the next label on the edge, or of its end.
     pub to: u64,
 }
 
 impl Fields {
+    /// Copies the four fields.
     pub fn new(provider: &str, module: &str, function: &str, name: &str) -> Fields {
         let [provider, module, function, name] = [provider, module, function, name].map(str::to_owned);
         Fields { provider, module, function, name }

@@ -19,6 +19,7 @@ pub enum Untraceable {
 }
 
 impl Untraceable {
+    /// The words after `cannot be traced: `.
     pub fn words(self) -> &'static str {
         match self {
             Untraceable::Reason(reason) => name(reason),

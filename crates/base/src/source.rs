@@ -7,12 +7,16 @@ pub struct FileId(pub u32);
 /// Bytes `start..end` of one source. Synthesised nodes carry the span of what the user wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
+    /// The source in [`Sources`].
     pub file: FileId,
+    /// Offset of the first byte.
     pub start: u32,
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
+    /// Makes a span; offsets are below 4 GiB.
     pub fn new(file: FileId, start: usize, end: usize) -> Span {
         Span { file, start: start as u32, end: end as u32 }
     }
@@ -32,11 +36,14 @@ impl std::fmt::Debug for Span {
 /// A value and where it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spanned<T> {
+    /// The value.
     pub node: T,
+    /// The bytes that the value was made from.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
+    /// Puts a value and its place together.
     pub fn new(node: T, span: Span) -> Spanned<T> {
         Spanned { node, span }
     }
@@ -75,7 +82,9 @@ impl Origin {
 pub struct Source {
     /// The file's path, or the option's argument as typed.
     pub name: String,
+    /// The option that gave the text, or the file's kind.
     pub origin: Origin,
+    /// The text that is compiled: after the preprocessor, if -C is given.
     pub text: String,
 }
 
@@ -86,15 +95,18 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// Adds a text; its id is valid in these sources only.
     pub fn add(&mut self, source: Source) -> FileId {
         self.files.push(source);
         FileId(self.files.len() as u32 - 1)
     }
 
+    /// The source of an id; panics if it is of other sources.
     pub fn get(&self, id: FileId) -> &Source {
         &self.files[id.0 as usize]
     }
 
+    /// The bytes of a span; empty if they are not in the text.
     pub fn text(&self, span: Span) -> &str {
         self.get(span.file).text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
@@ -112,6 +124,7 @@ pub struct Place {
 }
 
 impl Source {
+    /// The position of a byte; that of the end for an offset beyond it.
     pub fn place(&self, offset: usize) -> Place {
         let before = self.text.get(..offset.min(self.text.len())).unwrap_or_default();
         let (mut file, mut line) = (None, 1);

@@ -8,10 +8,12 @@ use std::path::Path;
 pub struct BuildId(Vec<u8>);
 
 impl BuildId {
+    /// Takes the bytes of the note, usually 20.
     pub fn new(bytes: &[u8]) -> BuildId {
         BuildId(bytes.to_vec())
     }
 
+    /// The bytes of the note.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -40,6 +42,7 @@ impl BuildId {
         None
     }
 
+    /// The build id of the running kernel, from /sys/kernel/notes; `None` if that is not readable or has none.
     pub fn of_running_kernel() -> Option<BuildId> {
         BuildId::from_notes(&std::fs::read("/sys/kernel/notes").ok()?)
     }

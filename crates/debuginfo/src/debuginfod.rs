@@ -14,9 +14,11 @@ pub type Say<'s> = &'s (dyn Fn(&str) + Sync);
 
 /// The result of a query.
 pub enum Asked {
+    /// A file with debug information and the build id.
     Found(Box<ElfFile>),
     /// No server has it.
     Unknown,
+    /// No answer, or a file that cannot be used.
     Failed(Error),
 }
 

@@ -21,9 +21,13 @@ use kinst_base::machine::Machine;
 /// other, so that an address determines section and offset.
 #[derive(Clone, Debug)]
 pub struct Section {
+    /// Name in the file: `.text`; empty if it is damaged.
     pub name: String,
+    /// Address of the first byte, given here in a relocatable file.
     pub address: u64,
+    /// Bytes in memory.
     pub size: u64,
+    /// Whether it has instructions (SHF_EXECINSTR).
     pub executable: bool,
     /// The bytes in the file; `None` where only the size is kept, as in files of debug information alone.
     file: Option<Range<usize>>,
@@ -36,6 +40,7 @@ impl Section {
         Section { name: name.to_owned(), address: range.start, size, executable, file: None }
     }
 
+    /// Addresses of the section.
     pub fn range(&self) -> Range<u64> {
         self.address..self.address.saturating_add(self.size)
     }
@@ -44,19 +49,26 @@ impl Section {
 /// A symbol of an executable section.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeSymbol<'a> {
+    /// Name as in the symbol table, never empty.
     pub name: &'a str,
+    /// Address in the file; the run-time address of a symbol of /proc/kallsyms.
     pub address: u64,
+    /// st_size in bytes; 0 if it is not known.
     pub size: u64,
     /// STT_FUNC; otherwise a label in assembly text.
     pub function: bool,
+    /// Any binding but STB_LOCAL.
     pub global: bool,
 }
 
 /// A function or variable by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundSymbol {
+    /// Address in the file, as those of [`Section`].
     pub address: u64,
+    /// st_size in bytes; 0 if it is not known.
     pub size: u64,
+    /// STT_FUNC; otherwise a variable or a label.
     pub function: bool,
 }
 
@@ -107,10 +119,13 @@ fn machine_of(architecture: object::Architecture) -> Option<Machine> {
 }
 
 impl ElfFile {
+    /// Maps a file, or unpacks it if it is compressed. Errors are those of [`ElfFile::parse`], and of reading.
     pub fn open(path: &Path) -> Result<ElfFile, Error> {
         ElfFile::parse(path, unpack::read(path)?)
     }
 
+    /// Takes the bytes of a file; `path` is for messages and for files beside it. It is an error if they are not
+    /// little-endian ELF.
     pub fn parse(path: &Path, bytes: Bytes) -> Result<ElfFile, Error> {
         let file = object::File::parse(&bytes[..]).map_err(|cause| Error::elf(path, cause))?;
         if !file.is_little_endian() {
@@ -144,10 +159,12 @@ impl ElfFile {
         ElfFile { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named }
     }
 
+    /// The path that it was opened by; the build id if the file is not here.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// The GNU build id; `None` if the file has none.
     pub fn build_id(&self) -> Option<&BuildId> {
         self.build_id.as_ref()
     }
@@ -167,10 +184,12 @@ impl ElfFile {
         &self.sections
     }
 
+    /// The loaded section of a name; of several, the one with the lowest address.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }
 
+    /// The loaded section that an address is in.
     pub fn section_at(&self, address: u64) -> Option<&Section> {
         let after = self.sections.partition_point(|section| section.address <= address);
         self.sections[..after].iter().rev().take(4).find(|section| section.range().contains(&address))
@@ -192,10 +211,12 @@ impl ElfFile {
         })
     }
 
+    /// Whether the bytes of instructions are here; files of debug information alone have none.
     pub fn has_code(&self) -> bool {
         self.sections.iter().any(|section| section.executable && section.file.is_some())
     }
 
+    /// Whether there is a section .debug_info.
     pub fn has_dwarf(&self) -> bool {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
     }

@@ -9,45 +9,122 @@ use kinst_os::io_text;
 /// Debug information is missing, damaged, or of another kernel.
 pub const D_DEBUGINFO: Tag = Tag("D_DEBUGINFO");
 
+/// Why a file, or the debug information of something, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A system call failed.
     #[error("cannot read {path}: {}", io_text(cause))]
-    Io { path: PathBuf, cause: std::io::Error },
+    Io {
+        /// File that was opened or mapped.
+        path: PathBuf,
+        /// Its error.
+        cause: std::io::Error,
+    },
+    /// The file is not ELF, or is damaged.
     #[error("{path} is not an ELF file that can be read: {cause}")]
-    Elf { path: PathBuf, cause: String },
+    Elf {
+        /// File that was parsed.
+        path: PathBuf,
+        /// The damage, with the section if it is in one.
+        cause: String,
+    },
+    /// The file is big-endian.
     #[error("{path} is of a machine that is not supported ({machine})")]
-    Machine { path: PathBuf, machine: String },
+    Machine {
+        /// File that was parsed.
+        path: PathBuf,
+        /// Byte order and machine: `big-endian S390x`.
+        machine: String,
+    },
+    /// A compressed file is damaged.
     #[error("{path} is compressed ({format}) and cannot be unpacked: {cause}")]
-    Unpack { path: PathBuf, format: &'static str, cause: std::io::Error },
+    Unpack {
+        /// The compressed file.
+        path: PathBuf,
+        /// Its compression: `xz`, `zstd`, `gzip`.
+        format: &'static str,
+        /// The unpacker's error.
+        cause: std::io::Error,
+    },
+    /// The DWARF of a file is damaged.
     #[error("the debug information of {path} is damaged: {cause}")]
-    Dwarf { path: PathBuf, cause: String },
+    Dwarf {
+        /// File that has it.
+        path: PathBuf,
+        /// The parser's error.
+        cause: String,
+    },
+    /// A vmlinux that the user named has no DWARF.
     #[error("{path} has no debug information")]
-    NoDebugInformation { path: PathBuf },
+    NoDebugInformation {
+        /// Path that was given.
+        path: PathBuf,
+    },
+    /// The build id is not the wanted one.
     #[error("{path} belongs to another build")]
-    BuildId { path: PathBuf, file: Option<BuildId>, wanted: BuildId, of: String },
+    BuildId {
+        /// File that was found.
+        path: PathBuf,
+        /// Its build id; `None` if it has none.
+        file: Option<BuildId>,
+        /// Build id of the binary that it was found for.
+        wanted: BuildId,
+        /// Words for that binary: `the running kernel`.
+        of: String,
+    },
+    /// The file with the parts that dwz has moved out (`.gnu_debugaltlink`) is not there.
     #[error("{path} shares its debug information with another file, which is not there: {name}")]
-    Alternate { path: PathBuf, name: String, wanted: BuildId },
+    Alternate {
+        /// File with the link.
+        path: PathBuf,
+        /// Path of the other file, as in the link.
+        name: String,
+        /// Build id of the other file.
+        wanted: BuildId,
+    },
+    /// A query of the servers failed.
     #[error("debuginfod has no answer for the debug information of {of}: {cause}")]
-    Debuginfod { of: String, cause: String },
+    Debuginfod {
+        /// Words for the binary whose file was wanted.
+        of: String,
+        /// Last line of debuginfod-find's message, or why it did not run.
+        cause: String,
+    },
+    /// A sysroot without a kernel.
     #[error("no release of the kernel was found under {root}")]
-    NoRelease { root: PathBuf },
+    NoRelease {
+        /// Path of --sysroot.
+        root: PathBuf,
+    },
+    /// A sysroot without the named release.
     #[error("there is no kernel {release} under {root}")]
-    UnknownRelease { root: PathBuf, release: String, found: Vec<String> },
+    UnknownRelease {
+        /// Path of --sysroot.
+        root: PathBuf,
+        /// Release that was named.
+        release: String,
+        /// Releases that are there, or only `none`.
+        found: Vec<String>,
+    },
 }
 
 impl Error {
+    /// The error of a system call on a file.
     pub fn io(path: &Path, cause: std::io::Error) -> Error {
         Error::Io { path: path.to_owned(), cause }
     }
 
+    /// The error of a file that is not ELF, or is damaged.
     pub fn elf(path: &Path, cause: impl ToString) -> Error {
         Error::Elf { path: path.to_owned(), cause: cause.to_string() }
     }
 
+    /// The error of a file whose DWARF is damaged.
     pub fn dwarf(path: &Path, cause: impl ToString) -> Error {
         Error::Dwarf { path: path.to_owned(), cause: cause.to_string() }
     }
 
+    /// The error with tag `D_DEBUGINFO`, and with notes and help where there are some.
     pub fn diagnostic(&self) -> Diagnostic {
         let error = Diagnostic::error(D_DEBUGINFO, self.to_string());
         match self {

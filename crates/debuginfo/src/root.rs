@@ -42,11 +42,13 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// The stamp of a file or directory, from its metadata.
     pub fn of(file: &Metadata) -> Stamp {
         let (seconds, nanoseconds) = (file.mtime(), file.mtime_nsec());
         Stamp { len: file.len(), inode: file.ino(), seconds, nanoseconds }
     }
 
+    /// Size in bytes, inode, and time of the last change: seconds since 1970, nanoseconds.
     pub fn words(&self) -> [u64; 4] {
         [self.len, self.inode, self.seconds as u64, self.nanoseconds as u64]
     }
@@ -88,6 +90,7 @@ impl ModuleFile {
 }
 
 impl Root {
+    /// The running kernel, with the files of the system.
     pub fn running() -> Root {
         let release = kinst_os::release();
         Root { prefix: None, running: true, release, vmlinux: None }
@@ -140,14 +143,17 @@ impl Root {
         Root { vmlinux: path.map(Path::to_owned), ..self }
     }
 
+    /// The file that --vmlinux names, if it is given.
     pub fn vmlinux(&self) -> Option<&Path> {
         self.vmlinux.as_deref()
     }
 
+    /// The kernel's release, as `uname -r` prints it.
     pub fn release(&self) -> &str {
         &self.release
     }
 
+    /// Whether it is the kernel that runs, wherever its files are.
     pub fn is_running(&self) -> bool {
         self.running
     }

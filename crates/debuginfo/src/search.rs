@@ -10,6 +10,7 @@ use super::root::{ModuleFile, Root};
 
 /// The result of a search for one file.
 pub struct Searched {
+    /// The first file that fits; `None` if there is none.
     pub found: Option<ElfFile>,
     /// The places that were looked at, in order.
     pub places: Vec<PathBuf>,

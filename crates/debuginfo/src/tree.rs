@@ -11,10 +11,13 @@ use super::root::{ModuleFile, Root, Stamp, module_name};
 /// All directories that modules, or files of their debug information, may be in, and those files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tree {
+    /// Each directory before those below it.
     pub dirs: Vec<Dir>,
+    /// In the order of their directories.
     pub files: Vec<File>,
 }
 
+/// A directory that modules may be in.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Dir {
     /// Absolute, as in the installed system.
@@ -23,11 +26,14 @@ pub struct Dir {
     pub stamp: Option<Stamp>,
 }
 
+/// A module, or its debug information.
 #[derive(Debug, PartialEq, Eq)]
 pub struct File {
     /// The index of its directory.
     pub dir: u32,
+    /// Name in the directory: `ext4.ko.xz`.
     pub name: String,
+    /// Stamp at the time of the walk.
     pub stamp: Stamp,
 }
 

@@ -14,7 +14,9 @@ use super::lz4;
 
 /// The bytes of a file.
 pub enum Bytes {
+    /// The file itself.
     Mapped(Mmap),
+    /// Unpacked, or read as a whole.
     Owned(Vec<u8>),
 }
 

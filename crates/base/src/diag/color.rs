@@ -33,10 +33,12 @@ pub struct Painted {
 }
 
 impl Painted {
+    /// An empty output; without `color`, styles are left out.
     pub fn new(color: bool) -> Painted {
         Painted { text: Vec::new(), color }
     }
 
+    /// The output, with its escape sequences.
     pub fn into_string(self) -> String {
         String::from_utf8_lossy(&self.text).into_owned()
     }

@@ -4,16 +4,21 @@ use super::tag::Tag;
 use super::tags;
 use crate::source::Span;
 
+/// The weight of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
+    /// The work on the program or file cannot go on.
     Error,
+    /// The work goes on.
     Warning,
 }
 
 /// A piece of D text that a message points at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
+    /// Bytes that are underlined.
     pub span: Span,
+    /// Words beside the underline; may be empty.
     pub text: String,
     /// Whether this is the place of the error itself; others explain it.
     pub primary: bool,
@@ -22,10 +27,13 @@ pub struct Label {
 /// One cause, one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// Stable tag: `D_DIV_ZERO`.
     pub tag: Tag,
+    /// Color of the title, and the word before it.
     pub severity: Severity,
     /// One sentence, lower case, no full stop, without place or tag.
     pub title: String,
+    /// Places in D text; empty if the cause is not in D text.
     pub labels: Vec<Label>,
     /// Facts that explain the error.
     pub notes: Vec<String>,
@@ -34,6 +42,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// An error without a place; the title is as in [`Diagnostic::title`].
     pub fn error(tag: Tag, title: impl Into<String>) -> Diagnostic {
         Diagnostic {
             tag,
@@ -50,6 +59,7 @@ impl Diagnostic {
         Diagnostic::error(tags::DIV_ZERO, "division by zero").at(span, "this is 0")
     }
 
+    /// A warning without a place; the title is as in [`Diagnostic::title`].
     pub fn warning(tag: Tag, title: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(tag, title) }
     }
@@ -66,11 +76,13 @@ impl Diagnostic {
         self
     }
 
+    /// Adds a fact that explains the error.
     pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
         self.notes.push(text.into());
         self
     }
 
+    /// Adds a next step, or something to paste.
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.help.push(text.into());
         self

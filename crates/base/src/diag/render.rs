@@ -17,6 +17,7 @@ use crate::source::{FileId, Origin, Sources, Span};
 pub struct Style<'a> {
     /// The start of every message: `dtrace`.
     pub program: &'a str,
+    /// Whether escape sequences color the text.
     pub color: bool,
     /// -xerrtags
     pub errtags: bool,

@@ -2,6 +2,7 @@
 
 use super::facts::{Facts, Privilege, PtRegs, Room, Thunks};
 
+/// The facts of 64-bit Arm.
 pub static FACTS: Facts = Facts {
     name: "aarch64",
     registers: &NAMES,
@@ -49,6 +50,7 @@ const fn x(number: i16) -> i16 {
 }
 const SP: i16 = x(31);
 const PC: i16 = x(32);
+/// Offset of `pstate` in `struct pt_regs`, in bytes.
 pub const PSTATE: i16 = x(33);
 /// After the first argument of a system call, which it keeps.
 const CALL: i16 = x(35);

@@ -5,17 +5,20 @@
 pub struct Facts {
     /// As `uname -m` prints it.
     pub name: &'static str,
-    /// The general registers by their numbers in DWARF, and the sign before their names in assembly.
+    /// The general registers by their numbers in DWARF.
     pub registers: &'static [&'static str],
+    /// The sign before a register's name in assembly: `%`, or nothing.
     pub register_sign: &'static str,
     /// The operand of an address in assembly, from the register and a distance.
     pub base: fn(register: &str, distance: i64) -> String,
     /// Whether D has constants for the elements of regs[]; elsewhere an element's index is the register's number in DWARF.
     pub has_register_constants: bool,
+    /// The layout of `struct pt_regs`.
     pub pt_regs: PtRegs,
-    /// The prefix of the kernel's functions for system calls, and those whose names are not those of their calls, besides
-    /// those of all machines.
+    /// The prefix of the kernel's functions for system calls: `__x64_sys_`.
     pub call_prefix: &'static str,
+    /// Functions whose names, after the prefix, are not those of their calls, each with the name of its call; besides
+    /// those of all machines.
     pub calls_renamed: &'static [(&'static str, &'static str)],
     /// Whether the numbers of system calls are those of <asm-generic/unistd.h>.
     pub generic_calls: bool,
@@ -43,9 +46,9 @@ pub struct Facts {
     pub thunks: Thunks,
     /// Whether an alternative without code replaces a jump by a nop.
     pub has_empty_alternatives: bool,
-    /// Whether the linked kernel relocates its own tables as it starts, and the fields of instructions are relocated by kinds
-    /// of their own.
+    /// Whether the linked kernel relocates its own tables as it starts.
     pub is_relocated_at_start: bool,
+    /// Whether relocations have other kinds for the fields of instructions than for data.
     pub relocates_instructions: bool,
     /// Whether return addresses may be signed, which the vendor's instructions of call frames say.
     pub signs_addresses: bool,
@@ -75,29 +78,38 @@ impl Thunks {
 /// Nops in front of a function's first instruction, which begin with a landing pad if there are as many as can be.
 #[derive(Debug)]
 pub struct Room {
+    /// The bytes of one nop.
     pub nop: [u8; 4],
+    /// The bytes of a landing pad (bti c), which is as long as a nop.
     pub landing_pad: [u8; 4],
+    /// The most instructions, the landing pad included.
     pub most: u64,
 }
 
 /// The offsets in `struct pt_regs`, in bytes.
 #[derive(Debug)]
 pub struct PtRegs {
-    /// The arguments of a call that registers hold, and how far above the stack pointer the others begin.
+    /// The arguments of a call that registers hold, in their order.
     pub arguments: &'static [i16],
+    /// The distance from the stack pointer to the first of the other arguments, at a function's entry.
     pub on_stack: i32,
     /// The value that a function returns.
     pub returned: i16,
+    /// The stack pointer: rsp, sp.
     pub stack_pointer: i16,
     /// The register that holds the return address while the function has no frame.
     pub link: Option<i16>,
-    /// The address of the instruction, and how far it is after the one that is probed.
+    /// The address of the instruction: rip, pc.
     pub instruction: i16,
+    /// The distance from the probed instruction to that address when its breakpoint hits.
     pub after_hit: i32,
-    /// The number of a system call, so many bytes of it, and its arguments.
+    /// The number of a system call.
     pub call: i16,
+    /// The size of that number.
     pub call_size: i32,
+    /// The arguments of a system call, in their order.
     pub call_arguments: [i16; 6],
+    /// The bits that show whether a program was interrupted.
     pub privilege: Privilege,
     /// The elements of regs[].
     pub elements: &'static [Option<i16>],
@@ -110,7 +122,9 @@ pub struct PtRegs {
 /// The bits of a register that say whether a program was interrupted, and not the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Privilege {
+    /// The register, as an offset in `struct pt_regs`.
     pub register: i16,
+    /// A mask of the bits.
     pub bits: i32,
     /// Whether they are 0 for a program.
     pub zero_is_user: bool,

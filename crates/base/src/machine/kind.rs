@@ -6,8 +6,10 @@ use super::{arm64, x86};
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Machine {
+    /// x86-64.
     #[default]
     X86_64,
+    /// 64-bit Arm.
     Aarch64,
 }
 
@@ -15,6 +17,7 @@ impl Machine {
     /// The machine that this program itself was compiled for.
     pub const HERE: Machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
 
+    /// The data in which the machine differs from others.
     pub fn facts(self) -> &'static Facts {
         match self {
             Machine::X86_64 => &x86::FACTS,

@@ -2,6 +2,7 @@
 
 use super::facts::{Facts, Privilege, PtRegs, Thunks};
 
+/// The facts of x86-64.
 pub static FACTS: Facts = Facts {
     name: "x86_64",
     registers: &NAMES,
@@ -47,9 +48,11 @@ const NAMES: [&str; 17] = [
     "r15", "rip",
 ];
 
+/// Offset of rcx in `struct pt_regs`, in bytes.
 pub const CX: i16 = 11 * 8;
 const IP: i16 = 16 * 8;
 const CS: i16 = 17 * 8;
+/// Offset of rflags in `struct pt_regs`, in bytes.
 pub const FLAGS: i16 = 18 * 8;
 const SP: i16 = 19 * 8;
 
