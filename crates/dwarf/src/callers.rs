@@ -31,6 +31,7 @@ const PRESERVED: [usize; 6] = [3, RBP, 12, 13, 14, 15];
 pub enum Caller {
     /// The registers once the function has returned.
     Found {
+        /// Registers of the caller, as far as they are known.
         registers: Registers,
         /// Whether it was interrupted by a signal: its address is that of an instruction, not of a return.
         interrupted: bool,
@@ -60,6 +61,7 @@ impl Registers {
         Registers { values, known: (1 << COUNT) - 1 }
     }
 
+    /// The register of this number in DWARF; `None` if it is not known, or if it is not among these.
     pub fn get(&self, number: usize) -> Option<u64> {
         let value = self.values.get(number)?;
         (self.known & 1 << number != 0).then_some(*value)
@@ -72,10 +74,12 @@ impl Registers {
         }
     }
 
+    /// The address of the instruction: rip.
     pub fn ip(&self) -> Option<u64> {
         self.get(RIP)
     }
 
+    /// The stack pointer: rsp.
     pub fn sp(&self) -> Option<u64> {
         self.get(RSP)
     }
@@ -93,6 +97,7 @@ impl Registers {
 }
 
 impl Callers {
+    /// Reads .eh_frame, or .debug_frame if there is none. Errors are those of unpacking the section.
     pub fn read(image: &ElfFile) -> Result<Callers, Error> {
         Ok(Callers::of(CallFrames::of_program(image)?.into_owned()))
     }

@@ -23,24 +23,31 @@ pub struct Lines {
 /// Code without a gap.
 #[derive(Clone, Debug)]
 pub struct Sequence {
+    /// From the first row's address to the end of the sequence.
     pub range: Range<u64>,
     /// The rows by address; among several at one address, the last one counts.
     pub rows: Vec<Row>,
 }
 
+/// A row of a line table: it counts up to the address of the next one.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
+    /// Address of its first instruction.
     pub address: u64,
     /// The number of the file.
     pub file: u32,
+    /// 0: the instructions belong to no line.
     pub line: u32,
+    /// 0: not given.
     pub column: u32,
+    /// Whether a statement begins there.
     pub is_stmt: bool,
 }
 
 /// A place in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'l> {
+    /// Path as in [`CallSite`](super::CallSite).
     pub file: &'l str,
     /// 0: the instruction belongs to no line.
     pub line: u32,
@@ -51,7 +58,9 @@ pub struct Line<'l> {
 /// The beginning of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statement<'l> {
+    /// Address of its first instruction.
     pub address: u64,
+    /// The line and column of the statement; the line is not 0.
     pub place: Line<'l>,
 }
 
@@ -61,6 +70,7 @@ impl Lines {
         Lines { files, sequences, numbers: OnceLock::new() }
     }
 
+    /// The paths of the unit's files by their number in its line table.
     pub fn files(&self) -> &[String] {
         &self.files
     }
@@ -71,6 +81,7 @@ impl Lines {
         numbers.get(path).copied()
     }
 
+    /// The sequences by address.
     pub fn sequences(&self) -> &[Sequence] {
         &self.sequences
     }

@@ -17,6 +17,7 @@ struct Component {
 }
 
 impl Query {
+    /// Parses a path, whose components may be globs and may have arguments.
     pub fn new(text: &str) -> Query {
         let component = |text: &str| {
             let (name, arguments) = generic(text);

@@ -15,7 +15,9 @@ use kinst_debuginfo::{ElfFile, Error};
 /// A file with split debug information that is not there, or is of another build.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Missing {
+    /// Path of the .dwo file.
     pub path: PathBuf,
+    /// Reason in words: `there is no such file`.
     pub why: String,
 }
 

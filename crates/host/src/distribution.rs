@@ -3,11 +3,17 @@
 /// The distributions whose commands are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
+    /// Debian, Raspberry Pi OS, Kali: apt.
     Debian,
+    /// Ubuntu, Linux Mint, Pop!_OS: apt, and other names for packages.
     Ubuntu,
+    /// Fedora, RHEL and its rebuilds: dnf.
     Fedora,
+    /// Arch, Manjaro: pacman.
     Arch,
+    /// openSUSE, SLES: zypper.
     Suse,
+    /// Any other distribution, for which there are no commands.
     Unknown,
 }
 
@@ -18,10 +24,15 @@ pub enum Part {
     Tool,
     /// The kernel module, as source that DKMS builds.
     Module,
+    /// The kernel's headers, with which DKMS builds modules.
     Headers,
+    /// The kernel's debug information.
     DebugInformation,
+    /// The command modprobe.
     Modprobe,
+    /// The command debuginfod-find.
     Debuginfod,
+    /// The command mokutil, which enrolls the keys of modules.
     Mokutil,
 }
 

@@ -15,17 +15,20 @@ const SIGNED: &[u8] = b"~Module signature appended~\n";
 /// What a module's file says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
+    /// Path of the .ko file, which may be compressed.
     pub path: PathBuf,
     /// The release that it was built for.
     pub release: Option<String>,
     /// The version of its interface.
     pub abi: Option<u32>,
+    /// Whether a signature is appended, by any key.
     pub signed: bool,
 }
 
 /// Why modprobe did not load the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
+    /// modprobe is not installed.
     NoModprobe,
     /// There is no file for this kernel.
     Missing,
@@ -37,15 +40,18 @@ pub enum Refusal {
     NotPermitted,
     /// A command of modprobe's configuration takes the place of loading.
     Configured(PathBuf),
+    /// Another failure: the last line of modprobe's message, which may be empty.
     Other(String),
 }
 
 /// A refusal in words, and the command that mends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
+    /// Reason in words, without a full stop.
     pub why: String,
     /// The same in so few words that a notice of one line has room for it.
     pub short: &'static str,
+    /// Command that mends it; `None` if no command does.
     pub mend: Option<String>,
     /// Whether a reboot has to follow the command.
     pub reboot: bool,
@@ -98,6 +104,7 @@ pub fn unload() {
     let _ = Command::new("modprobe").args(["-r", NAME]).stdin(Stdio::null()).output();
 }
 
+/// Whether the kernel has the module now.
 pub fn is_loaded() -> bool {
     Path::new("/sys/module").join(NAME).exists()
 }
@@ -199,6 +206,7 @@ fn missing(release: &str, family: Family) -> Explained {
     Explained { why, short, mend, reboot: false }
 }
 
+/// Whether the headers of a kernel are installed: its folder of modules leads to their Makefile.
 pub fn has_headers(release: &str) -> bool {
     Path::new("/lib/modules").join(release).join("build/Makefile").exists()
 }

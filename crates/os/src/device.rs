@@ -14,6 +14,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 pub struct Device(OwnedFd);
 
 impl Device {
+    /// Opens a device for reading and writing; the descriptor is closed on exec.
     pub fn open(path: &str) -> Result<Device, Errno> {
         rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map(Device)
     }
@@ -67,13 +68,17 @@ impl AsFd for Device {
     }
 }
 
+/// The size of a page in bytes.
 pub fn page_size() -> usize {
     rustix::param::page_size()
 }
 
+/// The access that a mapping allows.
 #[derive(Clone, Copy, Debug)]
 pub enum Access {
+    /// PROT_READ.
     Read,
+    /// PROT_READ and PROT_WRITE.
     ReadWrite,
 }
 

@@ -13,9 +13,13 @@ pub enum Pace {
     /// A file: at once, or there is an error.
     File,
     /// A pipe, socket or terminal: as its reader reads. So many bytes do not block once it is writable.
-    Reader { most: usize },
+    Reader {
+        /// Bytes that never block then.
+        most: usize,
+    },
 }
 
+/// How a descriptor takes what is written, by the kind of its file.
 pub fn pace(fd: BorrowedFd<'_>) -> Pace {
     // A pipe is writable if it has room for a page; a terminal may have less.
     const PIPE: usize = 4096;
@@ -35,6 +39,7 @@ pub enum Ready {
     Writable,
     /// A signal came first.
     Signal,
+    /// Neither yet: the time is over, or a handler of a signal has run.
     TimedOut,
 }
 

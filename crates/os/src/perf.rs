@@ -13,9 +13,11 @@ pub struct Clock {
     samples: Option<Mapping>,
 }
 
-/// The kinds of events, and a clock among those of software.
+/// PERF_TYPE_SOFTWARE.
 pub const SOFTWARE: u32 = 1;
+/// PERF_TYPE_TRACEPOINT.
 pub const TRACEPOINT: u32 = 2;
+/// PERF_COUNT_SW_CPU_CLOCK.
 pub const CPU_CLOCK: u64 = 0;
 
 /// `struct perf_event_attr` as it was first.
@@ -42,6 +44,7 @@ const SOON: u64 = 1_000_000;
 const NEVER: u64 = 1 << 60;
 
 impl Attribute {
+    /// Takes a type (PERF_TYPE_*), an event of the type, and the period of its samples: of a clock, in nanoseconds.
     pub fn new(kind: u32, config: u64, period: u64) -> Attribute {
         Attribute { kind, size: size_of::<Attribute>() as u32, config, period, ..Attribute::default() }
     }
@@ -70,6 +73,7 @@ impl Attribute {
 }
 
 impl Clock {
+    /// Opens the clock of a CPU. Errors are those of perf_event_open and mmap.
     pub fn new(cpu: u32) -> Result<Clock, Errno> {
         let attribute =
             Attribute { sample: SAMPLE, read: ENABLED, ..Attribute::new(SOFTWARE, CPU_CLOCK, SOON) };
@@ -109,6 +113,7 @@ impl Clock {
         unsafe { libc::ioctl(self.event.as_raw_fd(), PERIOD, &raw const never) };
     }
 
+    /// The event's descriptor, as a map of events has it.
     pub fn number(&self) -> u32 {
         self.event.as_raw_fd() as u32
     }

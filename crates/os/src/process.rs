@@ -15,6 +15,7 @@ use std::thread::JoinHandle;
 /// A process whose end ends the tracing.
 #[derive(Debug)]
 pub struct Process {
+    /// Id in the PID namespace of this process.
     pub pid: u32,
     pidfd: OwnedFd,
     started: Option<Started>,
@@ -33,26 +34,48 @@ struct Started {
 /// How a command is started.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// Variables of its environment, and those that are taken away from it.
+    /// Variables that are set in its environment.
     pub set: Vec<(String, String)>,
+    /// Variables that are taken from its environment.
     pub unset: Vec<String>,
 }
 
+/// Why a process of -c or -p is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The command was not executed.
     #[error("failed to execute {command}: {}", super::errno::io_text(.source))]
-    Start { command: String, source: io::Error },
+    Start {
+        /// Argument of -c.
+        command: String,
+        /// Error of the fork, the exec, or a pipe.
+        source: io::Error,
+    },
+    /// No descriptor of the process could be opened.
     #[error("failed to grab pid {pid}: {}", super::errno::errno_text(*.errno))]
-    Grab { pid: u32, errno: Errno },
+    Grab {
+        /// Argument of -p.
+        pid: u32,
+        /// Error of pidfd_open; ESRCH if there is no such process.
+        errno: Errno,
+    },
+    /// The command has no words.
     #[error("the command of -c is empty")]
     Empty,
+    /// A quote of the command has no end.
     #[error("the command of -c has a {quote} without its end: {command}")]
-    Quote { command: String, quote: char },
+    Quote {
+        /// Argument of -c.
+        command: String,
+        /// `'` or `"`, or a `\` at the end.
+        quote: char,
+    },
 }
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
+    /// Id in the PID namespace of this process.
     pub pid: u32,
     /// The end of `pid 12 exited with status 1`; `None` if it succeeded, or is not our child.
     pub how: Option<String>,

@@ -10,12 +10,17 @@ use std::sync::OnceLock;
 /// The ids of the user and group that this process belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
+    /// Real user.
     pub uid: u32,
+    /// Effective user; 0 for root.
     pub euid: u32,
+    /// Real group.
     pub gid: u32,
+    /// Effective group.
     pub egid: u32,
 }
 
+/// Reads the ids of this process.
 pub fn identity() -> Identity {
     use rustix::process::{getegid, geteuid, getgid, getuid};
     Identity {

@@ -34,10 +34,12 @@ enum Body {
 }
 
 impl Declared {
+    /// Adds a typedef; one of the same name is replaced.
     pub fn define_type(&mut self, name: &str, ty: Type, span: Span) {
         self.typedefs.insert(name.to_string(), (ty, span));
     }
 
+    /// The type that a typedef of the program names, and the place of its declaration.
     pub fn typedef(&self, name: &str) -> Option<&(Type, Span)> {
         self.typedefs.get(name)
     }
@@ -62,10 +64,12 @@ impl Declared {
         self.begun.push(tagged.id);
     }
 
+    /// Marks a struct as packed: neither it nor its members are aligned.
     pub fn pack(&mut self, tagged: &Tagged) {
         self.packed.insert(tagged.id);
     }
 
+    /// Whether the braces of its definition are open.
     pub fn is_begun(&self, tagged: &Tagged) -> bool {
         self.begun.contains(&tagged.id)
     }
@@ -76,6 +80,7 @@ impl Declared {
         definition.body.as_ref().map(|_| definition.span)
     }
 
+    /// Gives a tag its members and its size in bytes, and returns it complete; `span` is the place of the definition.
     pub fn define_record(&mut self, tagged: &Tagged, members: Vec<Member>, bytes: u64, span: Span) -> Tagged {
         self.define(tagged, Body::Record(members), bytes, span)
     }
@@ -172,11 +177,13 @@ pub struct Placement<'a> {
 }
 
 impl<'a> Placement<'a> {
+    /// Begins a struct or union without members; the members of structs inside it are those that `types` has.
     pub fn new(kind: TagKind, layout: Layout, packed: bool, types: &'a dyn TypeSource) -> Placement<'a> {
         let union = kind == TagKind::Union;
         Placement { types, layout, union, members: Vec::new(), next: 0, end: 0, align: 1, packed }
     }
 
+    /// Places a member that is not a bit-field; a struct without a name is replaced by its members.
     pub fn member(&mut self, name: &str, ty: Type) -> Result<(), Unplaced> {
         // An array at the end of a struct of C may have no length.
         let bits = if matches!(ty.resolved(), Type::Array { len: 0, .. }) { 0 } else { self.bits(&ty)? };

@@ -11,14 +11,23 @@ const fn int(name: &'static str, bytes: u8, signed: bool) -> Type {
     Type::Int(Int { name: Cow::Borrowed(name), bytes, signed })
 }
 
+/// `char`: 1 byte, with a sign.
 pub const CHAR: Type = int("char", 1, true);
+/// `unsigned char`: 1 byte.
 pub const UCHAR: Type = int("unsigned char", 1, false);
+/// `unsigned short`: 2 bytes.
 pub const USHORT: Type = int("unsigned short", 2, false);
+/// `int`: 4 bytes.
 pub const INT: Type = int("int", 4, true);
+/// `unsigned int`: 4 bytes.
 pub const UINT: Type = int("unsigned int", 4, false);
+/// `long`: 8 bytes.
 pub const LONG: Type = int("long", 8, true);
+/// `unsigned long`: 8 bytes.
 pub const ULONG: Type = int("unsigned long", 8, false);
+/// `long long`: 8 bytes.
 pub const LONG_LONG: Type = int("long long", 8, true);
+/// `unsigned long long`: 8 bytes.
 pub const ULONG_LONG: Type = int("unsigned long long", 8, false);
 
 /// The base types (LP64; char is signed), in the order of their definition.

@@ -6,8 +6,11 @@ use super::ty::{Tagged, Type};
 /// A member of a struct or union.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
+    /// Name, as after the dot; a struct without a name is replaced by its members.
     pub name: String,
+    /// Type of the member; of a bit-field, the declared type.
     pub ty: Type,
+    /// Bits from the start of the struct, also for a member of one without a name inside it.
     pub bit_offset: u64,
     /// The width of a bit-field; `None` for other members.
     pub bits: Option<u32>,
@@ -64,9 +67,13 @@ pub trait KernelTypes: TypeSource {
 /// A variable or function of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
+    /// Module that has it: `vmlinux`, `ext4`.
     pub module: String,
+    /// Name without the module.
     pub name: String,
+    /// Run-time address; in a sysroot, that in the file.
     pub address: u64,
+    /// Size; 0 if it is not known.
     pub bytes: u64,
     /// Whether each processor has its own copy: at the address are only the initial contents.
     pub per_cpu: bool,
@@ -74,8 +81,11 @@ pub struct Symbol {
     pub ty: Option<Type>,
 }
 
+/// The type of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prototype {
+    /// Names and types, in their order; a name may be empty.
     pub params: Vec<(String, Type)>,
+    /// Type of the result; `void` if there is none.
     pub returns: Type,
 }

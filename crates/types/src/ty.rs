@@ -11,49 +11,69 @@ pub const PLACE_IN_CODE: &str = "pc_t";
 /// a type is a finite value although the kernel's structures refer to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
+    /// `void`.
     Void,
+    /// An integer, of the kernel or of D.
     Int(Int),
+    /// `float`, `double` or `long double`.
     Float {
+        /// Name as in C: `double`.
         name: Cow<'static, str>,
+        /// Size: 4, 8 or 16.
         bytes: u8,
     },
+    /// `enum name`.
     Enum(Tagged),
     /// Struct or union.
     Record(Tagged),
+    /// A pointer.
     Pointer {
+        /// Type that it points to.
         to: Box<Type>,
         /// Whether it points into the memory of the current process.
         user: bool,
     },
     /// A `len` of 0 means `[]`.
     Array {
+        /// Type of the elements.
         of: Box<Type>,
+        /// Number of elements.
         len: u64,
     },
     /// D's own by-reference string of `strsize` bytes.
     String,
+    /// A function, whose parameters are not kept.
     Function,
     /// The type of an aggregation: there is no value, so no operator takes it.
     Dynamic,
+    /// Another name of a type.
     Typedef {
+        /// Name of the typedef: `pid_t`.
         name: Cow<'static, str>,
+        /// Type that it names, which may be a typedef too.
         to: Box<Type>,
     },
 }
 
+/// An integer type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Int {
+    /// Name as in C: `unsigned int`.
     pub name: Cow<'static, str>,
+    /// Size: 1, 2, 4 or 8.
     pub bytes: u8,
+    /// Whether it has a sign.
     pub signed: bool,
 }
 
 /// `struct name`, `union name` or `enum name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tagged {
+    /// Keyword before the name.
     pub kind: TagKind,
     /// Empty if it has no tag.
     pub name: String,
+    /// Handle by which its source finds the members.
     pub id: TypeId,
     /// `None` if it is only declared forward.
     pub bytes: Option<u64>,
@@ -62,22 +82,28 @@ pub struct Tagged {
 /// The source of a struct, union or enum, and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId {
+    /// Source that has the definition.
     pub origin: TypeOrigin,
+    /// Index in the order of the program; in BTF the id, in DWARF the offset in .debug_info.
     pub index: u32,
 }
 
+/// The source of a struct, union or enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeOrigin {
+    /// The D program: [`Declared`](crate::declared::Declared).
     Program,
     /// One of the kernel's files of types, by number: the kernel proper, then modules.
     Kernel(u16),
 }
 
 impl Type {
+    /// A pointer into the kernel's memory.
     pub fn pointer_to(to: Type) -> Type {
         Type::Pointer { to: Box::new(to), user: false }
     }
 
+    /// An array; `len` is the number of elements, 0 for `[]`.
     pub fn array_of(of: Type, len: u64) -> Type {
         Type::Array { of: Box::new(of), len }
     }
@@ -116,14 +142,17 @@ impl Type {
         self.referent().is_some()
     }
 
+    /// Whether it is `void`, or a typedef of it.
     pub fn is_void(&self) -> bool {
         matches!(self.resolved(), Type::Void)
     }
 
+    /// Whether it is D's `string`.
     pub fn is_string(&self) -> bool {
         matches!(self.resolved(), Type::String)
     }
 
+    /// Whether it is a struct or union.
     pub fn is_record(&self) -> bool {
         matches!(self.resolved(), Type::Record(_))
     }
@@ -142,6 +171,7 @@ impl Type {
         matches!(self.resolved(), Type::Int(Int { bytes: 1, signed: true, .. }))
     }
 
+    /// Whether it is an integer with a sign, or an enum.
     pub fn is_signed(&self) -> bool {
         match self.resolved() {
             Type::Int(int) => int.signed,
@@ -159,6 +189,7 @@ impl Type {
         }
     }
 
+    /// Whether it is a pointer into the memory of the current process.
     pub fn is_user(&self) -> bool {
         matches!(self.resolved(), Type::Pointer { user: true, .. })
     }

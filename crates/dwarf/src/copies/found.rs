@@ -21,6 +21,7 @@ pub struct InlineCopy {
     pub entry_pc: u64,
     /// The addresses where calls of it begin, ascending; not empty.
     pub entries: Vec<u64>,
+    /// The source of `entries`.
     pub evidence: Evidence,
     /// The addresses at which rows of the unit's line table begin, ascending, if they are known.
     pub rows: Arc<[u64]>,
@@ -39,9 +40,12 @@ impl InlineCopy {
     }
 }
 
+/// The place of a call in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSite {
+    /// Path without the directory of the compilation: `mm/gup.c`; `??` if it is not known.
     pub file: String,
+    /// DW_AT_call_line; 0 if it is not given.
     pub line: u64,
 }
 
@@ -65,6 +69,7 @@ pub struct Function {
 pub struct Findings {
     /// The functions in the order of the wanted names.
     pub functions: Vec<Function>,
+    /// The number of units, the damaged ones included.
     pub units: usize,
     /// The parts that could not be read, one line for each unit.
     pub damaged: Vec<String>,
@@ -77,5 +82,6 @@ pub struct Findings {
 pub struct AllFindings {
     /// The functions that were inlined, or could be; by name.
     pub functions: Vec<(String, Function)>,
+    /// The parts that could not be read, one line for each unit.
     pub damaged: Vec<String>,
 }

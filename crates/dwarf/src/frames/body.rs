@@ -26,9 +26,11 @@ pub struct Frame {
 /// The definition of a function in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Definition {
+    /// DW_AT_name; empty if the debug information has none.
     pub name: String,
     /// The file of the definition, as in [`CallSite`].
     pub file: String,
+    /// DW_AT_decl_line; 0: not given.
     pub line: u64,
     /// 0: not given.
     pub column: u64,
@@ -50,6 +52,7 @@ pub(super) struct Node {
 }
 
 impl Frame {
+    /// Whether an address is in one of its ranges.
     pub fn contains(&self, address: u64) -> bool {
         self.ranges.iter().any(|range| range.contains(&address))
     }
@@ -70,6 +73,7 @@ impl Body {
         self.nodes.iter().map(|node| (&node.frame, node.parent))
     }
 
+    /// The function that has the code.
     pub fn function(&self) -> &Frame {
         &self.nodes[0].frame
     }

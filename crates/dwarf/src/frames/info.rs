@@ -46,6 +46,7 @@ struct Place {
 }
 
 impl<'i> DebugInfo<'i> {
+    /// Opens a file for frames and lines. It is an error if a section, or the header of a unit, is damaged.
     pub fn open(image: &'i ElfFile) -> Result<DebugInfo<'i>, Error> {
         DebugInfo::with(image, &[])
     }
@@ -73,6 +74,7 @@ impl<'i> DebugInfo<'i> {
         &self.units
     }
 
+    /// The file that was opened.
     pub fn image(&self) -> &'i ElfFile {
         self.image
     }

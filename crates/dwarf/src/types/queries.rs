@@ -36,15 +36,18 @@ impl Types<'_> {
         self.definition(name, |tag| tag == DW_TAG_base_type || tag == DW_TAG_typedef)
     }
 
+    /// The parameters and result of the first function of this name (DW_TAG_subprogram).
     pub fn prototype(&self, name: &str) -> Option<kinst_types::Prototype> {
         let (unit, entry) = self.units.find(name, |tag| tag == gimli::constants::DW_TAG_subprogram)?;
         self.prototype_of(&unit, entry)
     }
 
+    /// The members of a struct or union of this file; empty for a forward declaration.
     pub fn members(&self, record: &Tagged) -> Vec<Member> {
         self.members_at(record.id.index.into())
     }
 
+    /// Names and values of an enum of this file.
     pub fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
         self.enumerators_at(tagged.id.index.into())
     }

@@ -12,6 +12,7 @@ pub struct Sections<'a>(DwarfSections<&'a [u8]>);
 pub type Known<'a> = dyn Fn(TagKind, &str) -> Option<Type> + 'a;
 
 impl<'a> Sections<'a> {
+    /// Loads and relocates the sections; `None` if one of them is damaged.
     pub fn load(image: &'a ElfFile) -> Option<Sections<'a>> {
         // The lines are not needed, but no unit opens without its table of files.
         const USED: [SectionId; 6] = [

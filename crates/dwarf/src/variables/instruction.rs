@@ -26,6 +26,7 @@ pub struct Variables<'i> {
 /// An instruction whose variables are looked up; addresses are those of the [`ElfFile`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction<'q> {
+    /// Address of the instruction.
     pub address: u64,
     /// The function symbol that has it.
     pub symbol: Range<u64>,
@@ -37,11 +38,13 @@ pub struct Instruction<'q> {
 const LONGEST: usize = 8;
 
 impl<'i> Variables<'i> {
+    /// Opens a file with its location lists. Errors are those of [`DebugInfo::open`].
     pub fn open(image: &'i ElfFile) -> Result<Variables<'i>, Error> {
         let info = DebugInfo::with(image, &[SectionId::DebugLoc, SectionId::DebugLocLists])?;
         Ok(Variables { info, unwind: OnceLock::new() })
     }
 
+    /// The same file, for queries about frames and lines.
     pub fn info(&self) -> &DebugInfo<'i> {
         &self.info
     }

@@ -10,8 +10,9 @@ use super::term::Location;
 pub struct Scope {
     /// `vmlinux`, or the module's name.
     pub module: String,
-    /// The instruction as a description names it: the function symbol and the offset.
+    /// The function symbol, as a description names it.
     pub function: String,
+    /// Bytes from the function symbol.
     pub offset: u64,
     /// Never empty; the last one is the function that has the instruction.
     pub frames: Vec<Frame>,
@@ -20,6 +21,7 @@ pub struct Scope {
 /// One function, inlined or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
+    /// Name of the function; empty if the debug information has none.
     pub function: String,
     /// The parameters in the order of the declaration.
     pub parameters: Vec<Variable>,
@@ -29,12 +31,14 @@ pub struct Frame {
     pub gone: Vec<Variable>,
 }
 
+/// A variable or parameter, and how to read it at one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Empty for a parameter without a name.
     pub name: String,
     /// The offset of its type's entry in .debug_info; `None` if it is void or damaged.
     pub ty: Option<u64>,
+    /// Location at the instruction, or the reason why it cannot be read there.
     pub location: Result<Location, Missing>,
     /// The ranges of the function where it can be read, in bytes from the symbol; sorted and disjoint. If there are
     /// none although it has a location, it can be read wherever it is in scope.
@@ -50,19 +54,27 @@ pub enum Missing {
     NotCovered,
     /// The compiler states that the variable is nowhere at this instruction.
     NowhereHere,
+    /// DW_OP_implicit_pointer: it points to a variable that is not in memory.
     ImplicitPointer,
+    /// DW_OP_piece: its parts are in several places.
     Pieces,
+    /// DW_OP_entry_value: only its value at the function's entry is described.
     EntryValue,
+    /// DW_OP_GNU_parameter_ref: the caller's argument is described, and has not been kept.
     ParameterRef,
+    /// DW_OP_convert, or another operation on values with types.
     Converted,
     /// A register that is not saved at a probe, by its number in debug information.
     Register(u16),
+    /// An operation that terms do not have, in words: `DW_OP_div`, `a comparison`.
     Operation(String),
+    /// The expression has too many operations, or its term too many nodes.
     TooLong,
     /// In the frame, whose address is not known.
     Frame,
     /// At an address that the running kernel hides.
     Address,
+    /// The location cannot be parsed, for this reason.
     Damaged(String),
 }
 
@@ -74,7 +86,10 @@ pub enum NoScope {
     /// The function is not described: assembly, or its unit is without debug information.
     Function(String),
     /// The instruction is in no copy of the function.
-    Copy { function: String },
+    Copy {
+        /// Name of the function whose copy was meant.
+        function: String,
+    },
     /// The debug information is damaged.
     Damaged(String),
 }

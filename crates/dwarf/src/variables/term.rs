@@ -9,6 +9,7 @@ pub use super::register::Register;
 pub enum Term {
     /// Its value when the probe fired.
     Register(Register),
+    /// A number that the debug information gives.
     Constant(u64),
     /// An address of the running kernel.
     Address(u64),
@@ -16,27 +17,42 @@ pub enum Term {
     PerCpu(u64),
     /// The unsigned number in this many bytes of memory.
     Load {
+        /// Address of the lowest byte.
         address: Box<Term>,
+        /// 1, 2, 4 or 8.
         bytes: u8,
     },
+    /// An operator and its operand.
     Unary(Unary, Box<Term>),
+    /// An operator and its operands, left and right.
     Binary(Binary, Box<Term>, Box<Term>),
 }
 
+/// The operators with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unary {
+    /// `-a`.
     Negate,
+    /// `~a`.
     Complement,
 }
 
+/// The operators with two operands; results wrap around at 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binary {
+    /// `a + b`.
     Add,
+    /// `a - b`.
     Sub,
+    /// `a * b`.
     Mul,
+    /// `a & b`.
     And,
+    /// `a | b`.
     Or,
+    /// `a ^ b`.
     Xor,
+    /// `a << b`; 0 for 64 bits or more.
     Shl,
     /// Shifts in zeros from the left.
     Shr,
@@ -80,6 +96,7 @@ impl Term {
         Term::Binary(op, Box::new(left), Box::new(right))
     }
 
+    /// Makes a term that is folded if the operand is a constant.
     pub fn unary(op: Unary, operand: Term) -> Term {
         match (op, operand) {
             (Unary::Negate, Term::Constant(value)) => Term::Constant(value.wrapping_neg()),
@@ -88,6 +105,7 @@ impl Term {
         }
     }
 
+    /// The unsigned number in 1, 2, 4 or 8 bytes of memory.
     pub fn load(address: Term, bytes: u8) -> Term {
         Term::Load { address: Box::new(address), bytes }
     }

@@ -4,12 +4,17 @@ use super::syscall::{Batch, Create, Element, bpf, command, owned};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+/// The kind of a map, by its number in `enum bpf_map_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MapKind {
+    /// BPF_MAP_TYPE_HASH.
     Hash = 1,
+    /// BPF_MAP_TYPE_ARRAY, which can be mapped.
     Array = 2,
+    /// BPF_MAP_TYPE_PERF_EVENT_ARRAY.
     PerfEvents = 4,
+    /// BPF_MAP_TYPE_RINGBUF.
     RingBuffer = 27,
 }
 
@@ -22,6 +27,8 @@ pub struct Map {
 }
 
 impl Map {
+    /// Creates a map; keys and values have these sizes in bytes. `entries` is the most of them; of a ring buffer, its
+    /// bytes.
     pub fn new(kind: MapKind, key: u32, value: u32, entries: u32) -> Result<Map, Errno> {
         // Arrays can be mapped.
         let flags = if kind == MapKind::Array { 1 << 10 } else { 0 };
@@ -31,6 +38,7 @@ impl Map {
         Ok(Map { fd: owned(fd), key: key as usize, value: value as usize })
     }
 
+    /// Sets the value of a key. EINVAL: a slice has another size than the map's keys or values.
     pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
         if key.len() != self.key || value.len() != self.value {
             return Err(Errno::INVAL);
@@ -65,6 +73,7 @@ impl Map {
         }
     }
 
+    /// Copies the value of a key. ENOENT: the map does not have it; EINVAL: the key has another size than the map's.
     pub fn lookup(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
         if key.len() != self.key {
             return Err(Errno::INVAL);
@@ -111,6 +120,7 @@ impl Map {
         Element { map: self.fd.as_raw_fd() as u32, pad: 0, key: key.as_ptr() as u64, value, flags: 0 }
     }
 
+    /// The map's descriptor, as instructions and the kernel's structures refer to it.
     pub fn number(&self) -> u32 {
         self.fd.as_raw_fd() as u32
     }

@@ -8,21 +8,26 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// The use that a program is loaded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
+    /// One kprobe, or a kretprobe.
     Kprobe,
     /// The entries, or returns, of many functions at once (kprobe.multi).
     KprobeMulti,
+    /// An overflow of a perf event.
     PerfEvent,
+    /// A tracepoint, with the arguments that the kernel passes to it.
     RawTracepoint,
-    /// The entry of a function, by a trampoline of BPF; and its return.
+    /// The entry of a function, by a trampoline of BPF.
     Fentry(Function),
+    /// The return of a function, by a trampoline.
     Fexit(Function),
 }
 
-/// A function of the kernel as its types have it: its number there, and the descriptor of the types of the module that it
-/// is of; 0 for the kernel proper.
+/// A function of the kernel, as the types of its module have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
+    /// Id of the function in those types.
     pub number: u32,
+    /// Descriptor of the module's types; 0 for the kernel proper.
     pub types: u32,
 }
 

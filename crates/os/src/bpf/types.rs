@@ -37,7 +37,9 @@ struct TypesInfo {
 /// The types of a program's functions, as the kernel reads them, and which of them each function has: 8 bytes for each.
 #[derive(Clone, Copy, Debug)]
 pub struct Types<'a> {
+    /// A header, types and strings, as in a file of BTF.
     pub types: &'a [u8],
+    /// `struct bpf_func_info` of each function: the unit of its first instruction, and the id of its type.
     pub functions: &'a [u8],
 }
 
@@ -102,6 +104,7 @@ impl ModuleTypes {
         Ok(found.of_kernel != 0 && name == module.as_bytes())
     }
 
+    /// The descriptor of the types, for `Function::types`.
     pub fn number(&self) -> u32 {
         self.0.as_raw_fd() as u32
     }

@@ -17,6 +17,7 @@ const HEAD: usize = 12;
 pub enum Malformed {
     /// Other first bytes, or the other byte order.
     Magic,
+    /// Another version of the format than 1.
     Version(u8),
     /// The sections that the header describes are not in the file.
     Truncated,
@@ -52,6 +53,7 @@ const WITH_LAYOUT: usize = 32;
 const LAST_PLAIN: u32 = 19;
 
 impl Header {
+    /// Reads the header of a file. It is an error if a section's range is not in the file.
     pub fn read(bytes: &[u8]) -> Result<Header, Malformed> {
         let word = |at: usize| u32_at(bytes, at).map(|word| word as usize).ok_or(Malformed::Truncated);
         match bytes {
@@ -69,14 +71,17 @@ impl Header {
         Ok(Header { types: section(8)?, strings: section(16)?, layout })
     }
 
+    /// The bytes of the layout; empty if the file has none.
     pub fn layout<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         bytes.get(self.layout.clone()).unwrap_or_default()
     }
 
+    /// The bytes of the records.
     pub fn types<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         bytes.get(self.types.clone()).unwrap_or_default()
     }
 
+    /// The bytes of the strings, each with a zero after it.
     pub fn strings<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         bytes.get(self.strings.clone()).unwrap_or_default()
     }
@@ -237,45 +242,71 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The contents of a type. Numbers are those of other types, 0 for void.
+/// The contents of a type. Other types are given by their ids, 0 for void; sizes are in bytes.
 #[derive(Clone, Debug)]
 pub enum Record<'a> {
     /// The value has `bits` bits, from `bit_offset` on.
     Int {
+        /// Size of the storage.
         bytes: u32,
+        /// Whether the value has a sign.
         signed: bool,
+        /// Bits from the start of the storage to the value.
         bit_offset: u32,
+        /// Width of the value.
         bits: u32,
     },
+    /// A pointer to a type.
     Pointer(u32),
+    /// An array.
     Array {
+        /// Type of the elements.
         of: u32,
+        /// Number of elements; 0 for `[]`.
         len: u32,
     },
+    /// A struct or union with its members.
     Struct {
+        /// Whether it is a union.
         union: bool,
+        /// Size of the whole.
         bytes: u32,
+        /// Members in the order of the file.
         fields: Fields<'a>,
     },
+    /// An enum (ENUM, ENUM64).
     Enum {
+        /// Size of a value.
         bytes: u32,
+        /// Enumerators in the order of the file.
         values: Values<'a>,
     },
     /// A struct or union that this file does not define.
     Forward {
+        /// Whether it is a union.
         union: bool,
     },
+    /// Another name of a type.
     Typedef(u32),
+    /// A type with const, volatile, restrict or a tag, which do not change how a value is read.
     Modifier(u32),
+    /// A function, with its prototype.
     Function(u32),
+    /// The type of a function.
     Prototype {
+        /// Type of the result.
         returns: u32,
+        /// Parameters in their order.
         params: Params<'a>,
     },
+    /// A variable, with its type.
     Variable(u32),
+    /// A floating-point type.
     Float {
+        /// Size of a value.
         bytes: u32,
     },
+    /// A section of variables, or a tag of a declaration: not a type.
     Other,
 }
 

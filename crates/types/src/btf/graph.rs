@@ -44,6 +44,7 @@ impl Btf {
         })
     }
 
+    /// The parameters and result of a function of this file.
     pub fn prototype(&self, name: &str) -> Option<Prototype> {
         self.find(Group::Functions, name).find_map(|(_, record)| match record {
             Record::Function(prototype) => self.prototype_of(prototype),
@@ -69,6 +70,7 @@ impl Btf {
         self.members_of(Group::Named).map(|(_, name)| self.string(name)).filter(|name| !name.is_empty())
     }
 
+    /// The type of an id; `void` if the file has no such type.
     pub fn ty(&self, id: u32) -> Type {
         self.ty_at(id, MAX_DEPTH)
     }
@@ -151,6 +153,7 @@ impl Btf {
         }
     }
 
+    /// Names and values of an enum; empty for any other type.
     pub fn enumerators(&self, id: u32) -> Vec<(String, i64)> {
         match self.record(id) {
             Some((_, Record::Enum { values, .. })) => {
