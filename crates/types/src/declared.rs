@@ -177,7 +177,7 @@ pub struct Placement<'a> {
 }
 
 impl<'a> Placement<'a> {
-    /// Begins a struct or union without members; the members of structs inside it are those that `types` has.
+    /// Begins a struct or union; `types` has the members of structs inside it.
     pub fn new(kind: TagKind, layout: Layout, packed: bool, types: &'a dyn TypeSource) -> Placement<'a> {
         let union = kind == TagKind::Union;
         Placement { types, layout, union, members: Vec::new(), next: 0, end: 0, align: 1, packed }

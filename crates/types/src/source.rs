@@ -10,7 +10,7 @@ pub struct Member {
     pub name: String,
     /// Type of the member; of a bit-field, the declared type.
     pub ty: Type,
-    /// Bits from the start of the struct, also for a member of one without a name inside it.
+    /// Bits from the start of the struct; members of unnamed structs inside it count from there too.
     pub bit_offset: u64,
     /// The width of a bit-field; `None` for other members.
     pub bits: Option<u32>,
@@ -73,7 +73,7 @@ pub struct Symbol {
     pub name: String,
     /// Run-time address; in a sysroot, that in the file.
     pub address: u64,
-    /// Size; 0 if it is not known.
+    /// Size in bytes; 0 if it is not known.
     pub bytes: u64,
     /// Whether each processor has its own copy: at the address are only the initial contents.
     pub per_cpu: bool,
@@ -81,7 +81,7 @@ pub struct Symbol {
     pub ty: Option<Type>,
 }
 
-/// The type of a function.
+/// The parameters and result of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prototype {
     /// Names and types, in their order; a name may be empty.

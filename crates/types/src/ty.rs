@@ -19,14 +19,14 @@ pub enum Type {
     Float {
         /// Name as in C: `double`.
         name: Cow<'static, str>,
-        /// Size: 4, 8 or 16.
+        /// 4, 8 or 16.
         bytes: u8,
     },
     /// `enum name`.
     Enum(Tagged),
     /// Struct or union.
     Record(Tagged),
-    /// A pointer.
+    /// `to *`.
     Pointer {
         /// Type that it points to.
         to: Box<Type>,
@@ -46,7 +46,7 @@ pub enum Type {
     Function,
     /// The type of an aggregation: there is no value, so no operator takes it.
     Dynamic,
-    /// Another name of a type.
+    /// A name that the program or the kernel gives to a type.
     Typedef {
         /// Name of the typedef: `pid_t`.
         name: Cow<'static, str>,
@@ -60,7 +60,7 @@ pub enum Type {
 pub struct Int {
     /// Name as in C: `unsigned int`.
     pub name: Cow<'static, str>,
-    /// Size: 1, 2, 4 or 8.
+    /// 1, 2, 4 or 8.
     pub bytes: u8,
     /// Whether it has a sign.
     pub signed: bool,

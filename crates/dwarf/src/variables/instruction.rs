@@ -26,7 +26,7 @@ pub struct Variables<'i> {
 /// An instruction whose variables are looked up; addresses are those of the [`ElfFile`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction<'q> {
-    /// Address of the instruction.
+    /// Address of its first byte.
     pub address: u64,
     /// The function symbol that has it.
     pub symbol: Range<u64>,

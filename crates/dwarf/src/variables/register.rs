@@ -18,7 +18,7 @@ impl Register {
         (usize::from(number) < machine.facts().registers.len()).then_some(Register { machine, number })
     }
 
-    /// The machine whose numbers of registers count.
+    /// The machine that the number is of.
     pub fn machine(self) -> Machine {
         self.machine
     }

@@ -74,7 +74,7 @@ pub enum Missing {
     Frame,
     /// At an address that the running kernel hides.
     Address,
-    /// The location cannot be parsed, for this reason.
+    /// The location, or its unwind information, is damaged; the cause.
     Damaged(String),
 }
 

@@ -256,7 +256,7 @@ pub enum Record<'a> {
         /// Width of the value.
         bits: u32,
     },
-    /// A pointer to a type.
+    /// A pointer to the type of this id.
     Pointer(u32),
     /// An array.
     Array {
@@ -286,22 +286,22 @@ pub enum Record<'a> {
         /// Whether it is a union.
         union: bool,
     },
-    /// Another name of a type.
+    /// Another name of the type of this id.
     Typedef(u32),
-    /// A type with const, volatile, restrict or a tag, which do not change how a value is read.
+    /// The type of this id with const, volatile, restrict or a tag, which do not change how a value is read.
     Modifier(u32),
-    /// A function, with its prototype.
+    /// A function, with the id of its prototype.
     Function(u32),
-    /// The type of a function.
+    /// Parameters and result of functions.
     Prototype {
         /// Type of the result.
         returns: u32,
         /// Parameters in their order.
         params: Params<'a>,
     },
-    /// A variable, with its type.
+    /// A variable, with the id of its type.
     Variable(u32),
-    /// A floating-point type.
+    /// float, double, or a larger type.
     Float {
         /// Size of a value.
         bytes: u32,
