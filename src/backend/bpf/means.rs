@@ -67,6 +67,7 @@ impl Means {
     }
 
     #[cfg(test)]
+    /// The means as a test has them.
     pub fn new(
         kprobes: Result<(), MeansError>,
         multi: Result<(), MeansError>,
