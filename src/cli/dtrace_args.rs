@@ -2,94 +2,12 @@
 
 pub use super::dtrace_options::Mode;
 use super::dtrace_options::{AFTER_HELP, Does, Row, table};
+pub use super::invocation::{CoverageFiles, Invocation, ProgramArg};
 use crate::consumer::export::form::{self, Form, Output};
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use kinst_base::source::Origin;
-
-/// What --coverage writes besides the summary, and what is compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CoverageFiles {
-    /// --lcov
-    pub lcov: Option<String>,
-    /// --merge
-    pub merged: Vec<String>,
-    /// --against
-    pub against: Option<String>,
-}
-
-/// What the command line asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Invocation {
-    /// -e -l -V --index; none of them: [`Mode::Trace`].
-    pub mode: Mode,
-    /// -s -n -P -m -f -i, in their order.
-    pub programs: Vec<ProgramArg>,
-    /// -x, and the letters that set an option, in their order.
-    pub settings: Vec<(String, Option<String>)>,
-    /// -d
-    pub desugared: bool,
-    /// -v
-    pub verbose: bool,
-    /// -o
-    pub output: Option<String>,
-    /// -O
-    pub forms: Vec<Output>,
-    /// -c
-    pub commands: Vec<String>,
-    /// -p
-    pub pids: Vec<String>,
-    /// --fmt
-    pub formatted: Vec<String>,
-    /// --disas
-    pub disassembled: Vec<String>,
-    /// --annotate
-    pub annotated: Vec<String>,
-    /// --coverage
-    pub covered: Vec<String>,
-    /// --lcov, --merge and --against
-    pub files: CoverageFiles,
-    /// --path
-    pub followed: Vec<String>,
-    /// --into
-    pub into: Vec<String>,
-    /// --calls
-    pub calls: Option<u64>,
-    /// --differ
-    pub differ: Option<String>,
-    /// --for
-    pub time: Option<String>,
-    /// --when
-    pub when: Option<String>,
-    /// --html
-    pub page: Option<String>,
-    /// --exact
-    pub exact: bool,
-    /// --latency
-    pub latency: bool,
-    /// --dump
-    pub dump: bool,
-    /// --json: what -l or --disas prints is one object a line.
-    pub objects: bool,
-    /// --export: files, or folders that exist.
-    pub exported: Vec<String>,
-    /// --import
-    pub imported: Vec<String>,
-    /// $1 …
-    pub operands: Vec<String>,
-    /// --message-format=json
-    pub json: bool,
-}
-
-/// A program of the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProgramArg {
-    /// The option that it came with.
-    pub origin: Origin,
-    /// A file's path, or D text.
-    pub text: String,
-}
 
 /// Why there is nothing to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

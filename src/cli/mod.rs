@@ -18,6 +18,7 @@ mod dtrace_options;
 pub(crate) mod dtrace_trace;
 mod fmt;
 pub mod inlinecall;
+mod invocation;
 mod libraries;
 mod output;
 mod pager;

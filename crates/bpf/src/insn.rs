@@ -1,5 +1,6 @@
 //! bpf/insn.rs: instructions of the kernel's BPF machine: their 8 bytes, and how the kernel's tools write them.
 
+pub use super::helper::{Helper, USER_STACK};
 use std::fmt;
 
 /// A register. R0 is a call's result, R1 to R5 are its arguments and are lost by it, R6 to R9 stay.
@@ -145,65 +146,6 @@ impl From<i32> for Operand {
         Operand::Imm(imm)
     }
 }
-
-/// Rows of the kernel's enum bpf_func_id: the name here, the number, and the name there.
-macro_rules! helpers {
-    ($($name:ident $number:literal $text:literal,)*) => {
-        /// A function of the kernel's that programs may call.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(i32)]
-        pub enum Helper {
-            $(
-                #[doc = concat!("`bpf_", $text, "()`")]
-                $name = $number
-            ),*
-        }
-
-        impl Helper {
-            /// The helper of a number in a call; `None` if there is no row for it.
-            pub fn from_number(number: i32) -> Option<Helper> {
-                match number { $($number => Some(Helper::$name),)* _ => None }
-            }
-
-            /// The name without its `bpf_`: `map_lookup_elem`.
-            pub fn name(self) -> &'static str {
-                match self { $(Helper::$name => $text),* }
-            }
-        }
-    };
-}
-
-helpers! {
-    MapLookupElem 1 "map_lookup_elem",
-    MapUpdateElem 2 "map_update_elem",
-    MapDeleteElem 3 "map_delete_elem",
-    KtimeGetNs 5 "ktime_get_ns",
-    GetPrandomU32 7 "get_prandom_u32",
-    GetSmpProcessorId 8 "get_smp_processor_id",
-    GetCurrentPidTgid 14 "get_current_pid_tgid",
-    GetCurrentUidGid 15 "get_current_uid_gid",
-    GetCurrentComm 16 "get_current_comm",
-    GetCurrentTask 35 "get_current_task",
-    ProbeWriteUser 36 "probe_write_user",
-    PerfEventReadValue 55 "perf_event_read_value",
-    GetStack 67 "get_stack",
-    ProbeReadUser 112 "probe_read_user",
-    ProbeReadKernel 113 "probe_read_kernel",
-    ProbeReadUserStr 114 "probe_read_user_str",
-    ProbeReadKernelStr 115 "probe_read_kernel_str",
-    SendSignal 109 "send_signal",
-    RingbufOutput 130 "ringbuf_output",
-    RingbufQuery 134 "ringbuf_query",
-    GetCurrentTaskBtf 158 "get_current_task_btf",
-    GetFuncIp 173 "get_func_ip",
-    TaskPtRegs 175 "task_pt_regs",
-    GetFuncArg 183 "get_func_arg",
-    GetFuncRet 184 "get_func_ret",
-    KtimeGetTaiNs 208 "ktime_get_tai_ns",
-}
-
-/// A flag of [`Helper::GetStack`]: the stack is the program's. Its lowest bits are the number of addresses to leave out.
-pub const USER_STACK: i32 = 1 << 8;
 
 /// What a 64-bit constant is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,15 +11,17 @@ mod reloc;
 mod reloc_arm64;
 mod root;
 mod search;
+mod section;
 mod tree;
 mod unpack;
 
 pub use buildid::BuildId;
-pub use elf_file::{CodeSymbol, ElfFile, FoundSymbol, Loaded, Reference, Section};
+pub use elf_file::{CodeSymbol, ElfFile, FoundSymbol, Loaded, Reference};
 pub use error::{D_DEBUGINFO, Error};
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,
 };
+pub use section::Section;
 pub use tree::{Dir, File, Tree};
 pub use unpack::{Bytes, read as read_file, read_shown};

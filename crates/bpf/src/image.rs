@@ -1,0 +1,483 @@
+//! bpf/image.rs: all that a session loads: its programs, and the maps that they share.
+
+use super::asm::{Code, FUNCTIONS, MAPS};
+use super::kernel::Layout;
+use super::library::Functions;
+use super::machine::Machine;
+use super::memory::{Memory, SCRATCH, Sizes};
+use super::missing::Missing;
+use super::needs::Needs;
+use super::object::ProbeKind;
+use super::program::{Entries, ErrorProbe, Prologue, Refusal, Writer, place, ways};
+use kinst_base::probe::{Place, Spot, When};
+use kinst_dif::enabled::Enabled;
+use kinst_dif::layout::{self, LayoutError};
+use kinst_dif::{Action, ActionKind, Options, Program};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// All that a session loads.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// The maps, and the layout of their values.
+    pub memory: Memory,
+    /// The contents of the constants.
+    pub constants: Vec<u8>,
+    /// Aggregations, in the order of their maps.
+    pub entries: Vec<Entries>,
+    /// Programs, each with its places.
+    pub units: Vec<Unit>,
+    /// The size of the places that share their programs with none.
+    pub alone: u32,
+}
+
+/// Where a probe is, and what its program finds there.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// The index of the enabled probe.
+    pub probe: u32,
+    /// The address, or a number.
+    pub at: u64,
+    /// The map that has the entry, and its place there.
+    pub home: Home,
+    /// Words of 8 bytes, as `program::place` lays them out.
+    pub entry: Vec<u64>,
+}
+
+/// Where the entry of a place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// The key in the hash of places.
+    Shared(u64),
+    /// The byte at which it begins among those that share their programs with none.
+    Alone(u32),
+}
+
+/// The program of probes at which the same clauses are enabled.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The kind of context that the program has.
+    pub kind: ProbeKind,
+    /// The places of its probes.
+    pub places: Vec<Located>,
+    /// The program, and the functions that it calls.
+    pub code: Code,
+}
+
+/// What is known of the running kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The machine to write code for.
+    pub machine: &'static dyn Machine,
+    /// By probe, the instructions at which it fires; `None` for a probe that is left out.
+    pub spots: Vec<Option<Vec<Spot>>>,
+    /// By probe, the arguments of its tracepoint.
+    pub arguments: Vec<u8>,
+    /// By probe, what makes it fire, if it is at a function.
+    pub by: Vec<By>,
+    /// Offsets in the structures that the program needs.
+    pub kernel: Layout,
+    /// The code that runs programs at tracepoints, and BEGIN and END: from an address up to another.
+    pub own: Vec<(u64, u64)>,
+}
+
+/// The way in which the probe of a function is made to fire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// Kprobes, at the entry or at each of the exits.
+    #[default]
+    Kprobe,
+    /// A trampoline of BPF: fentry, or fexit.
+    Trampoline,
+    /// A kprobe.multi of many functions.
+    Multi,
+}
+
+/// Why a program cannot be traced without the module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unable {
+    /// A probe of a kind that only the module has, by index.
+    #[error("only the module has such a probe")]
+    Probe(u32),
+    /// The clauses at a probe.
+    #[error("{why}")]
+    Clauses {
+        /// The index of the first probe that has these clauses.
+        probe: u32,
+        /// The reason.
+        why: Refusal,
+    },
+    /// An action without a layout.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// Strings, variables or keys that the program cannot have, whatever its probes.
+    #[error(transparent)]
+    Program(#[from] Missing),
+}
+
+impl Image {
+    /// Writes the programs of all enablings, and lays out their memory.
+    pub fn new(
+        program: &Program,
+        enabled: &Enabled,
+        options: &Options,
+        found: &Found,
+    ) -> Result<Image, Unable> {
+        let layouts = program.clauses.iter().map(|clause| layout::clause_layout(program, clause, options));
+        let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
+        let entries = entries(program, options)?;
+        let record = layouts.iter().map(|layout| layout.size).max().unwrap_or_default();
+        let key = entries.iter().map(Entries::keys_size).max().unwrap_or_default();
+        let sizes = Sizes { record, key, aggregations: entries.len() as u32 };
+        let mut memory = Memory::new(program, options, sizes)?;
+        (memory.kernel, memory.machine) = (found.kernel, found.machine);
+        memory.own.clone_from(&found.own);
+        let needs = Needs::of(program);
+        let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
+        let error = errors(enabled, &heads);
+        let (mut units, mut alone) = (Vec::new(), 0);
+        for (unit, (group, members)) in groups(enabled, found)?.into_iter().enumerate() {
+            let probe = members.first().map(|member| member.probe).unwrap_or_default();
+            let place = enabled.probes.get(probe as usize).map(|probe| &probe.place);
+            // Programs at system calls run at all of them.
+            let shares = members.len() > 1 || group.kind.is_call();
+            let home = |member: &Member| match shares {
+                true => Home::Shared(place::key(member.at(), unit)),
+                false => Home::Alone(alone),
+            };
+            let located = |member: &Member| member.located(home(member), &heads, found.machine);
+            let places: Vec<Located> = members.iter().filter_map(located).collect();
+            let prologue = Prologue {
+                number: probe,
+                unit,
+                alone: (!shares).then_some(alone),
+                flags: group.flags,
+                spot: members.first().and_then(|member| member.spot).filter(|_| group.alone != 0),
+                event: place.and_then(event_of),
+                cpu: options.cpu,
+                kernel: &found.kernel,
+                level: needs.interrupts,
+                computes: group.clauses.iter().any(|clause| computes(program, *clause)),
+                once: options.once,
+                timed: needs.time || record > 0,
+                named: needs.names,
+                inlined: needs.names || needs.stacks,
+            };
+            let (kind, functions) = (group.kind, &Functions::default());
+            let (memory, layouts, entries, error) =
+                (&*with_site(&memory, kind, &members), &*layouts, &*entries, &error);
+            let writer =
+                Writer { program, prologue, kind, context: kind, error, memory, layouts, entries, functions };
+            let code = writer.write(&group.clauses).and_then(within_limits);
+            let code = code.map_err(|why| Unable::Clauses { probe, why })?;
+            let bytes = |place: &Located| place.entry.len() as u32 * 8;
+            alone += if shares { 0 } else { places.iter().map(bytes).sum() };
+            units.push(Unit { kind, code, places });
+        }
+        let constants = [&[0; SCRATCH as usize], &*memory.constants, &names].concat();
+        Ok(Image { memory, constants, entries, units, alone })
+    }
+
+    /// The places of all programs.
+    pub fn places(&self) -> impl Iterator<Item = &Located> {
+        self.units.iter().flat_map(|unit| &unit.places)
+    }
+}
+
+/// Whether a clause does more than to count its hits.
+fn computes(program: &Program, clause: usize) -> bool {
+    program.clauses.get(clause).is_none_or(|clause| {
+        let counts =
+            |action: &Action| action.kind == ActionKind::Count && action.difo.is_none() && action.ntuple == 0;
+        clause.record || clause.predicate.is_some() || !clause.actions.iter().all(counts)
+    })
+}
+
+/// Memory whose own code is also the call at a function's beginning that its trampoline is run by.
+fn with_site<'m>(memory: &'m Memory, kind: ProbeKind, members: &[Member<'_>]) -> Cow<'m, Memory> {
+    let Some(function) = members.first().filter(|_| kind.is_trampoline()).map(Member::at) else {
+        return Cow::Borrowed(memory);
+    };
+    let mut memory = memory.clone();
+    let end = memory.machine.facts().ftrace_end;
+    memory.own.push((function, function.wrapping_add(end) + 1));
+    Cow::Owned(memory)
+}
+
+fn event_of(place: &Place) -> Option<u64> {
+    match place {
+        Place::Event { number } => Some(*number),
+        _ => None,
+    }
+}
+
+/// Refuses what the kernel would.
+fn within_limits(code: Code) -> Result<Code, Refusal> {
+    if code.functions.len() > FUNCTIONS {
+        return Err(Missing::Functions.into());
+    }
+    if code.maps() > MAPS {
+        return Err(Missing::Maps.into());
+    }
+    Ok(code)
+}
+
+/// Lists what actions aggregate into: actions of an aggregation whose entries look alike have the same.
+fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutError> {
+    let mut entries: Vec<Entries> = Vec::new();
+    let mut number = 0;
+    for clause in &program.clauses {
+        for (index, action) in clause.actions.iter().enumerate() {
+            if action.kind.is_aggregating() {
+                let layout = layout::aggregation_layout(program, clause, index, options)?;
+                let (aggregation, function) = (action.agg, action.kind);
+                let new = Entries { aggregation, actions: Vec::new(), function, layout };
+                let place = entries.iter().position(|known| known.is_like(&new));
+                let place = place.unwrap_or_else(|| {
+                    entries.push(new);
+                    entries.len() - 1
+                });
+                entries[place].actions.push(number);
+            }
+            number += 1;
+        }
+    }
+    Ok(entries)
+}
+
+/// What probes have in common that share a program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Group {
+    kind: ProbeKind,
+    /// A number of its own for a place that shares its program with none; else 0.
+    alone: u32,
+    /// Whether the flags say which hits count.
+    flags: bool,
+    clauses: Vec<usize>,
+    /// The number of the place among those of one address, such as the ways of a branch: a program knows one of them.
+    layer: u32,
+}
+
+/// A place of a probe.
+#[derive(Clone, Copy, Debug)]
+struct Member<'a> {
+    probe: u32,
+    /// What the program knows it by, unless it is an instruction.
+    number: u64,
+    spot: Option<&'a Spot>,
+}
+
+impl Member<'_> {
+    fn at(&self) -> u64 {
+        self.spot.map_or(self.number, |spot| spot.address)
+    }
+
+    fn located(&self, home: Home, heads: &[Head], machine: &dyn Machine) -> Option<Located> {
+        let head = heads.get(self.probe as usize)?;
+        let (bits, inverted) = self.spot.map_or((0, true), |spot| ways::test(machine, spot.when));
+        let exit = self.spot.map_or(0, |spot| spot.exit);
+        let mut entry = head.names.to_vec();
+        entry.extend([head.id, exit, bits.into(), inverted.into(), 0, 0]);
+        entry.extend(&head.enablings);
+        Some(Located { probe: self.probe, at: self.at(), home, entry })
+    }
+}
+
+fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec<Member<'a>>>, Unable> {
+    let mut clauses = vec![Vec::new(); enabled.probes.len()];
+    for ecb in &enabled.ecbs {
+        if let Some(clauses) = clauses.get_mut(ecb.probe as usize) {
+            clauses.push(ecb.clause as usize);
+        }
+    }
+    let mut groups: BTreeMap<Group, Vec<Member<'a>>> = BTreeMap::new();
+    let mut alone = 0;
+    let mut taken: HashSet<(Group, u64)> = HashSet::new();
+    for (index, (probe, clauses)) in enabled.probes.iter().zip(clauses).enumerate() {
+        let Some(Some(spots)) = found.spots.get(index) else { continue };
+        let index = index as u32;
+        if probe.place == Place::Error {
+            continue;
+        }
+        let (arguments, by) = (found.arguments.get(index as usize), found.by.get(index as usize));
+        let kind = kind(&probe.place, arguments, by).ok_or(Unable::Probe(index))?;
+        let number = match probe.place {
+            Place::SyscallEntry { number } | Place::SyscallReturn { number } => number,
+            _ => index.into(),
+        };
+        let mut add = |spot: Option<&'a Spot>, shares: bool| {
+            alone += u32::from(!shares);
+            let flags = spot.is_some_and(|spot| matches!(spot.when, When::Taken(_) | When::NotTaken(_)));
+            let alone = if shares { 0 } else { alone };
+            let mut group = Group { kind, alone, flags, clauses: clauses.clone(), layer: 0 };
+            let address = spot.map(|spot| spot.address);
+            while address.is_some_and(|address| taken.contains(&(group.clone(), address))) {
+                group.layer += 1;
+            }
+            taken.extend(address.map(|address| (group.clone(), address)));
+            groups.entry(group).or_default().push(Member { probe: index, number, spot });
+        };
+        if !kind.is_text() {
+            add(None, kind.is_call());
+        }
+        for spot in spots {
+            let by_operand = matches!(spot.when, When::Goes(..) | When::Leaves(..) | When::Zero { .. });
+            add(Some(spot), spot.keys.is_empty() && !by_operand && !kind.is_trampoline());
+        }
+    }
+    Ok(groups)
+}
+
+/// What the context is at a place; `None` if only the module has such probes.
+fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeKind> {
+    let by = by.copied().unwrap_or_default();
+    Some(match place {
+        Place::Insn { .. } | Place::Edge { .. } | Place::Driver { .. } => ProbeKind::Insn,
+        Place::FbtEntry { .. } => match by {
+            By::Kprobe => ProbeKind::Entry,
+            By::Trampoline => ProbeKind::Fentry,
+            By::Multi => ProbeKind::MultiEntry,
+        },
+        Place::FbtReturn { .. } => match by {
+            By::Kprobe => ProbeKind::Return,
+            By::Trampoline => ProbeKind::Fexit,
+            By::Multi => ProbeKind::MultiReturn,
+        },
+        Place::Profile { .. } | Place::Tick { .. } => ProbeKind::Timer,
+        Place::Begin | Place::End => ProbeKind::Bare,
+        Place::SyscallEntry { .. } => ProbeKind::CallEntry,
+        Place::SyscallReturn { .. } => ProbeKind::CallReturn,
+        Place::Sdt { .. } => ProbeKind::Trace(arguments.copied().unwrap_or_default()),
+        Place::Event { .. } => ProbeKind::Event,
+        // The clauses of ERROR are a part of every program.
+        Place::Error | Place::Gate { .. } => return None,
+    })
+}
+
+/// Returns the enablings of ERROR, and what is known of that probe.
+fn errors(enabled: &Enabled, heads: &[Head]) -> ErrorProbe {
+    let mut error = ErrorProbe::default();
+    for (index, (probe, head)) in enabled.probes.iter().zip(heads).enumerate() {
+        if probe.place == Place::Error {
+            let ecbs = (1..).zip(&enabled.ecbs).filter(|(_, ecb)| ecb.probe as usize == index);
+            error.clauses = ecbs.map(|(epid, ecb)| (epid, ecb.clause as usize)).collect();
+            error.place = head.names.into_iter().chain([head.id]).collect();
+        }
+    }
+    error
+}
+
+/// What all places of a probe have.
+struct Head {
+    /// The names of its fields, from the beginning of the constants.
+    names: [u64; 4],
+    id: u64,
+    /// As the place has them.
+    enablings: Vec<u64>,
+}
+
+/// Returns the heads of all probes, and the names that they mean, from `base` in the constants on.
+fn heads(enabled: &Enabled, base: u32) -> (Vec<Head>, Vec<u8>) {
+    let mut names = Vec::new();
+    let mut known: HashMap<&str, u64> = HashMap::new();
+    let mut name = |text| {
+        *known.entry(text).or_insert_with(|| {
+            let at = u64::from(base) + names.len() as u64;
+            names.extend(str::as_bytes(text));
+            names.push(0);
+            at
+        })
+    };
+    let mut heads = Vec::new();
+    for probe in &enabled.probes {
+        let fields = [&probe.name.provider, &probe.name.module, &probe.name.function, &probe.name.name];
+        let fields = fields.map(|field| name(field));
+        heads.push(Head { names: fields, id: probe.id.into(), enablings: Vec::new() });
+    }
+    for (index, ecb) in enabled.ecbs.iter().enumerate() {
+        let inlined = ecb.inlined.as_deref().map_or(0, &mut name);
+        if let Some(head) = heads.get_mut(ecb.probe as usize) {
+            head.enablings.extend([index as u64 + 1, inlined]);
+        }
+    }
+    (heads, names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinst_base::image::Address;
+    use kinst_base::probe::{Fields, Probe};
+    use kinst_dif::Clause;
+
+    /// A clause that does nothing.
+    fn clause() -> Clause {
+        Clause {
+            probes: vec![],
+            predicate: None,
+            actions: vec![],
+            statements: vec![],
+            record: false,
+            part: false,
+        }
+    }
+
+    /// Two clauses of nothing, each at probes of its own: how many places each probe has, by clause.
+    fn image(probes: [&[usize]; 2]) -> Image {
+        let program = Program { clauses: vec![clause(), clause()], ..Program::default() };
+        let (mut enabled, mut found) = (Enabled::default(), Found::default());
+        for (clause, places) in
+            (0..).zip(probes).flat_map(|(clause, all)| all.iter().map(move |n| (clause, *n)))
+        {
+            let (index, func) = (enabled.probes.len() as u32, 0x1000 * (1 + enabled.probes.len() as u64));
+            let place = Place::Insn { func: Address::Kernel(func), offset: 0, bytes: vec![0x90] };
+            enabled.probes.push(Probe { id: index, place, name: Fields::new("kinst", "vmlinux", "f", "0") });
+            enabled.ecbs.push((index, clause).into());
+            let spot = |n| Spot { address: func + n as u64, exit: 0, when: When::Always, keys: Vec::new() };
+            found.spots.push(Some((0..places).map(spot).collect()));
+        }
+        Image::new(&program, &enabled, &Options::default(), &found).unwrap()
+    }
+
+    fn homes(probes: [&[usize]; 2]) -> (Vec<Home>, u32) {
+        let image = image(probes);
+        (image.places().map(|place| place.home).collect(), image.alone)
+    }
+
+    #[test]
+    fn each_trampoline_has_a_program_of_its_own() {
+        let units = |by: By| {
+            let program = Program { clauses: vec![clause()], ..Program::default() };
+            let (mut enabled, mut found) = (Enabled::default(), Found::default());
+            for index in 0..3 {
+                let func = 0x1000 * (1 + u64::from(index));
+                let name = Fields::new("fbt", "vmlinux", "f", "entry");
+                enabled.probes.push(Probe { id: index, place: Place::FbtEntry { func }, name });
+                enabled.ecbs.push((index, 0).into());
+                found.spots.push(Some(vec![Spot {
+                    address: func,
+                    exit: 0,
+                    when: When::Always,
+                    keys: Vec::new(),
+                }]));
+                found.by.push(by);
+            }
+            let image = Image::new(&program, &enabled, &Options::default(), &found).unwrap();
+            image.units.iter().map(|unit| (unit.kind, unit.places.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(units(By::Trampoline), [(ProbeKind::Fentry, 1); 3]);
+        assert_eq!(units(By::Multi), [(ProbeKind::MultiEntry, 3)]);
+        assert_eq!(units(By::Kprobe), [(ProbeKind::Entry, 3)]);
+    }
+
+    #[test]
+    fn a_place_is_alone_if_it_has_its_program_for_itself() {
+        let entry = 8 * 12;
+        assert_eq!(homes([&[1], &[1]]), (vec![Home::Alone(0), Home::Alone(entry)], 2 * entry));
+        let (found, alone) = homes([&[2], &[1]]);
+        let first = [0x1000, 0x1001].map(|address| Home::Shared(place::key(address, 0)));
+        assert_eq!((&found[..2], found[2], alone), (&first[..], Home::Alone(0), entry));
+        let (found, alone) = homes([&[1, 1], &[]]);
+        assert!(found.iter().all(|home| matches!(home, Home::Shared(_))) && alone == 0, "{found:?}");
+    }
+}
