@@ -1,4 +1,4 @@
-//! codegen/: [`typed::Program`] → [`dif::Program`].
+//! codegen/: [`typed::Program`](crate::typeck::typed::Program) → [`dif::Program`](kinst_dif::Program).
 
 #![deny(clippy::wildcard_enum_match_arm)]
 

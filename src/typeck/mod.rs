@@ -1,4 +1,4 @@
-//! typeck/: [`plain::Program`](crate::sugar::plain::Program) → [`typed::Program`].
+//! typeck/: `plain::Program` → [`typed::Program`].
 
 mod check;
 mod clause;

@@ -79,6 +79,9 @@ fn brought(options: &Options, tally: &mut Tally) {
 fn host_steps(options: &Options, tally: &mut Tally) {
     tally.run("formatting", || cargo(&["fmt", "--all", "--check"]));
     tally.run("clippy", || build(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
+    tally.run("links between comments", || {
+        build(&["doc", "--workspace", "--no-deps", "--document-private-items"])
+    });
     tally.run("tidy", checks::expect_tidy);
     tally.run("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
     tally.run("the tests on the host are built", || build(&[TESTS, &["--no-run"]].concat()));

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::table::KNOTS;
 use super::usetree::{Named, Read, Root, folder_of};
 use super::{Finding, Source};
 
@@ -37,9 +36,8 @@ pub(super) fn check(files: &[Read<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// The uses of what the mod.rs of a file's own folder, or of a folder around that, defines or re-exports. `used`: the
-/// folders with an exception that had one.
-pub(super) fn upward(files: &[Read<'_>], used: &mut BTreeSet<&'static str>) -> Vec<Finding> {
+/// The uses of what the mod.rs of a file's own folder, or of a folder around that, defines or re-exports.
+pub(super) fn upward(files: &[Read<'_>]) -> Vec<Finding> {
     let modules = modules(files);
     let paths = paths(files);
     let mut findings = Vec::new();
@@ -50,30 +48,12 @@ pub(super) fn upward(files: &[Read<'_>], used: &mut BTreeSet<&'static str>) -> V
                 continue;
             }
             let (folder, file) = folder_of(to, &paths);
-            if let Some((known, _)) = KNOTS.iter().find(|(known, _)| *known == folder) {
-                used.insert(known);
-                continue;
-            }
             let path = named.path.join("::");
             let message = format!("{path} is {folder}/{file}'s, which is above: name the file that has it");
             findings.push(source.finding(named.line, message));
         }
     }
     findings
-}
-
-/// Exceptions that nothing needs.
-pub(super) fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
-    let stale = KNOTS.iter().filter(|(folder, _)| !used.contains(folder));
-    let line = |folder: &str| {
-        let row = format!("(\"{folder}\",");
-        // MODULES has rows of the same folders.
-        let mut lines = table.text.lines().skip_while(|line| !line.starts_with("pub const KNOTS"));
-        let (whole, rest) = (table.text.lines().count(), lines.clone().count());
-        lines.position(|text| text.contains(&row)).map_or(1, |at| whole - rest + at + 1)
-    };
-    let message = |folder: &str| format!("a stale row: no file of {folder} uses its mod.rs or lib.rs");
-    stale.map(|(folder, _)| table.finding(line(folder), message(folder))).collect()
 }
 
 /// A shortest path from a module back to it.
@@ -140,8 +120,8 @@ mod tests {
         check(&read(&sources(files)).0).into_iter().map(|f| f.shown()).collect()
     }
 
-    fn upward_messages(files: &[(&str, &str)], used: &mut BTreeSet<&'static str>) -> Vec<String> {
-        upward(&read(&sources(files)).0, used).into_iter().map(|f| f.shown()).collect()
+    fn upward_messages(files: &[(&str, &str)]) -> Vec<String> {
+        upward(&read(&sources(files)).0).into_iter().map(|f| f.shown()).collect()
     }
 
     #[test]
@@ -166,32 +146,12 @@ mod tests {
             ("src/a/b/deep.rs", "\nuse crate::a::X;\nuse super::Z;\nuse crate::a::x::X as Fine;"),
             ("src/a/x.rs", "use super::{Y, b::Z};\npub(in crate::a) struct X;\nuse crate::Root;"),
         ];
-        let mut used = BTreeSet::new();
         let found = [
             "src/a/b/deep.rs:2: a::X is src/a/mod.rs's, which is above: name the file that has it",
             "src/a/b/deep.rs:3: a::b::Z is src/a/b/mod.rs's, which is above: name the file that has it",
             "src/a/x.rs:1: a::Y is src/a/mod.rs's, which is above: name the file that has it",
         ];
-        assert_eq!(upward_messages(&files, &mut used), found);
-        assert!(used.is_empty());
-    }
-
-    #[test]
-    fn exceptions_are_used_or_stale() {
-        let Some((folder, _)) = KNOTS.first() else { return };
-        let (above, below) = (format!("{folder}/mod.rs"), format!("{folder}/x.rs"));
-        let mut used = BTreeSet::new();
-        let files = [(above.as_str(), "mod x; pub struct Y;"), (&below, "use super::Y;")];
-        assert_eq!(upward_messages(&files, &mut used), [""; 0]);
-        assert!(used.contains(folder));
-        let row = format!("    (\"{folder}\", \"why\"),");
-        let text = format!("    (\"{folder}\", &[]),\npub const KNOTS: …\n{row}\n");
-        let table = Source { path: "table.rs".into(), text };
-        let shown = |findings: Vec<Finding>| findings.first().map(Finding::shown);
-        let message = format!("table.rs:3: a stale row: no file of {folder} uses its mod.rs or lib.rs");
-        assert_eq!(shown(stale(&table, &BTreeSet::new())), Some(message));
-        let all = KNOTS.iter().map(|(folder, _)| *folder).collect();
-        assert_eq!(stale(&table, &all), []);
+        assert_eq!(upward_messages(&files), found);
     }
 
     #[test]

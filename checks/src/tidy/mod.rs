@@ -101,8 +101,7 @@ fn check() -> Result<Vec<Finding>> {
     let sources = sources()?;
     let (files, mut findings) = usetree::read(&sources);
     findings.extend(cycles::check(&files));
-    let mut knots = BTreeSet::new();
-    findings.extend(cycles::upward(&files, &mut knots));
+    findings.extend(cycles::upward(&files));
     findings.extend(files::check(&sources));
     findings.extend(version::check(&sources));
     findings.extend(dependencies::check(&sources)?);
@@ -121,7 +120,6 @@ fn check() -> Result<Vec<Finding>> {
     }
     if let Some(table) = sources.iter().find(|source| source.path == "checks/src/tidy/table.rs") {
         findings.extend(imports::stale(table, &used));
-        findings.extend(cycles::stale(table, &knots));
         findings.extend(includes::stale(table, &includes));
         findings.extend(declared::stale(table, &ports));
     }

@@ -140,9 +140,6 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The folders whose files use what their mod.rs defines or re-exports, and why.
-pub(super) const KNOTS: &[(&str, &str)] = &[];
-
 /// The rooms of the kernel module, and what each may include besides itself: rooms, and single files. The first row that a
 /// file is below counts.
 pub(super) const INCLUDES: &[(&str, &[&str])] = &[

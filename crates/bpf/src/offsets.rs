@@ -71,7 +71,7 @@ pub mod cpu {
     pub const INTERRUPTS: i16 = 440;
     /// The address of the nanoseconds that interrupts took on this CPU, or 0.
     pub const IRQ_TIME: i16 = 448;
-    /// What the scheduler's clock is ahead of that of the event in [`super::Map::Clocks`].
+    /// What the scheduler's clock is ahead of that of the event in [`crate::memory::Map::Clocks`].
     pub const CLOCK: i16 = 456;
     /// The CPU's number, with which the key of each entry of an aggregation begins.
     pub const NUMBER: i16 = 464;

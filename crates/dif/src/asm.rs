@@ -245,7 +245,7 @@ impl Assembler {
         }
     }
 
-    /// Returns the object. Branches are resolved here; checks that [`super::verify`] makes better are left to it.
+    /// Returns the object. Branches are resolved here; the kernel's verifier makes all other checks.
     pub fn finish(mut self, rtype: Type) -> Result<Difo, AsmError> {
         self.resolve();
         if !matches!(self.insns.last(), Some(Insn::Ret { .. })) {

@@ -30,7 +30,7 @@ impl From<(u32, u32)> for Ecb {
     }
 }
 
-/// Encodes the program over these probes. Its meaning is not checked: [`super::verify`] does that.
+/// Encodes the program over these probes. Its meaning is not checked: the kernel's verifier does that.
 pub fn encode(
     program: &Program,
     probes: &[Probe],

@@ -90,7 +90,7 @@ impl Process {
         Ok(Process { pid, pidfd, started: None })
     }
 
-    /// Starts the command of -c: forks now, and executes when released. It is split to [`words`]; no shell is started.
+    /// Starts the command of -c: forks now, and executes when released. It is split into words; no shell is started.
     pub fn start(command: &str, start: &Start) -> Result<Process, Error> {
         let failed = |source: io::Error| Error::Start { command: command.to_owned(), source };
         let unended = |quote| Error::Quote { command: command.to_owned(), quote };

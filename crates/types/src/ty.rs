@@ -7,7 +7,7 @@ use std::fmt;
 /// The type of `caller`: an address in the kernel's code, which is shown by its name.
 pub const PLACE_IN_CODE: &str = "pc_t";
 
-/// A D type. A struct, union or enum is a name and a handle: its members come from the [`TypeSource`] that made it, so
+/// A D type. A struct, union or enum is a name and a handle: its members come from the [`crate::TypeSource`] that made it, so
 /// a type is a finite value although the kernel's structures refer to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {

@@ -12,7 +12,7 @@ pub trait Tables {
     fn undivided(&self, ids: &[u32]) -> Vec<Table<'_>>;
     /// How many faults of each kind there were.
     fn faults(&self) -> Vec<(&'static str, u64)>;
-    /// Tables that are profiles ([`profile::is_profile`]), empty ones too; with the source lines of their frames.
+    /// Tables that are profiles (`profile::is_profile`), empty ones too; with the source lines of their frames.
     fn profiles(&self) -> Vec<Table<'_>>;
     /// When the trace has ended, or now: the time of day, and that of the records' clock.
     fn ended(&self) -> (i64, i64) {

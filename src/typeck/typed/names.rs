@@ -3,7 +3,7 @@
 use kinst_base::source::Span;
 use kinst_types::Type;
 
-/// Index into [`Program::variables`].
+/// Index into [`super::Program::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VariableId(pub usize);
 
@@ -37,7 +37,7 @@ pub enum Scope {
     Clause,
 }
 
-/// Index into [`Program::aggregations`].
+/// Index into [`super::Program::aggregations`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AggregationId(pub usize);
 

@@ -16,7 +16,7 @@ use kinst_types::{Layout, Type};
 pub struct Program {
     /// The size of a `string`, by option strsize; other sizes do not vary.
     pub layout: Layout,
-    /// Variables of all scopes, indexed by [`VariableId`].
+    /// Variables of all scopes, indexed by [`super::VariableId`].
     pub variables: Vec<Variable>,
     /// Indexed by [`AggregationId`]; the id in DIF is one more.
     pub aggregations: Vec<Aggregation>,

@@ -8,7 +8,7 @@ use crate::entries::Evidence;
 use crate::recurring::Recurring;
 use crate::split::Missing;
 
-/// One DW_TAG_inlined_subroutine; addresses are those of the [`ElfFile`].
+/// One DW_TAG_inlined_subroutine; addresses are those of the [`kinst_debuginfo::ElfFile`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlineCopy {
     /// Offset of the entry in .debug_info: the order of copies.

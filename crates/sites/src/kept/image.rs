@@ -14,7 +14,7 @@ use crate::flow::points::{Over, Point};
 use crate::symtab::{Stored, Symbol, Symbols};
 use kinst_debuginfo::{BuildId, ElfFile};
 
-/// The kind of these files in their [`file::Header`]; another layout or another meaning has another number.
+/// The kind of these files in their `Header`; another layout or another meaning has another number.
 pub(crate) const KIND: u32 = 0x7369_7404;
 
 /// The name of the file of a build id.

@@ -4,7 +4,7 @@ use crate::flow::Undecodable;
 use crate::flow::doubts::Doubt;
 use crate::flow::points::Point;
 
-/// The facts about one inlined function in one module. Addresses are those of [`Kernel::symbols`].
+/// The facts about one inlined function in one module. Addresses are those of [`crate::symtab::Symbols`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Whether there is a definition that was inlined, or could be.
