@@ -19,8 +19,7 @@ fn regex(pattern: &str) -> Regex {
 }
 
 pub(super) fn check(source: &Source) -> Vec<Finding> {
-    let is_c = source.path.ends_with(".c") && source.is_in(&["kmod"]) && !source.is_in(&["kmod/tests"]);
-    if !is_c {
+    if !is_of_module(source) {
         return Vec::new();
     }
     let (mut marked, mut forbidden) = (Vec::new(), BTreeSet::new());
@@ -57,6 +56,52 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// The objects that Kbuild compiles without sanitizers and plugins are those of the probe path, no more and no fewer.
+pub(super) fn objects(sources: &[Source]) -> Vec<Finding> {
+    let listed: Vec<(&Source, usize, String)> = sources.iter().flat_map(listed).collect();
+    let on_path =
+        |source: &&Source| is_of_module(source) && source.text.lines().any(|line| MARKED.is_match(line));
+    let marked: Vec<(&Source, String)> =
+        sources.iter().filter(on_path).map(|source| (source, object(&source.path))).collect();
+    let missing = marked.iter().filter(|(_, object)| !listed.iter().any(|(.., listed)| listed == object));
+    let missing = missing.map(|(source, object)| {
+        source.finding(1, format!("{object} is of the probe path: a line of kinst-path in its Kbuild"))
+    });
+    let needless = listed.iter().filter(|(.., listed)| !marked.iter().any(|(_, object)| object == listed));
+    let needless = needless.map(|(source, line, object)| {
+        source.finding(*line, format!("{object} has no function of the probe path (kmod/context.h)"))
+    });
+    missing.chain(needless).collect()
+}
+
+/// The objects of the probe path that a file of Kbuild lists, with their lines and their paths in kmod.
+fn listed(source: &Source) -> Vec<(&Source, usize, String)> {
+    let folder = match source.path.strip_prefix("kmod/") {
+        Some("Kbuild") => "",
+        Some(path) if path.ends_with("objects.mk") => path.trim_end_matches("objects.mk"),
+        _ => return Vec::new(),
+    };
+    let is_list = |line: &str| {
+        ["kinst-work ", "kinst-path ", "kinst-arch-path "].iter().any(|name| line.starts_with(name))
+    };
+    let lines = source.text.lines().enumerate().filter(|(_, line)| is_list(line));
+    let objects = lines.flat_map(|(index, line)| {
+        let words = line.split([' ', ',', ')']).filter(|word| word.ends_with(".o"));
+        words.map(move |word| (index + 1, word))
+    });
+    objects.map(|(line, object)| (source, line, format!("{folder}{object}"))).collect()
+}
+
+fn is_of_module(source: &Source) -> bool {
+    source.path.ends_with(".c") && source.is_in(&["kmod"]) && !source.is_in(&["kmod/tests"])
+}
+
+/// `text/trap.o` of `kmod/text/trap.c`.
+fn object(path: &str) -> String {
+    let path = path.strip_prefix("kmod/").unwrap_or(path);
+    format!("{}.o", path.trim_end_matches(".c"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +125,29 @@ mod tests {
         assert_eq!(messages("kmod/x.c", "int f(void)\n{\n}\nNOKPROBE_SYMBOL(f);\n").len(), 1, "no word");
         assert_eq!(messages("kmod/x.c", "/* notrace */\n"), [""; 0]);
         assert_eq!(messages("kmod/tests/x.c", "static notrace int f(void)\n"), [""; 0]);
+    }
+
+    #[test]
+    fn the_objects_of_the_path_are_those_with_functions_of_it() {
+        let source = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
+        let path = "static __at_hit u64 f(void)\n{\n}\nNOKPROBE_SYMBOL(f);\n";
+        let mut sources = vec![
+            source("kmod/Kbuild", "kinst-y := main.o\nkinst-path := text/a.o $(kinst-arch-path)\n"),
+            source("kmod/arch/m/objects.mk", "kinst-arch-path := $(addprefix arch/m/,insn.o)\n"),
+            source("kmod/text/a.c", path),
+            source("kmod/arch/m/insn.c", path),
+            source("kmod/main.c", "/* No __at_hit f(void). */\nint f(void)\n{\n}\n"),
+        ];
+        assert_eq!(objects(&sources), []);
+        sources.push(source("kmod/text/b.c", path));
+        sources[2].text.clear();
+        let shown: Vec<String> = objects(&sources).iter().map(Finding::shown).collect();
+        assert_eq!(
+            shown,
+            [
+                "kmod/text/b.c:1: text/b.o is of the probe path: a line of kinst-path in its Kbuild",
+                "kmod/Kbuild:2: text/a.o has no function of the probe path (kmod/context.h)",
+            ]
+        );
     }
 }

@@ -108,6 +108,7 @@ fn check() -> Result<Vec<Finding>> {
     let mut used = imports::Used::default();
     let mut includes = includes::Used::default();
     findings.extend(includes::check(&sources, &mut includes));
+    findings.extend(context::objects(&sources));
     let mut ports = BTreeSet::new();
     findings.extend(declared::check(&sources, &mut ports));
     for file in &files {
