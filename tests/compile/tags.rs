@@ -25,6 +25,7 @@ const WITHOUT_SNAPSHOT: &[(&str, &str)] = &[
         "the generator spills to clause-local slots; the error stands where a register is still not found",
     ),
     ("D_ENABLE", "only a kernel refuses places: see tests/vm/cases/refusals.case"),
+    ("D_DEBUGINFO", "programs of snapshots have all files: see tests/vm/cases/badinput.case"),
 ];
 
 #[test]

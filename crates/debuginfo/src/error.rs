@@ -3,11 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::buildid::BuildId;
-use kinst_base::diag::{Diagnostic, Tag};
+use kinst_base::diag::{Diagnostic, tags};
 use kinst_os::io_text;
-
-/// Debug information is missing, damaged, or of another kernel.
-pub const D_DEBUGINFO: Tag = Tag("D_DEBUGINFO");
 
 /// Why a file, or the debug information of something, cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -126,7 +123,7 @@ impl Error {
 
     /// The error with tag `D_DEBUGINFO`, and with notes and help where there are some.
     pub fn diagnostic(&self) -> Diagnostic {
-        let error = Diagnostic::error(D_DEBUGINFO, self.to_string());
+        let error = Diagnostic::error(tags::DEBUGINFO, self.to_string());
         match self {
             Error::BuildId { file, wanted, of, .. } => error
                 .note(match file {

@@ -17,7 +17,7 @@ mod unpack;
 
 pub use buildid::BuildId;
 pub use elf_file::{CodeSymbol, ElfFile, FoundSymbol, Loaded, Reference};
-pub use error::{D_DEBUGINFO, Error};
+pub use error::Error;
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,

@@ -208,6 +208,7 @@ tags! {
     LLQUANT_NSTEPMATCH "D_LLQUANT_NSTEPMATCH" "llquantize with another number of steps before",
     LLQUANT_MAGRANGE "D_LLQUANT_MAGRANGE" "low magnitude of llquantize not below the high one",
     LLQUANT_MAGTOOBIG "D_LLQUANT_MAGTOOBIG" "high magnitude of llquantize above 64 bits",
+    DEBUGINFO "D_DEBUGINFO" "debug information, symbols or a file of the kernel is missing or damaged",
     XLATE_REDECL "D_XLATE_REDECL" "translator declared again",
     XLATE_NOCONV "D_XLATE_NOCONV" "member that the translator does not translate",
     XLATE_NONE "D_XLATE_NONE" "no such translator",

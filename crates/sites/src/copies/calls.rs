@@ -9,7 +9,7 @@ use crate::flow::callers::{Callers, Left};
 use crate::flow::doubts::Doubt;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_debuginfo::debuginfod::Say;
-use kinst_debuginfo::{D_DEBUGINFO, ElfFile, Error};
+use kinst_debuginfo::{ElfFile, Error};
 use kinst_dwarf::query::{self, Query};
 use kinst_dwarf::{InlineCopy, demangled};
 
@@ -207,7 +207,7 @@ impl File {
                 let units: usize = findings.missing.values().sum();
                 let of = if units == 1 { "a unit" } else { "units" };
                 let title = format!("{path}: the debug information of {of} is in a file that cannot be read");
-                let mut error = Diagnostic::error(D_DEBUGINFO, title).note(first.to_string());
+                let mut error = Diagnostic::error(tags::DEBUGINFO, title).note(first.to_string());
                 let more = missing.count();
                 if more > 0 {
                     error = error.note(format!("and {more} more"));
@@ -217,7 +217,7 @@ impl File {
                 )
             }
             (None, Some(first)) => {
-                Diagnostic::error(D_DEBUGINFO, format!("{path}: some debug information is damaged"))
+                Diagnostic::error(tags::DEBUGINFO, format!("{path}: some debug information is damaged"))
                     .note(first.clone())
             }
         };
@@ -266,7 +266,7 @@ fn separate_file(image: &ElfFile, say: Say<'_>) -> Result<ElfFile, Box<Diagnosti
         return Ok(found);
     }
     let title = format!("{} has no debug information", image.path().display());
-    let mut error = Diagnostic::error(D_DEBUGINFO, title);
+    let mut error = Diagnostic::error(tags::DEBUGINFO, title);
     if let Some(id) = image.build_id() {
         error = error.note(format!("build id: {id}"));
     }

@@ -10,11 +10,11 @@ use crate::kept::Watch;
 use crate::kept::directory::{Directory, hash};
 use crate::kept::file::Cache;
 use crate::symtab::{Role, Symbol, Symbols};
-use kinst_base::diag::Diagnostic;
+use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
 use kinst_base::image::{KERNEL_PROPER, ModuleId, is_kernel_proper};
 use kinst_base::machine::Machine;
-use kinst_debuginfo::{D_DEBUGINFO, ElfFile, Error, ModuleFile, Reference, Root};
+use kinst_debuginfo::{ElfFile, Error, ModuleFile, Reference, Root};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -193,7 +193,7 @@ impl Kernel {
             return Ok(());
         }
         Err(Box::new(
-            Diagnostic::error(D_DEBUGINFO, "the kernel does not show its addresses")
+            Diagnostic::error(tags::DEBUGINFO, "the kernel does not show its addresses")
                 .note("/proc/kallsyms has only zeros (kernel.kptr_restrict)")
                 .help("run as root; if it is 2: sysctl -w kernel.kptr_restrict=1"),
         ))

@@ -3,7 +3,7 @@
 use super::kernel::Kernel;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::image::{KERNEL_PROPER, ModuleId};
-use kinst_debuginfo::{D_DEBUGINFO, OWN_MODULE};
+use kinst_debuginfo::OWN_MODULE;
 
 /// The module field names no module of this kernel.
 pub(crate) fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
@@ -50,7 +50,7 @@ pub(crate) fn no_debug_information(
     };
     let release = kernel.release();
     let title = format!("{none} of {name} ({release}): the {what} of `{function}` cannot be told");
-    let mut error = Diagnostic::error(D_DEBUGINFO, title);
+    let mut error = Diagnostic::error(tags::DEBUGINFO, title);
     if let Some(id) = kernel.build_id(module) {
         error = error.note(format!("wanted: build id {id}"));
     }
