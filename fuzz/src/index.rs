@@ -59,7 +59,7 @@ pub fn index(data: &[u8]) {
         let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % bytes.len();
         bytes[at] = edit[2];
     }
-    // The place of the checksum, and the start of what it covers: crates/sites/src/kept/file.rs.
+    // The place of the checksum, and the start of what it covers: crates/sites/src/cache/file.rs.
     let checksum = crc32fast::hash(&bytes[20..]);
     bytes[16..20].copy_from_slice(&checksum.to_le_bytes());
     // As in the product: a mapped file is never written to.

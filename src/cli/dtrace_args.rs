@@ -3,7 +3,7 @@
 pub use super::dtrace_options::Mode;
 use super::dtrace_options::{AFTER_HELP, Does, Row, table};
 pub use super::invocation::{CoverageFiles, Invocation, ProgramArg};
-use crate::consumer::export::form::{self, Form, Output};
+use crate::consumer::export::format::{self, Format, Output};
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -66,7 +66,7 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
             Does::Desugared => invocation.desugared = true,
             Does::Verbose => invocation.verbose = true,
             Does::Output => invocation.output = Some(value),
-            Does::Form => invocation.forms.push(form::parse(&value).map_err(bad)?),
+            Does::OutputFormat => invocation.outputs.push(format::parse(&value).map_err(bad)?),
             Does::Command => invocation.commands.push(value),
             Does::Pid => invocation.pids.push(value),
             Does::Format => invocation.formatted.push(value),
@@ -125,7 +125,7 @@ fn has_view(given: &Invocation) -> Result<bool, &'static str> {
         ),
         (
             any,
-            given.programs.is_empty() && given.forms.is_empty(),
+            given.programs.is_empty() && given.outputs.is_empty(),
             "--annotate, --coverage and --path make their own program and their own output: no -n or -s, and no -O",
         ),
     ];
@@ -135,14 +135,14 @@ fn has_view(given: &Invocation) -> Result<bool, &'static str> {
 
 /// Checks options that go only with others.
 fn combined(invocation: &mut Invocation) -> Result<(), String> {
-    form::in_one_stream(&invocation.forms)?;
+    format::in_one_stream(&invocation.outputs)?;
     let lists = invocation.mode == Mode::List || has_view(invocation)? || !invocation.disassembled.is_empty();
-    // Instead of tracing, the form is that of the listing.
-    let json = |output: &Output| output.form == Form::Json && output.target.is_none();
-    if lists && !invocation.forms.iter().all(json) {
+    // Instead of tracing, the format is that of the listing.
+    let json = |output: &Output| output.format == Format::Json && output.target.is_none();
+    if lists && !invocation.outputs.iter().all(json) {
         return Err("-O with -l or --disas takes only json, which goes to standard output".to_owned());
     }
-    invocation.objects |= lists && !invocation.forms.is_empty();
+    invocation.objects |= lists && !invocation.outputs.is_empty();
     if invocation.objects && !lists {
         let of = "-l, --disas, --annotate, --coverage or --path";
         return Err(format!("--json goes with {of}; --message-format=json is for messages"));

@@ -31,7 +31,7 @@ pub(super) enum Does {
     Verbose,
     Output,
     /// -O
-    Form,
+    OutputFormat,
     Command,
     Pid,
     /// --fmt
@@ -288,10 +288,10 @@ const GROUPS: &[(&str, &[Row])] = &[
                 'O',
                 "format",
                 "FORM[=FILE]",
-                "Write the trace in another form than text: json, one object a line; stacks as folded lines, pprof=FILE or \
+                "Write the trace in another format than text: json, one object a line; stacks as folded lines, pprof=FILE or \
                  a flame=FILE graph; threads as tracks, perfetto=FILE; prom, the aggregations as Prometheus reads them; otlp, metrics and logs for \
                  OpenTelemetry's collector, to its http:// URL or a file",
-                Does::Form,
+                Does::OutputFormat,
             ),
             row('q', "quiet", "", "Print only what the program prints", Does::Set("quiet")),
             row('F', "flow", "", "Indent by entry and return", Does::Set("flowindent")),

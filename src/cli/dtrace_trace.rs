@@ -12,7 +12,7 @@ use super::subject::Subject;
 use crate::backend::{Fired, Plan, PlanError, Problem, Refused, Tracing, is_refused, probe_name};
 use crate::consumer::consume::Consumer;
 use crate::consumer::export::destination::Destination;
-use crate::consumer::export::{Export, Exports, form};
+use crate::consumer::export::{Export, Exports, format};
 use crate::consumer::run::{self, Watch};
 use crate::consumer::sink::Sink;
 use crate::consumer::stream::{Limits, Patience};
@@ -57,7 +57,7 @@ pub(crate) fn trace_into(
     let mut processes = processes(config, console)?;
     let target = processes.first().map_or(0, |process| process.pid);
     let mut compiled = compile(config, subject, console, target)?;
-    if form::draws_threads(&config.invocation.forms) {
+    if format::draws_threads(&config.invocation.outputs) {
         kinst_dif::thread::identify(&mut compiled.program);
     }
     if let Some((setting, reason)) = config.options.unsupported() {
@@ -319,7 +319,7 @@ fn outputs(
             .or_else(|error| console.fail(&format!("failed to open {path}: {}", reason(&error)), None))?,
         None => Sink::stdout(),
     };
-    let exports = form::open(&config.invocation.forms, program, enabled, &config.options);
+    let exports = format::open(&config.invocation.outputs, program, enabled, &config.options);
     let mut exports = exports.or_else(|error| console.fail(&error.to_string(), None))?;
     exports.limit(limits);
     if let Some(export) = export {
@@ -359,7 +359,7 @@ fn consume(
         Err(error) => return console.fail(&format!("DIF program content is invalid: {error}"), None),
     };
     let (sink, exports, requests) = outputs(config, console, program, enabled, export)?;
-    for text in form::unsuited(&config.invocation.forms, program) {
+    for text in format::unsuited(&config.invocation.outputs, program) {
         console.report.warning(&text);
     }
     let options = config.options.clone();

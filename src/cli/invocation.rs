@@ -1,7 +1,7 @@
 //! cli/invocation.rs: the command line of dtrace, as it was read.
 
 use super::dtrace_options::Mode;
-use crate::consumer::export::form::Output;
+use crate::consumer::export::format::Output;
 use kinst_base::source::Origin;
 
 /// What --coverage writes besides the summary, and what is compared.
@@ -31,7 +31,7 @@ pub struct Invocation {
     /// -o
     pub output: Option<String>,
     /// -O
-    pub forms: Vec<Output>,
+    pub outputs: Vec<Output>,
     /// -c
     pub commands: Vec<String>,
     /// -p

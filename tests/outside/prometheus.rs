@@ -1,6 +1,6 @@
 //! tests/outside/prometheus.rs: what -O prom writes, as promtool checks it, and by way of node_exporter in a Prometheus.
 
-use kinst::consumer::export::{Exports, form};
+use kinst::consumer::export::{Exports, format};
 use kinst::consumer::sink::Sink;
 use kinst::consumer::value::Value;
 use kinst::dif::Program;
@@ -18,8 +18,8 @@ use crate::tables::{self, Rows, number};
 
 /// Opens -O prom for a file.
 fn open(file: &Path, program: &Program, options: &Options) -> Exports {
-    let output = form::parse(&format!("prom={}", file.display())).unwrap();
-    form::open(&[output], program, &Enabled::default(), options).unwrap()
+    let output = format::parse(&format!("prom={}", file.display())).unwrap();
+    format::open(&[output], program, &Enabled::default(), options).unwrap()
 }
 
 fn compiled(text: &str) -> (Program, Options) {

@@ -8,7 +8,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("clap_complete", &["src/cli/complete"]),
     ("codespan_reporting", &["crates/base/src/diag"]),
     ("cpp_demangle", &["crates/dwarf/src"]),
-    ("crc32fast", &["crates/sites/src/kept"]),
+    ("crc32fast", &["crates/sites/src/cache"]),
     ("flate2", &["src/consumer/export", "crates/debuginfo/src"]),
     ("gimli", &["crates/dwarf/src"]),
     ("iced_x86", &["crates/sites/src/code/x86"]),
@@ -19,7 +19,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("liblzma", &["crates/debuginfo/src"]),
     ("logos", &["src/parser"]),
     ("lz4_flex", &["crates/debuginfo/src"]),
-    ("memmap2", &["crates/debuginfo/src", "crates/sites/src/kept"]),
+    ("memmap2", &["crates/debuginfo/src", "crates/sites/src/cache"]),
     ("object", &["crates/debuginfo/src"]),
     ("prost", &["src/consumer/export/proto"]),
     ("rayon", &["src/backend", "crates/debuginfo/src", "crates/dwarf/src", "crates/sites/src"]),
@@ -30,8 +30,8 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("ureq", &["src/consumer/export/otlp"]),
     ("yaxpeax_arch", &["crates/sites/src/code/arm64"]),
     ("yaxpeax_arm", &["crates/sites/src/code/arm64"]),
-    ("zerocopy", &["crates/sites/src/kept", "crates/sites/src/symtab.rs"]),
-    ("zstd", &["crates/debuginfo/src", "crates/sites/src/kept"]),
+    ("zerocopy", &["crates/sites/src/cache", "crates/sites/src/symtab.rs"]),
+    ("zstd", &["crates/debuginfo/src", "crates/sites/src/cache"]),
 ];
 
 /// The other modules that a folder of src, or a module of a crate that has several, may use: the first row that is of a
@@ -263,7 +263,7 @@ pub(super) const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/codegen/stmt.rs", "stmt", "one match over the statements"),
     ("crates/oracle/src/interp/subr.rs", "call", "one match over the subroutines"),
     ("src/parser/tests.rs", "soup", "a table of words"),
-    ("crates/sites/src/kept/image.rs", "write", "the tables of the file, one after the other"),
+    ("crates/sites/src/cache/image.rs", "write", "the tables of the file, one after the other"),
     ("src/typeck/dump.rs", "stmt", "one match over the statements"),
     ("tests/model/functions.rs", "function", "the shapes of a function, one after the other"),
     ("tests/oracle/exits.rs", "all_copies_of_a_kernel", "one sweep with its report"),

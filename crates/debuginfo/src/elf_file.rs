@@ -66,8 +66,8 @@ pub struct ElfFile {
     build_id: Option<BuildId>,
     machine: Option<Machine>,
     pub(super) alternate: OnceLock<Option<Result<Box<ElfFile>, Error>>>,
-    /// The bytes of [`ElfFile::kept_section`], by section index of the file.
-    kept: Vec<OnceLock<Vec<u8>>>,
+    /// The bytes of [`ElfFile::cached_section`], by section index of the file.
+    cached_sections: Vec<OnceLock<Vec<u8>>>,
     /// Symbols by name of a file that is not here.
     named: Vec<(String, u64)>,
 }
@@ -103,9 +103,20 @@ impl ElfFile {
         let machine = machine_of(file.architecture());
         let (alternate, named) = (OnceLock::new(), Vec::new());
         // The section of index 0 is none.
-        let kept = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
+        let cached_sections = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
-        Ok(ElfFile { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named })
+        Ok(ElfFile {
+            path,
+            sections,
+            bases,
+            relocatable,
+            build_id,
+            machine,
+            bytes,
+            alternate,
+            cached_sections,
+            named,
+        })
     }
 
     /// The layout of a file that is not here: its sections, which `named` symbols it has, and no bytes.
@@ -118,8 +129,19 @@ impl ElfFile {
         sections.sort_by_key(|section| section.address);
         let path = PathBuf::from(id.to_string());
         let (build_id, bytes, alternate) = (Some(id), Bytes::Owned(Vec::new()), OnceLock::new());
-        let (bases, kept, machine) = (Vec::new(), Vec::new(), None);
-        ElfFile { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named }
+        let (bases, cached_sections, machine) = (Vec::new(), Vec::new(), None);
+        ElfFile {
+            path,
+            sections,
+            bases,
+            relocatable,
+            build_id,
+            machine,
+            bytes,
+            alternate,
+            cached_sections,
+            named,
+        }
     }
 
     /// The path that it was opened by; the build id if the file is not here.
@@ -276,15 +298,15 @@ impl ElfFile {
     }
 
     /// The same for queries that come again and again: what was unpacked or relocated stays in memory with the image.
-    pub fn kept_section(&self, name: &str) -> Result<&[u8], Error> {
+    pub fn cached_section(&self, name: &str) -> Result<&[u8], Error> {
         let index = self.file()?.section_by_name(name).map_or(0, |section| section.index().0);
-        let kept = &self.kept[index];
-        if let Some(bytes) = kept.get() {
+        let cached = &self.cached_sections[index];
+        if let Some(bytes) = cached.get() {
             return Ok(bytes);
         }
         Ok(match self.debug_section(name)? {
             Cow::Borrowed(bytes) => bytes,
-            Cow::Owned(bytes) => kept.get_or_init(|| bytes),
+            Cow::Owned(bytes) => cached.get_or_init(|| bytes),
         })
     }
 

@@ -1,13 +1,13 @@
 //! sites/: where a probe can go.
 
 mod absent;
+mod cache;
 mod catalog;
 mod code;
 pub mod copies;
 pub mod flow;
 mod image;
 mod index;
-mod kept;
 pub mod listing;
 mod memory;
 mod model;
@@ -15,6 +15,8 @@ mod symtab;
 mod target;
 
 pub use absent::{Lenient, NothingWanted};
+pub use cache::Watch;
+pub use cache::file::Cache;
 pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::refusals::no_match;
@@ -25,8 +27,6 @@ pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;
 pub use code::tables::Rewriting;
 pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImported};
-pub use kept::Watch;
-pub use kept::file::Cache;
 pub use listing::verdict::Verdict;
 pub use memory::{Ftraced, LiveError, LiveText, Memory, SpotError, Spots, Symbols, Text};
 pub use model::{

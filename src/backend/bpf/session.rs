@@ -3,7 +3,7 @@
 use super::aggregations::Aggregations;
 use super::error::{EnableError, Request, request};
 use super::events::{Event, Tracefs};
-use super::kept::Kept;
+use super::last_records::LastRecords;
 use super::maps;
 use super::misses::{Counts, Misses};
 use super::ring::Ring;
@@ -35,7 +35,7 @@ pub struct Session {
     pub(super) stride: usize,
     ring: Ring,
     /// With bufpolicy=ring.
-    kept: Option<Kept>,
+    kept: Option<LastRecords>,
     speculations: Speculations,
     aggregations: Aggregations,
     pub(super) begin: Vec<bpf::Program>,
@@ -77,7 +77,7 @@ impl Session {
             cpus: mapped(layout::Map::Cpus, stride * 8 * cpus as usize)?,
             alone: mapped(layout::Map::Alone, image.alone.max(8) as usize)?,
             ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request(Request::Map))?,
-            kept: options.overwrite.then(|| Kept::new(options.bufsize)),
+            kept: options.overwrite.then(|| LastRecords::new(options.bufsize)),
             stride,
             speculations: Speculations::new(options.specsize),
             aggregations: Aggregations::new(image, cpus),

@@ -1,6 +1,6 @@
 //! cli/complete/candidates.rs: candidates that need no kernel: options of -x, processes, words.
 
-use crate::consumer::export::form::{FORMS, Form};
+use crate::consumer::export::format::{FORMATS, Format};
 use crate::options::{self, Kind};
 use clap_complete::CompletionCandidate;
 use clap_complete::engine::{PathCompleter, ValueCompleter as _};
@@ -24,24 +24,24 @@ pub(super) fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
     all.into_iter().map(|(text, does)| CompletionCandidate::new(text).help(Some(does.into()))).collect()
 }
 
-/// The forms of -O, with `=` where one may go to a file; after that, files.
-pub(super) fn forms(current: &OsStr) -> Vec<CompletionCandidate> {
-    if let Some((form, file)) = current.to_str().and_then(|current| current.split_once('=')) {
+/// The output formats of -O, with `=` where one may go to a file; after that, files.
+pub(super) fn output_formats(current: &OsStr) -> Vec<CompletionCandidate> {
+    if let Some((format, file)) = current.to_str().and_then(|current| current.split_once('=')) {
         let files = PathCompleter::file().complete(OsStr::new(file));
-        return files.into_iter().map(|file| file.add_prefix(format!("{form}="))).collect();
+        return files.into_iter().map(|file| file.add_prefix(format!("{format}="))).collect();
     }
     let mut all: Vec<String> = Vec::new();
-    for (name, form, needs_target) in FORMS {
+    for (name, format, needs_target) in FORMATS {
         all.extend((!needs_target).then(|| (*name).to_owned()));
-        all.extend((*form != Form::Text).then(|| format!("{name}=")));
-        all.extend((*form == Form::Otlp).then(|| format!("{name}=http://localhost:4318")));
+        all.extend((*format != Format::Text).then(|| format!("{name}=")));
+        all.extend((*format == Format::Otlp).then(|| format!("{name}=http://localhost:4318")));
     }
     let current = current.to_str().unwrap_or_default();
     all.into_iter().filter(|text| text.starts_with(current)).map(CompletionCandidate::new).collect()
 }
 
 /// The values of --message-format.
-pub(super) fn formats(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(super) fn message_formats(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     ["text", "json"]
         .into_iter()

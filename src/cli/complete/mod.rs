@@ -37,9 +37,9 @@ const COMPLETERS: [(&str, Completer); 13] = [
     ("coverage", probes::disassembled),
     ("path", probes::disassembled),
     ("into", probes::disassembled),
-    ("format", candidates::forms),
+    ("format", candidates::output_formats),
     ("option", candidates::settings),
-    ("message-format", candidates::formats),
+    ("message-format", candidates::message_formats),
     ("pid", candidates::processes),
 ];
 

@@ -1,4 +1,4 @@
-//! consumer/export/destination.rs: where a form is written.
+//! consumer/export/destination.rs: where a format is written.
 
 use crate::consumer::message::Message;
 use crate::consumer::sink::Sink;
@@ -29,7 +29,7 @@ pub enum Destination {
     Append { path: String, stream: Stream, pending: Box<Pending>, whole: bool },
     /// A file that each piece replaces as a whole: a reader sees the old one or the new one.
     Replace { path: PathBuf, failing: bool, notes: Vec<Message> },
-    /// A destination that has failed, or of a form that sends by itself.
+    /// A destination that has failed, or of a format that sends by itself.
     Closed,
 }
 

@@ -1,10 +1,10 @@
-//! consumer/export/exporter.rs: the contract of a form.
+//! consumer/export/exporter.rs: the contract of a format.
 
 use super::tables::Tables;
 use crate::consumer::event::Event;
 use crate::consumer::message::Message;
 
-/// Writes a trace in one form. What a call adds to `out` is written as one piece.
+/// Writes a trace in one format. What a call adds to `out` is written as one piece.
 pub trait Export {
     /// The trace begins: the time of day, and that of the records' clock.
     fn begin(&mut self, _wall: i64, _monotonic: i64, _out: &mut Vec<u8>) {}

@@ -1,4 +1,4 @@
-//! consumer/export/exports.rs: the forms of a run, and where each goes.
+//! consumer/export/exports.rs: the output formats of a run, and where each goes.
 
 use super::destination::Destination;
 use super::exporter::Export;
@@ -8,7 +8,7 @@ use crate::consumer::message::Message;
 use crate::consumer::sink::Sink;
 use crate::consumer::stream::{Flushed, Limits, Patience};
 
-/// The forms of one run, each with its destination.
+/// The output formats of one run, each with its destination.
 #[derive(Default)]
 pub struct Exports {
     /// Whether there is text too.
@@ -26,37 +26,37 @@ impl Exports {
         Exports { text: true, ..Exports::default() }
     }
 
-    /// Adds a form and its destination.
+    /// Adds a format and its destination.
     pub fn add(&mut self, export: Box<dyn Export>, destination: Destination) {
         self.all.push((export, destination));
     }
 
-    /// Whether there are no forms besides text.
+    /// Whether there are no output formats besides text.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Begins the trace in each form: the time of day, and that of the records' clock, in nanoseconds.
+    /// Begins the trace in each format: the time of day, and that of the records' clock, in nanoseconds.
     pub fn begin(&mut self, wall: i64, monotonic: i64, sink: &mut Sink) {
         self.each(sink, |export, out| export.begin(wall, monotonic, out));
     }
 
-    /// Adds a clause that has fired to each form.
+    /// Adds a clause that has fired to each format.
     pub fn event(&mut self, event: &Event<'_>, sink: &mut Sink) {
         self.each(sink, |export, out| export.event(event, out));
     }
 
-    /// Adds a message about lost data or a failed clause to each form.
+    /// Adds a message about lost data or a failed clause to each format.
     pub fn message(&mut self, message: &Message, sink: &mut Sink) {
         self.each(sink, |export, out| export.message(message, out));
     }
 
-    /// Passes the aggregations to each form after they were read (-x aggrate).
+    /// Passes the aggregations to each format after they were read (-x aggrate).
     pub fn switch(&mut self, tables: &dyn Tables, sink: &mut Sink) {
         self.each(sink, |export, out| export.switch(tables, out));
     }
 
-    /// Ends a round of reading in each form, and keeps its messages and failures.
+    /// Ends a round of reading in each format, and keeps its messages and failures.
     pub fn cycle(&mut self, sink: &mut Sink) {
         let mut messages = Vec::new();
         let mut lost = false;
@@ -68,7 +68,7 @@ impl Exports {
         self.messages.append(&mut messages);
     }
 
-    /// Writes the aggregations in each form before the trace ends (SIGUSR1).
+    /// Writes the aggregations in each format before the trace ends (SIGUSR1).
     pub fn show(&mut self, tables: &dyn Tables, sink: &mut Sink) {
         self.each(sink, |export, out| export.show(tables, out));
     }

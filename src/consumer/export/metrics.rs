@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 /// The series of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Family {
-    /// Without the prefix that a form puts before it.
+    /// Without the prefix that a format puts before it.
     pub name: String,
     pub help: String,
     pub kind: Kind,
@@ -110,7 +110,7 @@ struct Series {
 const DROPS: [&str; 4] = ["aggregation", "dynamic", "principal", "spec"];
 
 impl Metrics {
-    /// `now`: nanoseconds since 1970. `what`: the form, for messages.
+    /// `now`: nanoseconds since 1970. `what`: the format, for messages.
     pub(crate) fn new(
         what: &str,
         program: &Program,

@@ -5,7 +5,7 @@ mod exporter;
 mod exports;
 pub(crate) mod flame;
 pub(crate) mod folded;
-pub mod form;
+pub mod format;
 pub(crate) mod json;
 pub(crate) mod labels;
 pub(crate) mod metrics;

@@ -97,8 +97,8 @@ pub(crate) fn is_profile(aggregation: &Aggregation) -> bool {
     labels::has_stack(aggregation) && !matches!(aggregation.function, ActionKind::Min | ActionKind::Max)
 }
 
-/// Returns what to say, before it traces, of a program's aggregations that do not get into these forms.
-pub(crate) fn left_out(forms: &str, program: &Program) -> Option<String> {
+/// Returns what to say, before it traces, of a program's aggregations that do not get into these formats.
+pub(crate) fn left_out(formats: &str, program: &Program) -> Option<String> {
     let (kept, others): (Vec<_>, Vec<_>) = program.aggregations.iter().partition(|a| is_profile(a));
     let name = |aggregation: &&Aggregation| format!("@{}", aggregation.written());
     let all =
@@ -111,10 +111,10 @@ pub(crate) fn left_out(forms: &str, program: &Program) -> Option<String> {
     let names: Vec<String> = parts.into_iter().flatten().collect();
     match (kept.is_empty(), names.is_empty()) {
         (true, _) => Some(format!(
-            "{forms} will have nothing in it: no aggregation has a stack as a key and values that add up, as @[stack()] = count() does"
+            "{formats} will have nothing in it: no aggregation has a stack as a key and values that add up, as @[stack()] = count() does"
         )),
         (false, true) => None,
-        (false, false) => Some(format!("{forms} leaves out {}", names.join(" and "))),
+        (false, false) => Some(format!("{formats} leaves out {}", names.join(" and "))),
     }
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn text(value: &Value) -> String {
 }
 
 /// Returns what to say at the end: that there was nothing, or that some of it cannot be drawn.
-pub(crate) fn remark(form: &str, series: &[Series], negative: bool) -> Option<String> {
+pub(crate) fn remark(format: &str, series: &[Series], negative: bool) -> Option<String> {
     let count = |keep: fn(i64) -> bool| {
         series.iter().flat_map(|series| &series.samples).filter(|sample| keep(sample.value)).count()
     };
@@ -223,10 +223,10 @@ pub(crate) fn remark(form: &str, series: &[Series], negative: bool) -> Option<St
     match (all, below) {
         // That no aggregation fits was said before tracing.
         (0, _) if series.is_empty() => None,
-        (0, _) => Some(format!("-O {form}: no stack was counted")),
+        (0, _) => Some(format!("-O {format}: no stack was counted")),
         (_, 1..) if !negative => {
             let s = if below == 1 { "" } else { "s" };
-            Some(format!("-O {form} leaves out {below} stack{s} whose sum is negative"))
+            Some(format!("-O {format} leaves out {below} stack{s} whose sum is negative"))
         }
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! consumer/export/tables.rs: the aggregations that a form reads.
+//! consumer/export/tables.rs: the aggregations that a format reads.
 
 use crate::consumer::table::Table;
 

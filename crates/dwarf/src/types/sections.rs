@@ -24,7 +24,7 @@ impl<'a> Sections<'a> {
             SectionId::DebugStrOffsets,
         ];
         let section = |id: SectionId| match USED.contains(&id) {
-            true => image.kept_section(id.name()),
+            true => image.cached_section(id.name()),
             false => Ok(&[][..]),
         };
         DwarfSections::load(section).ok().map(Sections)

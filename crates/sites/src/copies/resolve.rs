@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 
 use super::together::{doubt_conditions, together};
+use crate::cache::known::Known;
 use crate::flow::Undecodable;
 use crate::flow::callers::Left;
 use crate::flow::points::Point;
 use crate::image::Image;
 use crate::image::naming::NoSite;
-use crate::kept::known::Known;
 use kinst_dwarf::{Function, InlineCopy};
 
 /// Returns one answer for each of `functions`.

@@ -7,10 +7,10 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::image::ImageId;
 use kinst_debuginfo::{ElfFile, Reference};
 
+use crate::cache::image::ImageIndex;
+use crate::cache::source::Source;
 use crate::code::tables::Tables;
 use crate::flow::callers::Callers;
-use crate::kept::image::ImageIndex;
-use crate::kept::source::Source;
 use crate::symtab::Symbols;
 
 /// A set of images: a kernel with its modules. All that differs between sets of different kinds is here; what is
@@ -34,7 +34,7 @@ pub trait Images: Sync {
     /// The index of inlined functions, if one is kept.
     fn index(&self, image: ImageId) -> Option<&Arc<ImageIndex>>;
     /// The frames and lines, if they are kept.
-    fn kept_source(&self, image: ImageId) -> Option<Source>;
+    fn cached_source(&self, image: ImageId) -> Option<Source>;
     /// The command that installs what is missing.
     fn debug_package(&self) -> String;
 

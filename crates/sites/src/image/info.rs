@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::handle::Image;
-use crate::kept::source::Source;
+use crate::cache::source::Source;
 use kinst_debuginfo::{ElfFile, Error};
 use kinst_dwarf::{Body, DebugInfo, Definition, InlineCopy, Lines};
 
@@ -14,7 +14,7 @@ pub(crate) const READ_WHOLE_BELOW: u64 = 1 << 20;
 /// The frames and lines of an image, open for many queries.
 pub(crate) enum Info<'k> {
     File(Box<DebugInfo<'k>>),
-    Kept(Box<Source>),
+    Cached(Box<Source>),
 }
 
 impl Info<'_> {
@@ -22,7 +22,7 @@ impl Info<'_> {
     pub(crate) fn body_at(&self, address: u64) -> Result<Option<Arc<Body>>, Error> {
         match self {
             Info::File(info) => info.body_at(address),
-            Info::Kept(source) => Ok(source.body_at(address)),
+            Info::Cached(source) => Ok(source.body_at(address)),
         }
     }
 
@@ -30,7 +30,7 @@ impl Info<'_> {
     pub(crate) fn lines_in(&self, range: &Range<u64>) -> Result<Option<Arc<Lines>>, Error> {
         match self {
             Info::File(info) => info.lines_at(range.start),
-            Info::Kept(source) => Ok(Some(Arc::new(source.lines_in(range)))),
+            Info::Cached(source) => Ok(Some(Arc::new(source.lines_in(range)))),
         }
     }
 
@@ -38,7 +38,7 @@ impl Info<'_> {
     pub(crate) fn definition(&self, origin: u64) -> Result<Arc<Definition>, Error> {
         match self {
             Info::File(info) => info.definition(origin),
-            Info::Kept(source) => Ok(source.definition(origin)),
+            Info::Cached(source) => Ok(source.definition(origin)),
         }
     }
 
@@ -46,7 +46,7 @@ impl Info<'_> {
     pub(crate) fn code_from(&self, path: &str) -> Result<Vec<Range<u64>>, Error> {
         match self {
             Info::File(info) => info.code_from(path),
-            Info::Kept(source) => Ok(source.code_from(path)),
+            Info::Cached(source) => Ok(source.code_from(path)),
         }
     }
 
@@ -57,7 +57,7 @@ impl Info<'_> {
                 let found = kinst_dwarf::find(info.image(), &[function.to_owned()], false)?;
                 Ok(found.functions.into_iter().flat_map(|function| function.copies).collect())
             }
-            Info::Kept(source) => Ok(source.copies(function)),
+            Info::Cached(source) => Ok(source.copies(function)),
         }
     }
 }
@@ -68,7 +68,7 @@ impl<'k> Image<'k> {
         if let Some(file) = self.debug() {
             return Some(DebugInfo::open(file).map(|info| Info::File(Box::new(info))));
         }
-        self.all().kept_source(self.id()).map(|source| Ok(Info::Kept(Box::new(source))))
+        self.all().cached_source(self.id()).map(|source| Ok(Info::Cached(Box::new(source))))
     }
 
     /// Whether it may have a function or copies of it: most do not have a given name.

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::make;
+use crate::cache::directory::{self, Contents, Digest, Directory, hash};
+use crate::cache::file::Sealed;
+use crate::cache::image::{self, ImageIndex};
 use crate::image::info::READ_WHOLE_BELOW;
-use crate::kept::directory::{self, Contents, Digest, Directory, hash};
-use crate::kept::file::Sealed;
-use crate::kept::image::{self, ImageIndex};
 use crate::symtab::Symbols;
 use crate::target::Kernel;
 use kinst_debuginfo::{BuildId, ElfFile};
@@ -38,13 +38,13 @@ impl Kernel {
     pub fn index(&self, module: ModuleId) -> Option<&Arc<ImageIndex>> {
         let this = &self.modules()[module];
         let open = || self.open_index(module).map(Arc::new);
-        this.index.get().or_else(|| this.kept_index.get_or_init(open).as_ref())
+        this.index.get().or_else(|| this.cached_index.get_or_init(open).as_ref())
     }
 
     /// Opens the index of a module in the first place that has it.
     pub(super) fn open_index(&self, module: ModuleId) -> Option<ImageIndex> {
-        let id = self.index_id(module).filter(|_| self.kept.places().next().is_some())?;
-        self.kept.places().find_map(|place| place.index(&id))
+        let id = self.index_id(module).filter(|_| self.caches.places().next().is_some())?;
+        self.caches.places().find_map(|place| place.index(&id))
     }
 
     /// Makes all indices that are missing, however long it takes; `None` if they cannot be kept.
@@ -144,16 +144,16 @@ impl Kernel {
 
     /// The directory of all modules, if the one that is kept is of just these files.
     pub(crate) fn directory(&self) -> Option<&Directory> {
-        let kept = &self.kept;
-        if kept.is_stale.load(Ordering::Relaxed) {
+        let caches = &self.caches;
+        if caches.is_stale.load(Ordering::Relaxed) {
             return None;
         }
-        if kept.directory.get().is_some() || kept.sought.swap(true, Ordering::Relaxed) {
-            return kept.directory.get();
+        if caches.directory.get().is_some() || caches.sought.swap(true, Ordering::Relaxed) {
+            return caches.directory.get();
         }
         let digest = self.digest();
         let file = self.cache()?.open(&directory_name(self.release(), digest), directory::KIND, &digest)?;
-        Some(kept.directory.get_or_init(|| Directory::of(file)))
+        Some(caches.directory.get_or_init(|| Directory::of(file)))
     }
 
     /// The modules with debug information and without an index.
@@ -172,7 +172,7 @@ impl Kernel {
         // Largest first, so that no thread idles at the end.
         sizes.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
         let total = sizes.iter().map(|(_, size)| size).sum();
-        let watch = self.kept.watch.as_deref();
+        let watch = self.caches.watch.as_deref();
         let pace = Pace {
             started: Instant::now(),
             total,
@@ -247,17 +247,17 @@ impl Kernel {
         let digest = self.digest();
         let Some(bytes) = Directory::write(&digest, contents) else { return };
         // That files cannot be kept has been reported for the indices. A digest of files that have changed is that of none.
-        if !self.is_unanswered() && !self.kept.is_stale.load(Ordering::Relaxed) {
+        if !self.is_unanswered() && !self.caches.is_stale.load(Ordering::Relaxed) {
             let _ = cache.write(&directory_name(self.release(), digest), &bytes);
         }
         if let Some(file) = Sealed::made(bytes, directory::KIND, &digest) {
-            self.kept.directory.get_or_init(|| Directory::of(file));
+            self.caches.directory.get_or_init(|| Directory::of(file));
         }
     }
 
     /// The build id of a module's debug file, or the one that this file would have, if there is an index of it.
     pub(crate) fn index_id(&self, module: ModuleId) -> Option<BuildId> {
-        match self.kept.directory.get().filter(|_| self.is_module_as_listed(module.index())) {
+        match self.caches.directory.get().filter(|_| self.is_module_as_listed(module.index())) {
             Some(directory) => directory.id(module.index()),
             None => self.file_id(module),
         }
@@ -273,7 +273,7 @@ impl Kernel {
 
     /// The digest of all files that determine the contents of the directory.
     fn digest(&self) -> [u8; 8] {
-        *self.kept.digest.get_or_init(|| {
+        *self.caches.digest.get_or_init(|| {
             let of_module = |module: ModuleId| {
                 let places = self.debug_places(module);
                 let id = self.build_id(module).map(|id| id.bytes().to_vec()).unwrap_or_default();
@@ -286,7 +286,7 @@ impl Kernel {
             let modules: Vec<u64> = self.modules().all().into_par_iter().map(of_module).collect();
             let servers = self.servers().unwrap_or_default();
             let all = Digest::new().with(servers.as_bytes());
-            let all = self.kept.stamped().iter().fold(all, |all, path| all.with_file(path, None));
+            let all = self.caches.stamped().iter().fold(all, |all, path| all.with_file(path, None));
             let all = modules.iter().fold(all, |all, module| all.with(&module.to_le_bytes()));
             all.value().to_le_bytes()
         })

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use super::build::Built;
 use rayon::prelude::*;
 
-use crate::kept::file::{Cache, IMPORTED, Sealed};
-use crate::kept::image::{self, ImageIndex};
-use crate::kept::pack::{Packing, Unfit, Unpacking};
-use crate::kept::source::{self, Source};
+use crate::cache::file::{Cache, IMPORTED, Sealed};
+use crate::cache::image::{self, ImageIndex};
+use crate::cache::pack::{Packing, Unfit, Unpacking};
+use crate::cache::source::{self, Source};
 use crate::target::Kernel;
 use kinst_debuginfo::BuildId;
 use kinst_dwarf::{Body, DebugInfo, Lines};
@@ -41,7 +41,7 @@ pub enum NotImported {
     },
     /// The user's directory of indices cannot be written.
     #[error("the index cannot be kept in {}: {cause}", dir.display())]
-    NotKept {
+    NotWritten {
         /// The directory: `~/.cache/kinst/index`.
         dir: PathBuf,
         /// The error of writing there.
@@ -82,7 +82,7 @@ impl Kernel {
 
     /// The frames and lines of a module: as they are kept, else made of its debug information, and kept.
     fn source(&self, module: ModuleId, id: &BuildId) -> Option<Source> {
-        if let Some(source) = self.kept.places().find_map(|place| place.source(id)) {
+        if let Some(source) = self.caches.places().find_map(|place| place.source(id)) {
             return Some(source);
         }
         let info = DebugInfo::open(self.debug(module)?).ok()?;
@@ -112,11 +112,11 @@ impl Kernel {
                 *count += usize::from(is_index && ours.contains(&id));
             }
             let kept = cache.write(name, file.bytes());
-            kept.map_err(|cause| NotImported::NotKept { dir: cache.dir().to_owned(), cause })
+            kept.map_err(|cause| NotImported::NotWritten { dir: cache.dir().to_owned(), cause })
         })?;
         // What was concluded without them is out of date.
         let kept = cache.write(IMPORTED, imported.files.to_string().as_bytes());
-        kept.map_err(|cause| NotImported::NotKept { dir: cache.dir().to_owned(), cause })?;
+        kept.map_err(|cause| NotImported::NotWritten { dir: cache.dir().to_owned(), cause })?;
         Ok(imported)
     }
 }

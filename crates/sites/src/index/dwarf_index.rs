@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::functions::{self, ImageFunction};
 use super::{line_sites, refusals};
+use crate::cache::known::Known;
 use crate::image::Image;
-use crate::kept::known::Known;
 use crate::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::target::Kernel;
 use crate::target::refusals::{Missing, no_debug_information, no_module};

@@ -3,10 +3,10 @@
 use kinst_base::image::ImageId;
 use std::collections::BTreeSet;
 
+use crate::cache::known::Known;
 use crate::copies::resolve::resolve;
 use crate::flow::points::Point;
 use crate::image::Image;
-use crate::kept::known::Known;
 use crate::model::{Boundary, FunctionSites};
 use crate::symtab::Symbols;
 use kinst_dwarf::Function;

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::cache::image::ImageIndex;
 use crate::copies::resolve::resolve;
 use crate::image::Image;
-use crate::kept::image::ImageIndex;
 use kinst_debuginfo::BuildId;
 
 /// The number of bytes after which what was read of a file is given back: the pages stay in the page cache, and are not

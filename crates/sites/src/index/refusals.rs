@@ -1,6 +1,6 @@
 //! sites/index/refusals.rs: why a function has no sites.
 
-use crate::kept::known::Known;
+use crate::cache::known::Known;
 use crate::target::Kernel;
 use crate::target::refusals::place;
 use kinst_base::diag::{Diagnostic, suggest, tags};

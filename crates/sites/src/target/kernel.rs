@@ -3,12 +3,12 @@
 use super::data::AllSymbols;
 use super::modules::{Module, Modules};
 use super::symbolized::Symbolized;
+use crate::cache::Watch;
+use crate::cache::directory::{Directory, hash};
+use crate::cache::file::Cache;
 use crate::code::tables::Tables;
 use crate::flow::callers::Callers;
 use crate::flow::marks::Linked;
-use crate::kept::Watch;
-use crate::kept::directory::{Directory, hash};
-use crate::kept::file::Cache;
 use crate::symtab::{Role, Symbol, Symbols};
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
@@ -32,7 +32,7 @@ pub struct Kernel {
     kallsyms: OnceLock<HashMap<String, Symbols>>,
     all_symbols: OnceLock<AllSymbols>,
     slide: OnceLock<Option<u64>>,
-    pub(crate) kept: Kept,
+    pub(crate) caches: Caches,
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
     /// Whether to search for what was meant when a function does not exist.
@@ -47,7 +47,7 @@ pub struct Kernel {
 
 /// The data that is kept on disk between runs.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct Caches {
     pub cache: Option<Cache>,
     /// Directories of indices that others have brought, which are only read.
     pub brought: Vec<Cache>,
@@ -63,7 +63,7 @@ pub(crate) struct Kept {
     pub is_stale: AtomicBool,
 }
 
-impl Kept {
+impl Caches {
     /// The directories that have indices, the user's first.
     pub(crate) fn places(&self) -> impl Iterator<Item = &Cache> {
         self.cache.iter().chain(&self.brought)
@@ -98,7 +98,7 @@ impl Kernel {
             kallsyms: OnceLock::new(),
             all_symbols: OnceLock::new(),
             slide: OnceLock::new(),
-            kept: Kept::default(),
+            caches: Caches::default(),
             namesakes: OnceLock::new(),
             advice: true,
             ask: None,
@@ -110,12 +110,12 @@ impl Kernel {
 
     /// Keeps the indices of inlined functions between runs.
     pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
-        Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
+        Kernel { caches: Caches { cache, watch, ..Caches::default() }, ..self }
     }
 
     /// Reads indices from these directories too, which packages put there.
     pub fn with_brought(mut self, brought: Vec<Cache>) -> Kernel {
-        self.kept.brought = brought;
+        self.caches.brought = brought;
         self
     }
 
@@ -144,7 +144,7 @@ impl Kernel {
     }
 
     pub(crate) fn cache(&self) -> Option<&Cache> {
-        self.kept.cache.as_ref()
+        self.caches.cache.as_ref()
     }
 
     /// The release, as of `uname -r`.

@@ -4,9 +4,9 @@ use kinst_base::image::ModuleId;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use crate::cache::image::ImageIndex;
 use crate::code::tables::Tables;
 use crate::flow::marks::Linked;
-use crate::kept::image::ImageIndex;
 use crate::symtab::Symbols;
 use kinst_debuginfo::{ElfFile, ModuleFile, Reference, Searched};
 
@@ -60,7 +60,7 @@ pub struct Read {
     /// The index that this process made.
     pub(crate) index: OnceLock<Arc<ImageIndex>>,
     /// The index that was there before.
-    pub(crate) kept_index: OnceLock<Option<Arc<ImageIndex>>>,
+    pub(crate) cached_index: OnceLock<Option<Arc<ImageIndex>>>,
     pub(super) layout: OnceLock<Option<ElfFile>>,
     pub(super) linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.

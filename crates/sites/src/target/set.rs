@@ -8,12 +8,12 @@ use kinst_base::image::{ImageId, ModuleId};
 use kinst_debuginfo::{ElfFile, Reference};
 
 use super::kernel::Kernel;
+use crate::cache::image::ImageIndex;
+use crate::cache::source::Source;
 use crate::code::tables::Tables;
 use crate::flow::callers::Callers;
 use crate::image::naming::split_ordinal;
 use crate::image::{Image, Images};
-use crate::kept::image::ImageIndex;
-use crate::kept::source::Source;
 use crate::symtab::{Symbol, Symbols};
 
 impl Kernel {
@@ -83,9 +83,9 @@ impl Images for Kernel {
         Kernel::index(self, module(image)?)
     }
 
-    fn kept_source(&self, image: ImageId) -> Option<Source> {
+    fn cached_source(&self, image: ImageId) -> Option<Source> {
         let id = self.index_id(module(image)?)?;
-        self.kept.places().find_map(|place| place.source(&id))
+        self.caches.places().find_map(|place| place.source(&id))
     }
 
     fn debug_package(&self) -> String {

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use rayon::prelude::*;
 
 use super::kernel::Kernel;
-use crate::kept::directory::Digest;
-use crate::kept::tree;
+use crate::cache::directory::Digest;
+use crate::cache::tree;
 use kinst_debuginfo::ModuleFile;
 
 impl Kernel {
@@ -24,7 +24,7 @@ impl Kernel {
         let name = format!("{}-{:016x}.tree", self.release(), u64::from_le_bytes(key));
         let kept = cache.open(&name, tree::KIND, &key).and_then(|file| tree::read(&file));
         if let Some(kept) = kept.filter(|kept| self.root.is_current(kept)) {
-            let _ = self.kept.tree.set(name);
+            let _ = self.caches.tree.set(name);
             return self.root.modules_of(&kept).into_values().collect();
         }
         let walked = self.root.tree();
@@ -42,11 +42,11 @@ impl Kernel {
     /// Whether a module's files are the ones that the kept list names. If not, what is kept of all modules at once is not
     /// believed any more, and no other run believes the list.
     pub(crate) fn is_module_as_listed(&self, module: usize) -> bool {
-        let Some(name) = self.kept.tree.get() else { return true };
+        let Some(name) = self.caches.tree.get() else { return true };
         let Some(module) = self.modules().0.get(module) else { return true };
         let same = *module.as_listed.get_or_init(|| module.file.is_as_seen());
         if !same {
-            self.kept.is_stale.store(true, Ordering::Relaxed);
+            self.caches.is_stale.store(true, Ordering::Relaxed);
             if let Some(cache) = self.cache() {
                 cache.remove(name);
             }
@@ -58,6 +58,6 @@ impl Kernel {
     pub(crate) fn is_as_listed(&self) -> bool {
         let all =
             || (0..self.modules().0.len()).into_par_iter().all(|module| self.is_module_as_listed(module));
-        *self.kept.as_listed.get_or_init(all)
+        *self.caches.as_listed.get_or_init(all)
     }
 }

@@ -1,4 +1,4 @@
-//! sites/kept/pack.rs: kept files of a kernel in one file, to be carried to another machine.
+//! sites/cache/pack.rs: kept files of a kernel in one file, to be carried to another machine.
 
 use std::io::{self, Read, Write};
 

@@ -1,4 +1,4 @@
-//! sites/kept/layout.rs: where a file has its sections and tables, as it is kept for when the file is not there.
+//! sites/cache/layout.rs: where a file has its sections and tables, as it is kept for when the file is not there.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

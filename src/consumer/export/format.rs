@@ -1,4 +1,4 @@
-//! consumer/export/form.rs: the argument of -O: a form, and where it goes.
+//! consumer/export/format.rs: the argument of -O: a format, and where it goes.
 
 use super::destination::Destination;
 use super::exporter::Export;
@@ -18,9 +18,9 @@ use crate::options::{Options, key};
 use kinst_dif::enabled::Enabled;
 use kinst_dif::{Program, StatementKind};
 
-/// A form of output.
+/// A format of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Format {
     /// Text, as DTrace prints it.
     Text,
     /// One JSON object a line.
@@ -42,27 +42,27 @@ pub enum Form {
 /// `json`, `json=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The form before `=`.
-    pub form: Form,
+    /// The format before `=`.
+    pub format: Format,
     /// `None`: where text goes.
     pub target: Option<String>,
 }
 
-/// The forms by name, whether each needs a target, and what it is.
-pub const FORMS: &[(&str, Form, bool)] = &[
-    ("text", Form::Text, false),
-    ("json", Form::Json, false),
-    ("folded", Form::Folded, false),
-    ("pprof", Form::Pprof, true),
-    ("flame", Form::Flame, true),
-    ("perfetto", Form::Perfetto, true),
-    ("prom", Form::Prom, true),
-    ("otlp", Form::Otlp, true),
+/// The outputs by name, whether each needs a target, and what it is.
+pub const FORMATS: &[(&str, Format, bool)] = &[
+    ("text", Format::Text, false),
+    ("json", Format::Json, false),
+    ("folded", Format::Folded, false),
+    ("pprof", Format::Pprof, true),
+    ("flame", Format::Flame, true),
+    ("perfetto", Format::Perfetto, true),
+    ("prom", Format::Prom, true),
+    ("otlp", Format::Otlp, true),
 ];
 
-/// The name of a form after -O: `json`.
-pub fn name(form: Form) -> &'static str {
-    FORMS.iter().find(|(_, known, _)| *known == form).map_or("", |(name, ..)| name)
+/// The name of a format after -O: `json`.
+pub fn name(format: Format) -> &'static str {
+    FORMATS.iter().find(|(_, known, _)| *known == format).map_or("", |(name, ..)| name)
 }
 
 /// Why an output cannot be opened.
@@ -74,7 +74,7 @@ pub enum Error {
     /// A setting of `promlabels` does not fit the program.
     #[error(transparent)]
     Labels(#[from] labels::Error),
-    /// The name of the form: `prom`, `otlp`.
+    /// The name of the format: `prom`, `otlp`.
     #[error("-O {0}: the program has no aggregation that can be a metric")]
     NoMetrics(&'static str),
     /// The URL of a collector, and why nothing can be sent to it.
@@ -85,41 +85,41 @@ pub enum Error {
 /// Reads the argument of -O.
 pub fn parse(argument: &str) -> Result<Output, String> {
     let (name, target) = argument.split_once('=').map_or((argument, None), |(name, to)| (name, Some(to)));
-    let Some((_, form, needs_target)) = FORMS.iter().find(|(known, ..)| *known == name) else {
-        let names: Vec<&str> = FORMS.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("-O {argument}: there is no form '{name}'; there are {}", names.join(", ")));
+    let Some((_, format, needs_target)) = FORMATS.iter().find(|(known, ..)| *known == name) else {
+        let names: Vec<&str> = FORMATS.iter().map(|(name, ..)| *name).collect();
+        return Err(format!("-O {argument}: there is no format '{name}'; there are {}", names.join(", ")));
     };
     match target {
         Some("") => Err(format!("-O {argument}: a file's name is expected after '='")),
-        Some(_) if *form == Form::Text => Err("-O text goes where -o says".to_owned()),
-        Some(url) if is_url(url) => match form {
-            Form::Otlp => match Address::new(url) {
-                Ok(_) => Ok(Output { form: *form, target: Some(url.to_owned()) }),
+        Some(_) if *format == Format::Text => Err("-O text goes where -o says".to_owned()),
+        Some(url) if is_url(url) => match format {
+            Format::Otlp => match Address::new(url) {
+                Ok(_) => Ok(Output { format: *format, target: Some(url.to_owned()) }),
                 Err(why) => Err(format!("-O {argument}: {why}")),
             },
             _ => Err(format!("-O {argument}: only otlp is sent to a URL")),
         },
-        Some(host) if *form == Form::Otlp && is_address(host) => Err(format!(
+        Some(host) if *format == Format::Otlp && is_address(host) => Err(format!(
             "-O {argument}: a collector's URL begins with http://: -O otlp=http://{host}; a file of this name is otlp=./{host}"
         )),
-        None if *form == Form::Otlp => Err(
+        None if *format == Format::Otlp => Err(
             "-O otlp: a file or the URL of a collector is expected: -O otlp=FILE, -O otlp=http://HOST:4318"
                 .to_owned(),
         ),
         None if *needs_target => Err(format!("-O {name}: a file is expected: -O {name}=FILE")),
-        _ => Ok(Output { form: *form, target: target.map(str::to_owned) }),
+        _ => Ok(Output { format: *format, target: target.map(str::to_owned) }),
     }
 }
 
-/// Refuses two forms in one stream, which are of no use to a reader of either.
-pub fn in_one_stream(forms: &[Output]) -> Result<(), String> {
-    let mut together = forms.iter().filter(|output| output.target.is_none()).map(|output| output.form);
+/// Refuses two outputs in one stream, which are of no use to a reader of either.
+pub fn in_one_stream(outputs: &[Output]) -> Result<(), String> {
+    let mut together = outputs.iter().filter(|output| output.target.is_none()).map(|output| output.format);
     let Some((first, second)) =
         together.next().and_then(|first| Some((first, together.find(|other| *other != first)?)))
     else {
         return Ok(());
     };
-    let file = if second == Form::Text { first } else { second };
+    let file = if second == Format::Text { first } else { second };
     let [first, second, file] = [first, second, file].map(name);
     Err(format!(
         "-O {first} and -O {second} would be mixed in one stream: give one a file, as -O {file}=FILE"
@@ -133,34 +133,34 @@ pub fn open(
     enabled: &Enabled,
     options: &Options,
 ) -> Result<Exports, Error> {
-    let text = outputs.is_empty() || outputs.iter().any(|output| output.form == Form::Text);
+    let text = outputs.is_empty() || outputs.iter().any(|output| output.format == Format::Text);
     let mut exports = Exports { text, ..Exports::default() };
     for output in outputs {
-        let export: Box<dyn Export> = match (output.form, &output.target) {
-            (Form::Text, _) => continue,
-            (Form::Json, _) => Box::new(Json::new()),
-            (Form::Folded, _) => Box::new(Folded),
-            (Form::Pprof, _) => Box::new(Pprof::new(program, enabled)),
-            (Form::Flame, _) => Box::new(Flame::default()),
-            (Form::Perfetto, _) => Box::new(Perfetto::new(enabled)),
-            (Form::Prom, target) => {
+        let export: Box<dyn Export> = match (output.format, &output.target) {
+            (Format::Text, _) => continue,
+            (Format::Json, _) => Box::new(Json::new()),
+            (Format::Folded, _) => Box::new(Folded),
+            (Format::Pprof, _) => Box::new(Pprof::new(program, enabled)),
+            (Format::Flame, _) => Box::new(Flame::default()),
+            (Format::Perfetto, _) => Box::new(Perfetto::new(enabled)),
+            (Format::Prom, target) => {
                 let metrics = Metrics::new("prom", program, options, kinst_os::time_of_day())?;
                 if metrics.is_empty() {
                     return Err(Error::NoMetrics("prom"));
                 }
                 Box::new(Prom::new(metrics, target.as_deref().unwrap_or_default()))
             }
-            (Form::Otlp, target) => {
+            (Format::Otlp, target) => {
                 let metrics = Metrics::new("otlp", program, options, kinst_os::time_of_day())?;
                 let receiver = receiver(target.as_deref().unwrap_or_default(), options)?;
                 Box::new(Otlp::new(metrics, receiver))
             }
         };
-        let destination = match (output.form, &output.target) {
+        let destination = match (output.format, &output.target) {
             (_, None) => Destination::Main,
-            (Form::Prom, Some(path)) => Destination::replace(path)?,
-            (Form::Otlp, Some(url)) if is_url(url) => Destination::Closed,
-            (Form::Folded | Form::Pprof | Form::Flame | Form::Perfetto, Some(path)) => {
+            (Format::Prom, Some(path)) => Destination::replace(path)?,
+            (Format::Otlp, Some(url)) if is_url(url) => Destination::Closed,
+            (Format::Folded | Format::Pprof | Format::Flame | Format::Perfetto, Some(path)) => {
                 Destination::create(path)?
             }
             (_, Some(path)) => Destination::append(path)?,
@@ -194,20 +194,20 @@ fn receiver(target: &str, options: &Options) -> Result<Receiver, Error> {
 
 /// Whether records must have their threads.
 pub fn draws_threads(outputs: &[Output]) -> bool {
-    outputs.iter().any(|output| output.form == Form::Perfetto)
+    outputs.iter().any(|output| output.format == Format::Perfetto)
 }
 
-/// Returns what to say, before it traces, of a program that the forms are not for.
+/// Returns what to say, before it traces, of a program that the outputs are not for.
 pub fn unsuited(outputs: &[Output], program: &Program) -> Vec<String> {
-    let names = FORMS.iter().filter(|(_, form, _)| {
-        let profile = matches!(form, Form::Folded | Form::Pprof | Form::Flame);
-        profile && outputs.iter().any(|output| output.form == *form)
+    let names = FORMATS.iter().filter(|(_, format, _)| {
+        let profile = matches!(format, Format::Folded | Format::Pprof | Format::Flame);
+        profile && outputs.iter().any(|output| output.format == *format)
     });
     let names: Vec<&str> = names.map(|(name, ..)| *name).collect();
     let profiles =
         (!names.is_empty()).then(|| profile::left_out(&format!("-O {}", names.join(", -O ")), program));
-    let metrics = outputs.iter().find(|output| matches!(output.form, Form::Prom | Form::Otlp));
-    let metrics = metrics.and_then(|output| for_the_eye(name(output.form), program));
+    let metrics = outputs.iter().find(|output| matches!(output.format, Format::Prom | Format::Otlp));
+    let metrics = metrics.and_then(|output| for_the_eye(name(output.format), program));
     profiles.flatten().into_iter().chain(metrics).collect()
 }
 
@@ -237,12 +237,12 @@ mod tests {
 
     #[test]
     fn arguments() {
-        assert_eq!(parse("json"), Ok(Output { form: Form::Json, target: None }));
-        assert_eq!(parse("json=a=b"), Ok(Output { form: Form::Json, target: Some("a=b".into()) }));
+        assert_eq!(parse("json"), Ok(Output { format: Format::Json, target: None }));
+        assert_eq!(parse("json=a=b"), Ok(Output { format: Format::Json, target: Some("a=b".into()) }));
         assert!(parse("otlp=http://localhost:4318").is_ok() && parse("otlp=file").is_ok());
         assert!(parse("otlp=./localhost:4318").is_ok() && parse("otlp=/var/log/a:b").is_ok());
         for (wrong, message) in [
-            ("yaml", "there is no form"),
+            ("yaml", "there is no format"),
             ("json=", "a file's name"),
             ("text=x", "-o"),
             ("prom", "a file is expected"),

@@ -1,4 +1,4 @@
-//! sites/kept/tree.rs: the directories of a sysroot's modules as they are kept on disk, so that they need not be read again.
+//! sites/cache/tree.rs: the directories of a sysroot's modules as they are kept on disk, so that they need not be read again.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! sites/kept/: what is kept on disk about a kernel's files: their symbols, and the sites of all inlined functions.
+//! sites/cache/: what is kept on disk about a kernel's files: their symbols, and the sites of all inlined functions.
 
 pub(super) mod directory;
 pub(super) mod file;

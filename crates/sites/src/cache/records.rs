@@ -1,4 +1,4 @@
-//! sites/kept/records.rs: functions with their copies, and rows of lines, as numbers.
+//! sites/cache/records.rs: functions with their copies, and rows of lines, as numbers.
 
 use std::collections::HashMap;
 use std::sync::Arc;

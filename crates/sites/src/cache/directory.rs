@@ -1,4 +1,4 @@
-//! sites/kept/directory.rs: facts about all modules of a kernel at once, kept on disk: which names mean more than one
+//! sites/cache/directory.rs: facts about all modules of a kernel at once, kept on disk: which names mean more than one
 //! function, and which modules have a function.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! backend/bpf/kept.rs: the last records of each CPU, where new ones take the place of old ones (bufpolicy=ring).
+//! backend/bpf/last_records.rs: the last records of each CPU, where new ones take the place of old ones (bufpolicy=ring).
 
 use crate::backend::records::Drain;
 use kinst_dif::record::Record;
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// As many records as the module's rings would have.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct LastRecords {
     /// Of a ring, in bytes: a power of two.
     size: u64,
     rings: BTreeMap<u32, Ring>,
@@ -31,9 +31,9 @@ struct Owned {
 /// The bytes of a record before its payload.
 const HEADER: u64 = 16;
 
-impl Kept {
-    pub(super) fn new(bufsize: u64) -> Kept {
-        Kept { size: bufsize.max(HEADER).next_power_of_two(), rings: BTreeMap::new() }
+impl LastRecords {
+    pub(super) fn new(bufsize: u64) -> LastRecords {
+        LastRecords { size: bufsize.max(HEADER).next_power_of_two(), rings: BTreeMap::new() }
     }
 
     pub(super) fn add(&mut self, record: &Record<'_>) {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn left(sizes: &[usize]) -> Vec<u64> {
-        let mut kept = Kept::new(128);
+        let mut kept = LastRecords::new(128);
         for (payload, timestamp) in sizes.iter().map(|size| vec![0; *size]).zip(1..) {
             kept.add(&Record { cpu: 0, epid: 1, timestamp, payload: &payload });
         }

@@ -1,4 +1,4 @@
-//! sites/kept/known.rs: what is known of an inlined function in one file: its sites, and why some copies have none.
+//! sites/cache/known.rs: what is known of an inlined function in one file: its sites, and why some copies have none.
 
 use crate::flow::Undecodable;
 use crate::flow::doubts::Doubt;

@@ -1,4 +1,4 @@
-//! sites/kept/image.rs: the sites and symbols of one ELF file as they are kept on disk.
+//! sites/cache/image.rs: the sites and symbols of one ELF file as they are kept on disk.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! sites/kept/source.rs: the inlined functions at each address of a file, and its source lines, as they are kept on disk.
+//! sites/cache/source.rs: the inlined functions at each address of a file, and its source lines, as they are kept on disk.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,4 @@
-//! sites/kept/file.rs: a file of tables under a checksum, and the directory that such files are kept in.
+//! sites/cache/file.rs: a file of tables under a checksum, and the directory that such files are kept in.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

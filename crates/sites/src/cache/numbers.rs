@@ -1,4 +1,4 @@
-//! sites/kept/numbers.rs: numbers and texts in as few bytes as they need (LEB128), and blocks of them packed by zstd.
+//! sites/cache/numbers.rs: numbers and texts in as few bytes as they need (LEB128), and blocks of them packed by zstd.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
