@@ -13,7 +13,7 @@ use clap::Parser;
 #[command(name = "checks", max_term_width = 100)]
 enum Command {
     /// Check the rules of the house that a machine can check
-    Tidy(tidy::Options),
+    Tidy,
     /// Check numbered lines of dtrace -O json against their schema
     #[cfg(feature = "objects")]
     Objects(objects::Options),
@@ -21,7 +21,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Command::parse() {
-        Command::Tidy(options) => tidy::main(&options),
+        Command::Tidy => tidy::main(),
         #[cfg(feature = "objects")]
         Command::Objects(options) => objects::main(&options),
     };

@@ -7,17 +7,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::{crates, exec, workspace};
 
-#[derive(clap::Args)]
-pub(crate) struct Tidy {
-    /// Write the list of files in docs/ARCHITECTURE.md
-    #[arg(long)]
-    pub write: bool,
-}
-
 /// Runs `tidy` with its output passed on.
-pub(crate) fn tidy(options: &Tidy) -> Result<ExitCode> {
+pub(crate) fn tidy() -> Result<ExitCode> {
     let mut command = command(&["--no-default-features"], "tidy");
-    command.args(options.write.then_some("--write"));
     let status = command.status().with_context(|| format!("cannot run {}", exec::shown(&command)))?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))

@@ -52,7 +52,7 @@ enum Command {
     /// Run a command in a guest
     Vm(vm::Options),
     /// Check the rules of the house that a machine can check
-    Tidy(checks::Tidy),
+    Tidy,
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
     /// Arm every instruction of a kernel in a guest, batch after batch, under a load
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::main(&options),
         Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Package(options) => package::main(&options),
-        Command::Tidy(options) => checks::tidy(&options),
+        Command::Tidy => checks::tidy(),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
         Command::Sweep(options) => sweep::main(&options),

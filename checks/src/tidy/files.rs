@@ -1,12 +1,9 @@
-//! The names of files, and their list in docs/ARCHITECTURE.md: each has the line that it begins with.
+//! The names of files, and the first line of each, which has its path and says what it is.
 
 use super::usetree::PRODUCT;
 use super::{Finding, Source};
 
-pub(super) const PAGE: &str = "docs/ARCHITECTURE.md";
-const BEGIN: &str = "<!-- The first line of each file; `cargo xtask tidy --write` writes it. -->";
-
-/// Finds files without a first line of their own, a list that is not that of the files, and names that no person gave.
+/// Finds files without such a line, and names that a shell made.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     let strange = |c: char| !(c.is_ascii_alphanumeric() || "/._-+#".contains(c));
     let odd = sources.iter().filter(|source| source.path.contains(strange));
@@ -19,36 +16,7 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
             findings.push(source.finding(if source.is_rust() { 1 } else { 2 }, message));
         }
     }
-    let Some(page) = sources.iter().find(|source| source.path == PAGE) else { return findings };
-    let Some(at) = page.text.find(BEGIN) else {
-        findings.push(page.finding(1, format!("there is no list of files: {BEGIN}")));
-        return findings;
-    };
-    let written: Vec<&str> = page.text[at + BEGIN.len()..].trim().lines().collect();
-    let wanted = list(sources);
-    let line = page.text[..at].lines().count() + 1;
-    for missing in wanted.iter().filter(|line| !written.contains(&line.as_str())) {
-        findings.push(page.finding(line, format!("missing in the list of files: {missing}")));
-    }
-    for more in written.iter().filter(|line| !wanted.iter().any(|wanted| wanted == *line)) {
-        findings.push(page.finding(line, format!("no such file, or not its line: {more}")));
-    }
     findings
-}
-
-/// The page with its list rewritten; `None`: it has no list.
-pub(super) fn rewritten(sources: &[Source]) -> Option<String> {
-    let page = sources.iter().find(|source| source.path == PAGE)?;
-    let at = page.text.find(BEGIN)?;
-    Some(format!("{}{BEGIN}\n\n{}\n", &page.text[..at], list(sources).join("\n")))
-}
-
-fn list(sources: &[Source]) -> Vec<String> {
-    let line = |source: &Source| Some(format!("- `{}`: {}", name(source), said(source)?));
-    let mut lines: Vec<String> = sources.iter().filter(|source| is_listed(source)).filter_map(line).collect();
-    lines.sort();
-    lines.dedup();
-    lines
 }
 
 /// Whether a file is one of the compiler's or the module's.
@@ -96,21 +64,17 @@ fn said(source: &Source) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn sources(page: &str) -> Vec<Source> {
-        let source = |(path, text): (&str, &str)| Source { path: path.into(), text: text.into() };
-        let c = "// SPDX\n/*\n * text/x.c: what it\n * is. More of it.\n *\n * Much more.\n */\n";
-        [("src/a/mod.rs", "//! a/: rooms.\n"), ("kmod/text/x.c", c), (PAGE, page)].map(source).into()
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        let source = Source { path: path.into(), text: text.into() };
+        check(&[source]).into_iter().map(|found| found.message).collect()
     }
 
     #[test]
-    fn the_list_is_that_of_the_files() {
-        let empty = sources(&format!("# Page\n\n{BEGIN}\n"));
-        assert_eq!(check(&empty).len(), 2, "both are missing");
-        let page = rewritten(&empty).expect("a list");
-        assert_eq!(page, format!("# Page\n\n{BEGIN}\n\n- `a/`: rooms.\n- `kmod/text/x.c`: what it is.\n"));
-        assert_eq!(check(&sources(&page)), []);
-        let gone = sources(&format!("{page}- `gone.rs`: is no more.\n"));
-        assert_eq!(check(&gone).len(), 1);
+    fn a_file_of_c_says_what_it_is_after_its_licence() {
+        let c = "// SPDX\n/*\n * text/x.c: what it\n * is. More of it.\n *\n * Much more.\n */\n";
+        assert_eq!(messages("kmod/text/x.c", c), [""; 0]);
+        assert_eq!(messages("kmod/text/y.c", c).len(), 1, "another file's line");
+        assert_eq!(messages("src/a/mod.rs", "//! a/: rooms.\n"), [""; 0]);
     }
 
     #[test]
@@ -126,10 +90,7 @@ mod tests {
 
     #[test]
     fn a_file_says_what_it_is() {
-        let source = Source { path: "src/a/b.rs".into(), text: "//! b.rs: not its path\n".into() };
-        assert_eq!(
-            check(&[source])[0].message,
-            "the file does not begin with its line: `a/b.rs: what it is`"
-        );
+        let found = messages("src/a/b.rs", "//! b.rs: not its path\n");
+        assert_eq!(found, ["the file does not begin with its line: `a/b.rs: what it is`"]);
     }
 }

@@ -21,13 +21,6 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 use xtask::{exec, workspace};
 
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    /// Write the list of files in docs/ARCHITECTURE.md
-    #[arg(long)]
-    pub write: bool,
-}
-
 /// A file of the checkout.
 pub(crate) struct Source {
     /// Relative to the root, with `/`.
@@ -83,12 +76,7 @@ fn in_string(line: &str, at: usize) -> bool {
     line[..at].matches('"').count() % 2 == 1
 }
 
-pub(crate) fn main(options: &Options) -> Result<ExitCode> {
-    if options.write
-        && let Some(page) = files::rewritten(&sources()?)
-    {
-        fs::write(workspace::root().join(files::PAGE), page)?;
-    }
+pub(crate) fn main() -> Result<ExitCode> {
     let findings = check()?;
     for f in &findings {
         println!("{}", f.shown());
