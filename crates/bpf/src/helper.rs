@@ -14,11 +14,6 @@ macro_rules! helpers {
         }
 
         impl Helper {
-            /// The helper of a number in a call; `None` if there is no row for it.
-            pub fn from_number(number: i32) -> Option<Helper> {
-                match number { $($number => Some(Helper::$name),)* _ => None }
-            }
-
             /// The name without its `bpf_`: `map_lookup_elem`.
             pub fn name(self) -> &'static str {
                 match self { $(Helper::$name => $text),* }

@@ -132,9 +132,17 @@ pub(crate) fn first_stream(packed: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn unpack(path: &Path, format: &'static str, decoder: impl Read) -> Result<Vec<u8>, Error> {
+    at_most(MAX_UNPACKED, decoder).map_err(|cause| packed_error(path, format, cause))
+}
+
+/// Everything that a decoder has; an error if that is more than `most` bytes.
+fn at_most(most: u64, decoder: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    decoder.take(MAX_UNPACKED).read_to_end(&mut bytes).map_err(|cause| packed_error(path, format, cause))?;
-    Ok(bytes)
+    decoder.take(most + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(std::io::Error::other(format!("it has more than {} MiB", most >> 20))),
+        false => Ok(bytes),
+    }
 }
 
 fn packed_error(path: &Path, format: &'static str, cause: std::io::Error) -> Error {
@@ -147,7 +155,15 @@ mod tests {
 
     use object::{CompressedData, CompressionFormat};
 
-    use super::{read, section};
+    use super::{at_most, read, section};
+
+    #[test]
+    fn more_than_the_limit_is_an_error() {
+        let bomb = zstd::encode_all(&vec![0; (1 << 20) + 1][..], 1).expect("zstd");
+        let read = |most| at_most(most, zstd::stream::read::Decoder::new(&bomb[..]).expect("zstd"));
+        assert_eq!(read((1 << 20) + 1).expect("all of it").len(), (1 << 20) + 1);
+        assert_eq!(read(1 << 20).expect_err("too much").to_string(), "it has more than 1 MiB");
+    }
 
     #[test]
     fn each_format_is_told_by_its_first_bytes() {

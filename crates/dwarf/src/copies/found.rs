@@ -69,8 +69,6 @@ pub struct Function {
 pub struct Findings {
     /// The functions in the order of the wanted names.
     pub functions: Vec<Function>,
-    /// The number of units, the damaged ones included.
-    pub units: usize,
     /// The parts that could not be read, one line for each unit.
     pub damaged: Vec<String>,
     /// The files with split debug information that are not there, and the number of units that each has.

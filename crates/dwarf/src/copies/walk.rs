@@ -92,11 +92,7 @@ fn walk<'a>(
             }
         })
         .collect::<Vec<Result<_, NotRead>>>();
-    let mut findings = Findings {
-        functions: vec![Function::default(); names.len()],
-        units: headers.len(),
-        ..Findings::default()
-    };
+    let mut findings = Findings { functions: vec![Function::default(); names.len()], ..Findings::default() };
     for (outcome, header) in outcomes.into_iter().zip(headers) {
         match outcome {
             Ok((scan, found)) => findings.add(&scan, found),
