@@ -12,8 +12,9 @@ fn documents() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(Path::new(ROOT).join("docs")).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "md"));
-    let guide = ["cookbook.md", "scripts.md", "limits.md"].map(|page| Path::new("docs/guide/src").join(page));
-    paths.extend(guide.iter().map(|page| Path::new(ROOT).join(page)));
+    let guide = Path::new(ROOT).join("docs/guide/src");
+    let pages = ["cookbook.md", "limits.md", "providers.md", "scripts.md", "scripts-toolkit.md"];
+    paths.extend(pages.map(|page| guide.join(page)));
     paths.push(Path::new(ROOT).join("README.md"));
     paths.sort();
     paths

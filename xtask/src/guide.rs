@@ -101,7 +101,7 @@ mod tests {
         let page = |text: &str| fs::write(dir.join("a.html"), text).expect("a page");
         page(r##"<a href="a.html#here" id="here"><a href="#here"><a href="https://example.org/none">"##);
         assert_eq!(check(&dir).expect("no fault"), 1);
-        for wrong in ["b.html", "#there", "a.html#there", "../PROVIDERS.md"] {
+        for wrong in ["b.html", "#there", "a.html#there", "../README.md"] {
             page(&format!(r#"<a href="{wrong}">"#));
             assert!(check(&dir).is_err_and(|error| error.to_string().contains(wrong)), "{wrong}");
         }
