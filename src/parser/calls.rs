@@ -1,4 +1,4 @@
-//! parser/calls.rs: lookups while the text is read: a wrong name or type is reported before a later syntax error.
+//! parser/calls.rs: lookups during parsing: a wrong name or type is reported before a later syntax error.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -11,12 +11,12 @@ use super::visit::check_expr_depth;
 use crate::vocabulary::callee;
 use kinst_base::source::{FileId, Span, Spanned};
 
-/// The names that can be called.
+/// The callable names.
 pub(super) struct Calls {
     settings: Settings,
     /// The variables and inlines that the text has declared so far; none of them is a function.
     declared: HashSet<String>,
-    /// The sizeof and offsetof expressions of the declaration that is being read.
+    /// The sizeof and offsetof expressions of the declaration that is being parsed.
     sizes: RefCell<Vec<Expr>>,
 }
 
@@ -40,7 +40,7 @@ impl Calls {
         Ok(Expr::new(ExprKind::Call { callee, args: args.unwrap_or_default() }, span))
     }
 
-    /// Builds a sizeof or offsetof, whose value only the checker can work out, and whose type may be wrong.
+    /// Builds a sizeof or offsetof; only the checker can compute its value, and its type may be wrong.
     pub(super) fn size(&self, kind: ExprKind, span: Span) -> Expr {
         let expr = Expr::new(kind, span);
         if check_expr_depth(&expr, MAX_DEPTH).is_ok() {
@@ -49,7 +49,7 @@ impl Calls {
         expr
     }
 
-    /// Returns the expressions to check in a declaration that was not completed.
+    /// Returns the expressions to check in an incomplete declaration.
     pub(super) fn unfinished(self, file: FileId) -> Option<Clause> {
         let sizes = self.sizes.into_inner();
         let span = sizes.first().map_or(Span::new(file, 0, 0), |size| size.span);
@@ -57,7 +57,7 @@ impl Calls {
         (!body.is_empty()).then_some(Clause { probes: Vec::new(), predicate: None, body: Some(body), span })
     }
 
-    /// Notes a complete item before the text goes on.
+    /// Records a complete item before parsing continues.
     pub(super) fn note(&mut self, item: &Item) {
         self.sizes.get_mut().clear();
         match item {

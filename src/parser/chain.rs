@@ -1,4 +1,4 @@
-//! parser/chain.rs: building a tree by precedence from a chain of binary operators, `a + b * c == d`.
+//! parser/chain.rs: builds a tree by precedence from a chain of binary operators, `a + b * c == d`.
 
 use super::ast::{BinaryOp, Expr};
 use super::error::ParseError;

@@ -1,10 +1,10 @@
-//! parser/constant.rs: the values of constant expressions, as far as their text alone determines them.
+//! parser/constant.rs: the values of constant expressions, as far as they follow from the text.
 
 use super::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 use super::error::ParseError;
 
-/// Refuses a division by zero where it is read, whatever is divided. A divisor is the operand of only one operator, so
-/// each is evaluated once per level.
+/// Refuses a division by zero where it is read, whatever the dividend. A divisor is the operand of only one
+/// operator, so each is evaluated once per level.
 pub(crate) fn check_divisor(op: BinaryOp, right: &Expr) -> Result<(), ParseError> {
     match op {
         BinaryOp::Div | BinaryOp::Rem if value(right, &|_| None) == Some(0) => {
@@ -14,8 +14,8 @@ pub(crate) fn check_divisor(op: BinaryOp, right: &Expr) -> Result<(), ParseError
     }
 }
 
-/// Evaluates an expression in 64 bits, wrapping, with the values of the names in it. `None` if the text does not
-/// determine the value, also where it would depend on whether a type is signed.
+/// Evaluates an expression in wrapping 64-bit arithmetic, with the values of the names in it. `None` if the
+/// text does not determine the value, for example if the value depends on whether a type is signed.
 pub(crate) fn value(expr: &Expr, name: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
     match &expr.kind {
         ExprKind::Int { value, .. } => Some(*value as i64),

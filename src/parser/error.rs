@@ -1,10 +1,10 @@
-//! parser/error.rs: the errors in a D text, and the diagnostic of each.
+//! parser/error.rs: the errors in a D source, and their diagnostics.
 
 use crate::vocabulary::MACRO_VARIABLES;
 use kinst_base::diag::{Diagnostic, Tag, suggest, tags};
 use kinst_base::source::Span;
 
-/// The first error in a text; it ends the compilation.
+/// The first error in a source; it ends the compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseError {
     /// A token or character in the wrong place, or one that is missing.
@@ -13,7 +13,7 @@ pub enum ParseError {
     Literal {
         /// The mistake in it.
         problem: LiteralError,
-        /// The constant, as far as it goes.
+        /// The constant, as far as it was read.
         span: Span,
     },
     /// A use of `$name`, `$1` or `$$1` without a valid value.
@@ -23,7 +23,7 @@ pub enum ParseError {
         /// The macro in the text.
         span: Span,
     },
-    /// A control line that D does not have, or `#error`.
+    /// A control line that D does not support, or `#error`.
     Control {
         /// The mistake in it.
         problem: ControlError,
@@ -60,17 +60,17 @@ pub enum ParseError {
     UnusedArgument {
         /// The N of its `$N`, from 1.
         index: usize,
-        /// The argument as it was given.
+        /// The argument as given.
         text: String,
     },
-    /// The text nests more deeply than a person would write; a deeper tree would exhaust the stack.
+    /// The source nests more deeply than a person would write; a deeper tree would exhaust the stack.
     TooDeep {
-        /// The most levels, [`MAX_DEPTH`](super::MAX_DEPTH).
+        /// The maximum number of levels, [`MAX_DEPTH`](super::MAX_DEPTH).
         limit: usize,
         /// A node beyond them.
         span: Span,
     },
-    /// Neither a clause nor a declaration, without option empty.
+    /// Neither a clause nor a declaration, and option empty is not set.
     Empty,
 }
 
@@ -79,9 +79,9 @@ pub enum ParseError {
 pub struct SyntaxError {
     /// The first line of the message.
     pub title: String,
-    /// The place that is marked.
+    /// The place to mark.
     pub span: Span,
-    /// The words next to the mark.
+    /// The text next to the mark.
     pub label: String,
     /// Another place that explains the error, such as the bracket that is still open.
     pub related: Option<(Span, String)>,
@@ -122,7 +122,7 @@ pub enum LiteralError {
 pub enum MacroError {
     /// A name without a value; without its `$`.
     UndefinedVariable(String),
-    /// `$N` where fewer arguments were given, without option defaultargs.
+    /// `$N` although fewer arguments were given, without option defaultargs.
     UndefinedArgument {
         /// The N of `$N`.
         index: usize,
@@ -146,10 +146,10 @@ pub enum ControlError {
     UnknownPragma(String),
     /// The wrong words after a known one.
     Malformed {
-        /// The right form of the line, such as `#line NUMBER "FILE"`.
+        /// The correct shape of the line, such as `#line NUMBER "FILE"`.
         shape: &'static str,
     },
-    /// The end of the text in the line.
+    /// The text ends in the line.
     NoNewline,
 }
 
@@ -158,18 +158,18 @@ pub enum ControlError {
 pub enum ProbeError {
     /// `a:b:c:d:e`, or fewer with -P, -m and -f.
     TooManyFields {
-        /// The fields that are allowed: 1 with -P, 2 with -m, 3 with -f, else 4.
+        /// The maximum number of fields: 1 with -P, 2 with -m, 3 with -f, else 4.
         most: usize,
         /// The last of them: `provider`, `module`, `function` or `name`.
         rightmost: &'static str,
-        /// The fields in the text.
+        /// The number of fields in the text.
         given: usize,
     },
-    /// A field with too many bytes, macros replaced.
+    /// A field with too many bytes, after macro substitution.
     FieldTooLong {
         /// `provider`, `module`, `function` or `name`.
         field: &'static str,
-        /// The most bytes, without a NUL.
+        /// The maximum number of bytes, without a NUL.
         limit: usize,
     },
     /// A plain number with -P, -m or -f.
@@ -177,7 +177,7 @@ pub enum ProbeError {
         /// `provider`, `module` or `function`.
         rightmost: &'static str,
     },
-    /// The digits of 0, or of a number of more than 32 bits.
+    /// The digits of 0, or of a number above 32 bits.
     NoSuchId(String),
     /// A field with more than one `$`.
     TwoMacros(String),
@@ -450,7 +450,7 @@ impl ProbeError {
     }
 }
 
-/// `$target` where the kernel's number of the process is not known.
+/// `$target` where the kernel's id of the process is unknown.
 fn unknown_target(span: Span) -> Diagnostic {
     Diagnostic::error(tags::MACRO_UNDEF, "$target is not known in a PID namespace")
         .at(span, "the kernel has other numbers for the processes here")

@@ -1,4 +1,4 @@
-//! parser/: D text → [`ast::Program`]. The only place that names lalrpop_util.
+//! parser/: D text → [`ast::Program`]; the only module that uses lalrpop_util.
 
 pub mod ast;
 mod calls;
@@ -31,7 +31,7 @@ use lex::syntax;
 use lex::token::Token;
 use print::layout;
 
-/// A program, with its use of macro arguments.
+/// A program, and its use of macro arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     /// Everything that the text declares, and its clauses.
@@ -42,19 +42,19 @@ pub struct Parsed {
     pub target: Option<Span>,
 }
 
-/// The first error in a text, and what was read before it, which may have errors that only the checker finds.
+/// The first error in a source, and the part before it, which may have errors that only the checker finds.
 #[derive(Clone, Debug)]
 pub struct Stopped {
-    /// The error that ended the reading.
+    /// The error that ended the parsing.
     pub error: ParseError,
     /// The complete external declarations. If the declaration with the error already had sizeof or offsetof
-    /// expressions, a clause of these comes last.
+    /// expressions, the last clause contains them.
     pub read: ast::Program,
-    /// Whether the error is one of the whole text.
+    /// Whether the error concerns the whole text.
     pub at_end: bool,
 }
 
-/// The maximum size of a text in bytes; positions in it are 32-bit numbers.
+/// The maximum size of a source in bytes; positions in it are 32-bit.
 pub const MAX_TEXT: usize = 256 << 20;
 
 /// Decodes bytes from outside. D is written in UTF-8; a byte order mark is dropped.
@@ -75,12 +75,12 @@ pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
     })
 }
 
-/// Reads one text, one external declaration after the other, up to the first error.
+/// Parses one source, one external declaration after the other, up to the first error.
 pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Result<Parsed, ParseError> {
     read(sources, file, options, &mut None).map_err(|stopped| stopped.error)
 }
 
-/// Like [`parse`], but also returns what it read before the error.
+/// Like [`parse`], but also returns the part before the error.
 pub fn parse_until(
     sources: &Sources,
     file: FileId,
@@ -100,7 +100,7 @@ pub fn format(
     Ok((layout::layout(&sources.get(file).text, &tape.unwrap_or_default()), parsed))
 }
 
-/// Reads a text; if `tape` is `Some`, the tokens are added to it.
+/// Parses a source; if `tape` is `Some`, appends the tokens to it.
 fn read(
     sources: &Sources,
     file: FileId,
@@ -168,7 +168,7 @@ fn read_items(
     }
 }
 
-/// Parses a text that is one expression.
+/// Parses a source that is one expression.
 pub fn parse_expression(
     sources: &Sources,
     file: FileId,
@@ -181,7 +181,7 @@ pub fn parse_expression(
     Ok(expr)
 }
 
-/// Parses a text that is the name of a type.
+/// Parses a source that is a type name.
 pub fn parse_type_name(
     sources: &Sources,
     file: FileId,
@@ -230,7 +230,7 @@ impl Iterator for Tokens<'_, '_> {
     }
 }
 
-/// Returns the grammar's result, with its errors converted to ours.
+/// Returns the grammar's result, with its errors converted to [`ParseError`].
 fn complete<T>(result: Result<T, GrammarError>, lexer: &Lexer<'_>) -> Result<T, ParseError> {
     result.map_err(|error| match error {
         lalrpop_util::ParseError::User { error } => error,

@@ -157,7 +157,7 @@ pub(super) fn param(
 
 type Words = (Option<Spanned<Storage>>, Vec<Spanned<TypeSpec>>);
 
-/// Separates the storage class, of which there is at most one, from the type.
+/// Separates the storage class, at most one, from the type.
 fn sort_words(words: Vec<DeclWord>) -> Result<Words, ParseError> {
     let mut storage: Option<Spanned<Storage>> = None;
     let mut specs = Vec::new();

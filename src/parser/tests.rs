@@ -163,7 +163,7 @@ fn a_target_that_is_not_known() {
     assert_eq!(error("$tarket").unwrap_err(), "macro variable $tarket is not defined");
 }
 
-/// A span for made-up trees.
+/// A span for synthesized trees.
 fn nowhere() -> Span {
     Span::new(FileId(0), 0, 0)
 }
@@ -541,7 +541,7 @@ fn the_layout_of_the_snapshots_programs_is_canonical() {
     for area in ["parse", "programs", "sugar", "typed", "dif", "check", "fmt"] {
         for path in snapshot::files(&snapshot::folder().join(area), "d") {
             let text = std::fs::read_to_string(&path).unwrap();
-            // Text of the preprocessor is not for --fmt.
+            // Preprocessed text is not for --fmt.
             if !text.starts_with("# 1 ") && read(&text, Origin::Script).is_ok() {
                 layout_is_canonical(&text);
                 programs += 1;
@@ -567,7 +567,7 @@ fn gap() -> impl Strategy<Value = &'static str> {
 }
 
 proptest! {
-    /// Whatever blanks and comments are between the tokens of a program, its tree is the same, and so is its layout.
+    /// The tree and layout of a program do not depend on the blanks and comments between its tokens.
     #[test]
     fn layouts_are_canonical(program in program(), gaps in prop::collection::vec(gap(), 1..40)) {
         let text = pretty::clauses(&program);

@@ -143,7 +143,7 @@ fn specs_nodes(specs: &[Spanned<TypeSpec>]) -> Vec<Node<'_>> {
     nodes.flatten().collect()
 }
 
-/// Calls `visit` with each expression in these statements that is no part of another one.
+/// Calls `visit` with each expression in these statements that is not part of another one.
 pub(crate) fn each_expression(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Expr)) {
     for stmt in body {
         match stmt {
@@ -199,7 +199,7 @@ pub(crate) fn each_operand<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) 
     for_each_operand!(&expr.kind, visit);
 }
 
-/// As [`each_operand`], to change them.
+/// Like [`each_operand`], with mutable references.
 pub(crate) fn each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
     for_each_operand!(&mut expr.kind, visit);
 }

@@ -1,4 +1,5 @@
-//! sugar/aliases.rs: probes that have another name here: clauses on them become clauses at those places of a library that the kernel has.
+//! sugar/aliases.rs: probes under another system's name: their clauses become clauses at the places that this kernel
+//! has.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,12 +17,12 @@ use kinst_base::probe::{Description, Fields};
 use kinst_base::source::Span;
 use kinst_sites::Places;
 
-/// A description that is of no alias; only this pass makes one of what a program has.
+/// A description that is not an alias; only this pass makes one from a program's description.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unaliased(ProbeDesc);
 
 impl Unaliased {
-    /// Returns the description, in the form of the parser.
+    /// Returns the description in the parser's type.
     pub fn into_written(self) -> ProbeDesc {
         self.0
     }
@@ -55,7 +56,7 @@ pub struct Aliases {
 }
 
 impl Aliases {
-    /// Takes the providers of these libraries that have an alias.
+    /// Collects the providers of these libraries that have an alias.
     pub fn new<'a>(libraries: impl Iterator<Item = &'a plain::Program<ProbeDesc>>) -> Aliases {
         let items = libraries.flat_map(|library| &library.items);
         let providers = items.filter_map(|item| match item {
@@ -66,16 +67,16 @@ impl Aliases {
         Aliases { providers: providers.filter(aliased).cloned().collect() }
     }
 
-    /// Runs the pass. Where a description is of an alias, its clause is split, in the order of the descriptions. Of
-    /// several places of a description, those that this kernel does not have are left out. With `lenient`,
-    /// descriptions that match nothing stay as they are.
+    /// Runs the pass. A clause with an alias is split, in the order of its descriptions. If a description has
+    /// several places, the ones missing in this kernel are left out. With `lenient`, descriptions that match
+    /// nothing are unchanged.
     pub fn expand(
         &self,
         programs: Vec<Program>,
         places: &dyn Places,
         lenient: bool,
     ) -> Result<Vec<Program<Unaliased>>, Vec<Diagnostic>> {
-        // There is no index of inlined copies yet in which to look up sites.
+        // No index of inlined copies exists yet in which to look up sites.
         let exists = |fields: &Fields| {
             let description = Description::Fields(Box::new(fields.clone()));
             fields.provider == "kinst" || !places.probes(&description).is_empty()
@@ -162,13 +163,13 @@ impl Aliases {
     }
 }
 
-/// The clause for those of its descriptions that are no aliases.
+/// The clause for those of its descriptions that are not aliases.
 fn rest(clause: &Clause, probes: Vec<Unaliased>) -> Option<Clause<Unaliased>> {
     let Clause { predicate, body, span, .. } = clause.clone();
     (!probes.is_empty()).then_some(Clause { probes, predicate, body, span })
 }
 
-/// The places that this kernel has, or all if it has none of them.
+/// The places that this kernel has, or all places if it has none of them.
 fn existing<'a>(located: Vec<Located<'a>>, exists: &dyn Fn(&Fields) -> bool) -> Vec<Located<'a>> {
     let exists = |kind: &ProbeDescKind| match kind {
         ProbeDescKind::Fields(fields) => exists(fields),
@@ -235,7 +236,7 @@ fn only_in_libraries(probe: &ProviderProbe) -> Diagnostic {
         .help("put the provider into a file of a directory, and name that with -L")
 }
 
-/// The inlines of a program that name what an alias replaces, also by way of other inlines.
+/// The inlines of a program that use a name replaced by an alias, directly or through other inlines.
 fn inlines_of_arguments(program: &Program) -> HashSet<String> {
     let mut raw: HashSet<String> = HashSet::new();
     for item in &program.items {
@@ -258,7 +259,7 @@ fn is_replaced(name: &str) -> bool {
     argument(name).is_some() || matches!(name, "args" | "probeprov" | "probename")
 }
 
-/// The number of `arg0` to `arg9`.
+/// The index of `arg0` to `arg9`.
 fn argument(name: &str) -> Option<usize> {
     let number = name.strip_prefix("arg")?;
     (number.len() == 1).then(|| number.parse().ok())?
@@ -270,10 +271,10 @@ struct Located<'a> {
     provider: &'a Provider,
     probe: &'a ProviderProbe,
     place: &'a AliasPlace,
-    /// The place's descriptions that count here.
+    /// The place's descriptions that apply here.
     kinds: Vec<&'a ProbeDescKind>,
     raw: &'a HashSet<String>,
-    /// The description as it is written.
+    /// The description as written.
     span: Span,
 }
 
@@ -303,7 +304,7 @@ impl Located<'_> {
         Ok(Clause { probes, predicate, body, span: clause.span })
     }
 
-    /// Puts the alias's own values in place of what the probe would have.
+    /// Replaces the arguments of the probe by the values of the alias.
     fn replace(&self, expr: &mut Expr, error: &mut Option<Diagnostic>) {
         let span = expr.span;
         let replaced = match &expr.kind {
@@ -373,7 +374,7 @@ fn text(value: &str, span: Span) -> Expr {
     Expr { kind, span }
 }
 
-/// The expression at the place in the program that it is for.
+/// The expression, with the span of its use in the program.
 fn respanned(expr: &Expr, span: Span) -> Expr {
     fn set(expr: &mut Expr, span: Span) {
         expr.span = span;

@@ -1,4 +1,4 @@
-//! sugar/conditional.rs: statements `c ? a : b` with actions as arms: one of the arms where c is constant, else `if`.
+//! sugar/conditional.rs: statements `c ? a : b` with actions as arms: one of the arms if c is constant, else `if`.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ impl<P> Branched<P> {
     }
 }
 
-/// Runs the pass. The constants of a program count in those after it too.
+/// Runs the pass. The constants of a program also apply to the programs after it.
 pub(super) fn expand<P>(programs: Vec<ast::Program<P>>) -> Vec<Branched<P>> {
     let mut constants = Constants::default();
     let mut item = |item: ast::Item<P>| match item {
@@ -41,7 +41,7 @@ pub(super) fn expand<P>(programs: Vec<ast::Program<P>>) -> Vec<Branched<P>> {
 struct Constants(HashMap<String, i64>);
 
 impl Constants {
-    /// Notes an inline if its text determines its value.
+    /// Records an inline if its text determines its value.
     fn note(&mut self, inline: &ast::Inline) {
         let name = &inline.declarator.name.node;
         if let Some(value) = self.value(&inline.value).filter(|value| keeps(inline, *value)) {
@@ -53,7 +53,7 @@ impl Constants {
         constant::value(expr, &|name| self.0.get(name).copied())
     }
 
-    /// Rewrites the statements of a block, also those inside `if`.
+    /// Rewrites the statements of a block, including those inside `if`.
     fn block(&self, block: Vec<Stmt>) -> Vec<Stmt> {
         block.into_iter().flat_map(|stmt| self.statement(stmt)).collect()
     }
@@ -86,7 +86,7 @@ impl Constants {
         }
     }
 
-    /// A literal as an arm is there because the operator wants one: it does nothing.
+    /// A literal as an arm only completes the operator: it does nothing.
     fn arm(&self, arm: Expr) -> Vec<Stmt> {
         match arm.kind {
             ExprKind::Int { .. } | ExprKind::Char { .. } | ExprKind::Str { .. } => Vec::new(),
@@ -111,7 +111,8 @@ fn acts(expr: &Expr) -> bool {
     }
 }
 
-/// Whether the type of an inline certainly holds the value: any integer type holds a small one, and int more.
+/// Whether the type of an inline is certain to hold the value: any integer type holds a small one, and int
+/// more.
 fn keeps(inline: &ast::Inline, value: i64) -> bool {
     let int = |spec: &TypeSpec| matches!(spec, TypeSpec::Keyword(TypeKeyword::Int | TypeKeyword::Long));
     let other = |spec: &TypeSpec| match spec {

@@ -5,7 +5,7 @@ use super::stage::Stage;
 use super::synth;
 use kinst_base::source::Span;
 
-/// Whether a run has the clause on `dtrace:::ERROR`; once is enough, however many programs need it.
+/// Whether a run has the clause on `dtrace:::ERROR`; one is enough for all programs.
 #[derive(Default)]
 pub(super) struct Guard {
     made: bool,

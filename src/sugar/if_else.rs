@@ -1,4 +1,5 @@
-//! sugar/if_else.rs: clauses with `if`, rewritten into clauses without: conditions are kept in clause-local variables.
+//! sugar/if_else.rs: rewrites clauses with `if` into clauses without; conditions are stored in clause-local
+//! variables.
 
 use super::conditional::Branched;
 use super::error_guard::{self, Guard};
@@ -8,7 +9,7 @@ use super::synth;
 use crate::parser::ast::{self, Expr, If, Stmt};
 use kinst_base::source::Span;
 
-/// Replaces each clause that has an `if` by its parts; other items stay as they are.
+/// Replaces each clause that has an `if` by its parts; other items are unchanged.
 pub(super) fn expand<P: Stage>(programs: Vec<Branched<P>>) -> Vec<plain::Program<P>> {
     let mut guard = Guard::default();
     programs.into_iter().map(|program| expand_one(program, &mut guard)).collect()
@@ -66,7 +67,7 @@ fn only_expressions(body: Vec<Stmt>) -> Result<Vec<Expr>, Vec<Stmt>> {
 struct Split<P> {
     clauses: Vec<Clause<P>>,
     probes: Vec<P>,
-    /// The number of conditions made so far; they are numbered from 1.
+    /// The number of conditions so far; they are numbered from 1.
     conditions: u32,
 }
 

@@ -17,7 +17,7 @@ pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, 
 /// The errors of a program, and the programs before it.
 #[derive(Debug)]
 pub struct Stopped {
-    /// Programs that passed; empty if the error is one of an earlier pass or of the index.
+    /// Programs that passed; empty if the error is from an earlier pass or from the index.
     pub before: Vec<plain::Program>,
     /// At least one.
     pub errors: Vec<Diagnostic>,
@@ -29,8 +29,8 @@ impl From<Vec<Diagnostic>> for Stopped {
     }
 }
 
-/// Runs the pass. A description whose function the index does not know is kept if the index returns no sites, or with
-/// `lenient`, and is an error if the index refuses it.
+/// Runs the pass. A description whose function the index does not have is unchanged if the index returns no
+/// sites, or with `lenient`, and is an error if the index refuses it.
 pub(super) fn expand(
     programs: Vec<plain::Program<Unaliased>>,
     index: &MakeIndex<'_>,
@@ -78,7 +78,8 @@ fn wanted(program: &plain::Program<Unaliased>) -> impl Iterator<Item = InlinePro
     fields.map(|fields| InlineProbe { module: fields.module.clone(), function: fields.function.clone() })
 }
 
-/// Puts the first site in place of the description and appends the others to the list, in the order of processing.
+/// Replaces the description by its first site and appends the other sites to the list, in the order of
+/// processing.
 fn expand_list(
     probes: impl Iterator<Item = ProbeDesc>,
     index: &dyn SiteIndex,
@@ -110,7 +111,7 @@ fn expand_list(
     expanded
 }
 
-/// Returns the replacement of a description; `None` if it is kept.
+/// Returns the replacement of a description; `None` if it is unchanged.
 fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Description>, Box<Diagnostic>>> {
     if let Some((fields, boundary)) = inline_probe(probe) {
         let functions = index.inline_sites(&fields.module, &fields.function, boundary);
@@ -124,7 +125,7 @@ fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Descript
     if fields.function.is_empty() || is_glob(&fields.function) {
         return Some(Err(Box::new(line_of_many(fields))));
     }
-    // A line of another file may be in a copy of another function.
+    // A line of another file may be inside a copy of another function.
     let place = |FoundSite { site, .. }: &FoundSite| match line.file {
         Some(_) => Site { copy: None, inlined: false, ..site.clone() },
         None => site.clone(),
@@ -164,7 +165,7 @@ fn inline_probe(probe: &ProbeDesc) -> Option<(&Fields, Boundary)> {
     (fields.provider == "kinst" && !fields.function.is_empty()).then_some((fields, boundary))
 }
 
-/// Returns, for each module, the copies and then the instances that fbt can serve.
+/// Returns, for each module, the copies and then the instances that fbt can probe.
 fn descriptions(asked: &Fields, end: End, functions: &[FunctionSites]) -> Vec<Description> {
     let mut made: Vec<Description> = Vec::new();
     // One description covers the instances of a name in all the requested modules.
@@ -190,7 +191,7 @@ fn descriptions(asked: &Fields, end: End, functions: &[FunctionSites]) -> Vec<De
     made
 }
 
-/// Makes a site, with the module as the user wrote it unless the caller's name alone is ambiguous.
+/// Makes a site, with the module as the user wrote it unless the caller's name is ambiguous without a module.
 fn kinst(asked: &Fields, mut site: Site, module_needed: bool) -> Description {
     if !module_needed || !(asked.module.is_empty() || is_glob(&asked.module)) {
         site.module.clone_from(&asked.module);
@@ -267,7 +268,7 @@ mod tests {
         ])
     }
 
-    /// Expands a list of descriptions in a clause of its own; the text has one description per line.
+    /// Expands a list of descriptions in a separate clause; the text has one description per line.
     fn expanded(list: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
         let span = Span::new(FileId(0), 0, 0);
         let probes = list.split(", ").map(|text| {

@@ -27,7 +27,7 @@ pub struct Clause<P = ProbeDesc> {
     pub predicate: Option<Expr>,
     /// `None` if there are no braces at all, as the command line allows.
     pub body: Option<Vec<Expr>>,
-    /// Whether it is one of several that a clause with `if` was made into.
+    /// Whether it is one of several clauses made from a clause with `if`.
     pub part: bool,
     pub span: Span,
 }
@@ -69,7 +69,7 @@ impl Program {
 }
 
 impl ProbeDesc {
-    /// Keeps a description that is of no inline probe, or whose places do not matter.
+    /// Converts a description that is not an inline probe, or whose places do not matter.
     pub fn as_written(ast::ProbeDesc { kind, span }: ast::ProbeDesc) -> ProbeDesc {
         let kind = match kind {
             ProbeDescKind::Id(id) => Description::Id(id),

@@ -1,4 +1,4 @@
-//! sugar/stage.rs: the requirements of the rewrites of bodies on descriptions, which they copy whatever rewrites these have passed.
+//! sugar/stage.rs: the descriptions that rewrites of bodies copy, before or after the expansion of aliases.
 
 use crate::parser::ast::{ProbeDesc, ProbeDescKind};
 use kinst_base::probe::Fields;
@@ -8,7 +8,7 @@ use kinst_base::source::Span;
 pub(super) trait Stage: Clone {
     fn span(&self) -> Span;
 
-    /// `dtrace:::ERROR`, which is of no alias.
+    /// `dtrace:::ERROR`, which is not an alias.
     fn on_error(span: Span) -> Self;
 }
 

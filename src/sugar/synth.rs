@@ -1,4 +1,4 @@
-//! sugar/synth.rs: made-up variables and the expressions around them; each has the span of what the user wrote.
+//! sugar/synth.rs: synthesized variables and the expressions around them; each has the span of the user's text.
 
 use crate::parser::ast::{BinaryOp, Expr, ExprKind, Scope, TypeName, TypeSpec, UnaryOp};
 use kinst_base::source::{Span, Spanned};

@@ -20,13 +20,13 @@ pub struct Attributes {
     pub class: usize,
 }
 
-/// The attributes of what a program defines, and of most of what D offers.
+/// Attributes of a program's own definitions, and of most of D itself.
 pub const STABLE: Attributes = Attributes { name: 6, data: 6, class: 5 };
-/// The attributes of providers of the kernel's code, `fbt`, and of subroutines that read its data, `mutex_owner`.
+/// Attributes of providers of kernel code (`fbt`), and of subroutines that read kernel data (`mutex_owner`).
 pub const EVOLVING: Attributes = Attributes { name: 5, data: 5, class: 5 };
-/// The attributes of anything that declares none.
+/// Attributes of anything that declares none.
 pub const UNSTABLE: Attributes = Attributes { name: 4, data: 4, class: 5 };
-/// The attributes of a symbol or type of the kernel.
+/// Attributes of a kernel symbol or type.
 pub const KERNEL: Attributes = Attributes { name: 1, data: 1, class: 0 };
 
 impl Attributes {
@@ -39,7 +39,7 @@ impl Attributes {
         }
     }
 
-    /// Whether every part is at least that of `least`.
+    /// Whether every part is at least as stable as in `least`.
     pub fn reaches(self, least: Attributes) -> bool {
         self.min(least) == least
     }
@@ -51,8 +51,8 @@ impl fmt::Display for Attributes {
     }
 }
 
-/// The attributes of a provider: of its name, of the fields of its probes' descriptions, and of the arguments of its
-/// probes.
+/// The attributes of a provider: of its name, the fields of its probes' descriptions, and the probes'
+/// arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Provider {
     /// Attributes of the provider's name.
@@ -73,8 +73,8 @@ const UNSTABLE_ISA: Attributes = Attributes { class: 4, ..UNSTABLE };
 const OF_CODE: Provider =
     Provider { provider: EVOLVING, module: KERNEL, function: PRIVATE, name: EVOLVING, args: PRIVATE };
 
-/// The providers that come with the kernel module, with the attributes that the tables of the DTrace guide and of
-/// FreeBSD give; those of a library declare theirs there.
+/// The kernel module's providers, with their attributes from the tables in the DTrace guide and FreeBSD.
+/// Providers of D libraries declare theirs in the library.
 pub const PROVIDERS: [(&str, Provider); 9] = [
     ("dtrace", Provider { provider: STABLE, module: KERNEL, function: KERNEL, name: STABLE, args: STABLE }),
     ("fbt", OF_CODE),
@@ -114,7 +114,7 @@ pub const PROVIDERS: [(&str, Provider); 9] = [
     ),
 ];
 
-/// The providers of D libraries whose probes are places of others here.
+/// Providers of D libraries whose probes share the places of other providers.
 pub const ALIASES: [&str; 3] = ["mib", "sysinfo", "vminfo"];
 
 /// The names of all providers, in order.
@@ -146,7 +146,8 @@ impl Provider {
         })
     }
 
-    /// The attributes of a description: the least stable of the provider and of the fields that it writes out.
+    /// The attributes of a description: the least stable among the provider and the fields that it spells
+    /// out.
     pub fn of_description(&self, module: bool, function: bool, name: bool) -> Attributes {
         let fields = [(module, self.module), (function, self.function), (name, self.name)];
         let written = fields.into_iter().filter(|(written, _)| *written);
@@ -154,10 +155,10 @@ impl Provider {
     }
 }
 
-/// Why a text is not a set of attributes.
+/// Why a string is not a set of attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Not three words with slashes between them.
+    /// It is not three words separated by slashes.
     Shape,
     /// The first or second word, which is not in [`STABILITIES`].
     Stability(String),

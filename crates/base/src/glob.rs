@@ -17,7 +17,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Takes a field as it is written in a description.
+    /// Parses a field as written in a description.
     pub fn new(field: &str) -> Pattern {
         match field {
             "" | "*" => Pattern::Any,
@@ -35,7 +35,7 @@ impl Pattern {
         }
     }
 
-    /// The only text that matches; `None` for an empty field and for a glob.
+    /// The only string that matches; `None` for an empty field and for a glob.
     pub fn exact(&self) -> Option<&str> {
         match self {
             Pattern::Exact(exact) => Some(exact),
@@ -63,7 +63,7 @@ fn glob_matches(glob: &[char], text: &str) -> bool {
                     continue;
                 }
             }
-            // The text is over; only a further `*` could match, and those were taken above.
+            // The text has ended; only another `*` could match, and those are handled above.
             (None, false) => return false,
             (Some(_), true) => {}
         }
@@ -84,7 +84,7 @@ fn one_char(glob: &[char], c: char) -> Option<&[char]> {
         ['\\', literal, rest @ ..] => (*literal == c).then_some(rest),
         ['[', set @ ..] => match set_end(set) {
             Some(end) => in_set(&set[..end], c).then(|| &set[end + 1..]),
-            // Without a closing bracket, it is an ordinary character.
+            // Without a closing bracket, `[` is an ordinary character.
             None => (c == '[').then_some(set),
         },
         [literal, rest @ ..] => (*literal == c).then_some(rest),

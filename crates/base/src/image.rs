@@ -1,6 +1,6 @@
-//! base/image.rs: what code is in: the kernel proper, one of its modules, or a file that programs run; and addresses in it.
+//! base/image.rs: images that contain code (the kernel proper, a module, a program's file), and addresses in them.
 
-/// The kernel proper as a description's module; `kernel` is another name of it.
+/// The kernel proper in a description's module field; `kernel` is an alias.
 pub const KERNEL_PROPER: &str = "vmlinux";
 
 /// Whether a name means the kernel proper.
@@ -8,7 +8,7 @@ pub fn is_kernel_proper(name: &str) -> bool {
     matches!(name, KERNEL_PROPER | "kernel")
 }
 
-/// The image that code is in.
+/// An image that contains code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ImageId {
     /// The kernel proper or one of its modules.
@@ -25,27 +25,27 @@ impl ModuleId {
     /// The kernel proper, which counts as a module.
     pub const PROPER: ModuleId = ModuleId(0);
 
-    /// The place in the order of modules: the kernel proper first, then by name.
+    /// Position in the order of modules: the kernel proper first, then by name.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// One of the files of a run that have the code of programs.
+/// One of a run's files with code of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
-/// An address, with the space that it is in.
+/// An address and its address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Address {
-    /// An address of the running kernel, which has one space with all of its modules.
+    /// An address in the running kernel, which has one address space for all of its modules.
     Kernel(u64),
-    /// A distance from the beginning of a file, which each program may have elsewhere.
+    /// An offset from the start of a file, which each program may map at a different address.
     File(FileId, u64),
 }
 
 impl Address {
-    /// The address in the kernel; `None` if it is in a file of programs.
+    /// The address in the kernel; `None` if the address is in a file.
     pub fn in_kernel(self) -> Option<u64> {
         match self {
             Address::Kernel(address) => Some(address),

@@ -1,4 +1,4 @@
-//! base/: what all crates share: probes, machines, the source text and its diagnostics, the numbers of the module's interface.
+//! base/: shared by all crates: probes, machines, source text and diagnostics, the numbers of the module's interface.
 
 pub mod attributes;
 pub mod diag;

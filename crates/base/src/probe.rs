@@ -37,19 +37,19 @@ pub struct Site {
     pub function: String,
     /// Bytes from the symbol.
     pub offset: u64,
-    /// The static keys that control must go over, in bytes from the symbol.
+    /// Static keys that control must cross, in bytes from the symbol.
     pub over: Vec<u64>,
-    /// The end of the edge; `None` if the site is an instruction.
+    /// End of the edge; `None` if the site is an instruction.
     pub to: Option<Target>,
-    /// The function whose inlined copy is meant, for `args[]` and `locals`. `None`: that of the innermost copy.
+    /// The function whose inlined copy is meant, for `args[]` and `locals`; `None` means the innermost copy.
     pub copy: Option<String>,
-    /// Whether `copy` is inlined here, and not the function's own code.
+    /// Whether `copy` is inlined here, rather than the function's own code.
     pub inlined: bool,
-    /// Whether the copy is entered or left here, if that is what the site is for.
+    /// The end of the copy's run that the site marks, if it does.
     pub end: Option<End>,
 }
 
-/// An end of a function's run.
+/// An end of a function's run: its entry or its return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
     /// Control enters the function: `entry`.
@@ -59,17 +59,17 @@ pub enum End {
 }
 
 impl End {
-    /// Returns the end that a probe's name gives, and the name without it.
+    /// Returns the end that a probe's name denotes, and the name without it.
     pub fn of_name(name: &str) -> Option<(End, &str)> {
         let entry = name.strip_suffix("entry").map(|rest| (End::Entry, rest));
         entry.or_else(|| name.strip_suffix("return").map(|rest| (End::Return, rest)))
     }
 }
 
-/// The end of an edge of the control flow.
+/// The end of a control-flow edge.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Target {
-    /// The function symbol, if it is not that of the branch: a part that is elsewhere (`f.cold`).
+    /// The target's function symbol if it differs from the branch's: a part placed elsewhere (`f.cold`).
     pub function: Option<String>,
     /// Bytes from the symbol.
     pub offset: u64,
@@ -78,8 +78,8 @@ pub struct Target {
 /// A probe that exists: what a description matches, `-l` lists, and the kernel arms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The D variable `id`. Made on demand for kinst, and for profile except at its usual rates; the others are fixed
-    /// for one kernel.
+    /// The D variable `id`. Created on demand for kinst, and for profile except at its usual rates; the
+    /// others are fixed for one kernel.
     pub id: u32,
     /// The D variables `probeprov` and so on.
     pub name: Fields,
@@ -87,8 +87,9 @@ pub struct Probe {
     pub place: Place,
 }
 
-/// The place where a probe fires; the kinds are those of the ABI. `func` is the address of a function's symbol; offsets
-/// count from there. Instructions and edges may be in any image, the other places are in the running kernel.
+/// The place where a probe fires; the kinds are those of the ABI. `func` is the address of a function's
+/// symbol, and offsets count from it. Instructions and edges may be in any image; the other places are in the
+/// running kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// `dtrace:::BEGIN`: the first probe of a run.
@@ -112,14 +113,14 @@ pub enum Place {
         func: Address,
         /// Bytes from the symbol.
         offset: u32,
-        /// Static keys that it goes over; 0: none.
+        /// Static keys that it crosses; 0: none.
         over: [u32; 2],
         /// Signed distance from the symbol to the end of the edge.
         to: u32,
         /// Expected branch; empty: not compared.
         bytes: Vec<u8>,
     },
-    /// A nop in a driver.
+    /// The nop of a static probe in a driver.
     Driver {
         /// Run-time address of the symbol before the nop; 0 if the module is not loaded.
         func: u64,
@@ -166,7 +167,8 @@ pub enum Place {
         /// One of `enum kinst_event`.
         number: u64,
     },
-    /// Never fires: the gate of a driver's probe at `func` + `to`, a signed distance, is open meanwhile.
+    /// Never fires. While it is enabled, the gate of a driver's probe is open, at `func` + `to`, a signed
+    /// distance.
     Gate {
         /// Run-time address of the symbol before the driver's probe.
         func: u64,
@@ -175,16 +177,16 @@ pub enum Place {
     },
 }
 
-/// An instruction at which a probe fires, and at which of its hits: what a [`Place`] is, found in the kernel's text.
+/// An instruction at which a probe fires, and the hits that count: a [`Place`] resolved in the kernel's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// Run-time address.
     pub address: u64,
-    /// The offset in the function, by which the probe of a return knows its exits.
+    /// The offset in the function; a return probe identifies its exits by it.
     pub exit: u64,
     /// The hits at which the probe fires.
     pub when: When,
-    /// The static keys that control goes over afterwards.
+    /// The static keys that control crosses afterwards.
     pub keys: Vec<Key>,
 }
 
@@ -195,35 +197,35 @@ pub enum When {
     Always,
     /// Hits at which the branch is taken.
     Taken(Condition),
-    /// Hits at which control goes on after the branch.
+    /// Hits at which control continues after the branch.
     NotTaken(Condition),
-    /// Those at which these bits of a register are all 0, or are not.
+    /// Hits at which these bits of a register are all 0, or are not all 0.
     Zero {
-        /// The number that instructions have for the register.
+        /// The register's number in instructions.
         register: u8,
         /// Mask of the bits.
         bits: u64,
-        /// Whether all of them have to be 0.
+        /// Whether the bits must all be 0.
         is: bool,
     },
-    /// Those at which an indirect jump goes to the address.
+    /// Hits at which an indirect jump goes to the address.
     Goes(Jump, u64),
-    /// Those at which an indirect jump leaves a function, or goes to its first instruction: a tail call, and not a case of a
-    /// `switch`. The two parts of the function are from an address up to another.
+    /// Hits at which an indirect jump leaves a function, or goes to its first instruction: a tail call, and
+    /// not a case of a `switch`. The two parts of the function are from an address up to another.
     Leaves(Jump, [(u64, u64); 2]),
 }
 
-/// The condition of a branch that depends on the flags, as the instructions of its machine have it: on x86-64 the opcode of
-/// the short form, on arm64 the number in b.cond. Which flags it is about is
-/// known where programs for the machine are made.
+/// The condition of a branch on flags, as its machine encodes it: on x86-64 the opcode of the short form, on
+/// arm64 the number in b.cond. The code that makes programs for the machine maps it to flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition(pub u8);
 
-/// The operand of an indirect jump: a register, or memory at `base + index * 2^shift + by`. Registers are the numbers that
-/// instructions have for them.
+/// The operand of an indirect jump: a register, or memory at `base + index * 2^shift + by`. Registers are
+/// numbered as in instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Jump {
-    /// Base, or the register that holds the target; `None`: nothing is added. An address by rip is in `by`.
+    /// Base, or the register that holds the target; `None`: nothing is added. A rip-relative address is in
+    /// `by`.
     pub base: Option<u8>,
     /// Index; `None`: nothing is added.
     pub index: Option<u8>,
@@ -231,7 +233,7 @@ pub struct Jump {
     pub shift: u8,
     /// Displacement, with its sign; sums wrap around.
     pub by: u64,
-    /// Whether the target is read from memory at that sum, and is not the sum itself.
+    /// Whether the target is read from memory at that sum, rather than being the sum itself.
     pub memory: bool,
 }
 
@@ -255,7 +257,7 @@ impl Fields {
 }
 
 impl Description {
-    /// The fields of the description; `None` if it is a number.
+    /// The fields of the description; `None` if it is an id.
     pub fn fields(&self) -> Option<Fields> {
         match self {
             Description::Id(_) => None,
@@ -274,7 +276,7 @@ impl Description {
         }
     }
 
-    /// Whether that copy is entered or left.
+    /// The end of that copy's run, if the description marks one.
     pub fn end(&self) -> Option<End> {
         match self {
             Description::Site(site) => site.end,
@@ -306,7 +308,7 @@ impl Site {
         }
     }
 
-    /// The offsets that an edge leads to, in the order of control, as far as they are in the function.
+    /// The offsets along an edge, in control-flow order; an end outside the function is left out.
     pub fn path(&self) -> Vec<u64> {
         let to = self.to.iter().filter(|to| to.function.is_none()).map(|to| to.offset);
         self.over.iter().copied().chain(to).collect()
@@ -314,7 +316,7 @@ impl Site {
 }
 
 impl Probe {
-    /// The site of a probe of kinst. The end of an edge outside its function is left out.
+    /// The site of a kinst probe. An edge's end outside its function is left out.
     pub fn site(&self) -> Option<Site> {
         let (offset, mut path) = (self.place.offset()?, self.place.path());
         let inside = matches!(self.place, Place::Edge { to, .. } if to.cast_signed() >= 0);
@@ -333,7 +335,7 @@ impl Probe {
 }
 
 impl Place {
-    /// Whether the place is in the kernel's text, found by its address.
+    /// Whether the place is in the kernel's text, located by its address.
     pub fn is_text(&self) -> bool {
         self.func().is_some()
     }
@@ -358,7 +360,7 @@ impl Place {
         }
     }
 
-    /// The offsets that an edge leads to, in the order of control, as far as they are in the function.
+    /// The offsets along an edge, in control-flow order; an end outside the function is left out.
     pub fn path(&self) -> Vec<u64> {
         let Place::Edge { over, to, .. } = self else { return Vec::new() };
         let keys = over.iter().copied().filter(|key| *key != 0);

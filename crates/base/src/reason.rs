@@ -1,4 +1,4 @@
-//! base/reason.rs: why a place cannot be traced: the module's numbers, the reasons that have none, and the words for all.
+//! base/reason.rs: why a place cannot be traced: the module's reasons, those without a number, and the words for all.
 
 use crate::uapi;
 
@@ -10,11 +10,11 @@ pub use crate::uapi::Reason;
 pub enum Untraceable {
     /// One of the module's reasons; kprobes share some of them.
     Reason(Reason),
-    /// A breakpoint between functions.
+    /// A breakpoint that pads the gap between functions.
     Padding,
     /// An instruction that kprobes find undefined.
     Undefined,
-    /// A load or store that does not succeed if it is interrupted.
+    /// An exclusive load or store, which fails if it is interrupted.
     Exclusive,
 }
 
@@ -23,7 +23,7 @@ impl Untraceable {
     pub fn words(self) -> &'static str {
         match self {
             Untraceable::Reason(reason) => name(reason),
-            Untraceable::Padding => "it fills the room between others",
+            Untraceable::Padding => "padding between functions",
             Untraceable::Undefined => "an undefined instruction",
             Untraceable::Exclusive => "an exclusive load or store, which must not be interrupted",
         }
@@ -55,7 +55,7 @@ const TABLE: &[Row] = &[
     row(
         Reason::JUMP_LABEL,
         "jump label (the kernel rewrites it)",
-        "trace what is before or behind it, or a way over it, by the three offsets: 36-39-41",
+        "trace the instruction before or after it, or a path across it by three offsets: 36-39-41",
     ),
     row(Reason::STATIC_CALL, "static call (the kernel rewrites it)", ""),
     row(Reason::ALTERNATIVE, "alternative (the kernel rewrites it)", ""),
@@ -64,10 +64,10 @@ const TABLE: &[Row] = &[
         "a kprobe covers it",
         "remove the kprobe first: /sys/kernel/debug/kprobes/list names it",
     ),
-    row(Reason::INIT, "init code, gone after boot", ""),
+    row(Reason::INIT, "init code, freed after boot", ""),
     row(Reason::SELF, "the kinst module itself", ""),
-    row(Reason::TRAP_PATH, "it runs on the way to our own trap handler", ""),
-    row(Reason::NO_TRAP, "it runs where no trap is caught: as a processor comes up, or from a copy", ""),
+    row(Reason::TRAP_PATH, "it runs on the path to kinst's trap handler", ""),
+    row(Reason::NO_TRAP, "it runs where traps are not handled: while a CPU comes up, or from a copy", ""),
     row(Reason::UNDECODABLE, "the instruction cannot be decoded", ""),
     row(Reason::INSN_STI_HLT, "a hlt or mwait instruction", ""),
     row(Reason::INSN_TRAP, "a software interrupt instruction", ""),
@@ -81,11 +81,11 @@ const TABLE: &[Row] = &[
         "trace the next instruction",
     ),
     row(Reason::INSN_RSP, "an indirect call through the stack pointer", ""),
-    row(Reason::REACH, "its operand is too far away for a copy of it", ""),
-    row(Reason::NOSLOT, "no room for more probes", "trace fewer places at once"),
+    row(Reason::REACH, "its operand is out of reach from a copy", ""),
+    row(Reason::NOSLOT, "no slot is free for another probe", "trace fewer places at once"),
     row(Reason::FOREIGN, "another tracer's breakpoint or patch is in the function", ""),
     row(Reason::GONE, "its module is being unloaded", ""),
-    row(Reason::NOT_BRANCH, "no branch there goes to the other offset", ""),
+    row(Reason::NOT_BRANCH, "no branch there goes to the second offset", ""),
     row(
         Reason::LIMIT,
         "too many probes",
@@ -98,7 +98,7 @@ const TABLE: &[Row] = &[
     ),
     row(
         Reason::MODEL,
-        "not all of the function's exits can be told",
+        "not all exits of the function can be determined",
         "trace its return instructions one by one",
     ),
     row(
@@ -109,13 +109,13 @@ const TABLE: &[Row] = &[
     row(Reason::NOSYSCALL, "the running kernel has no system call of this number", ""),
     row(
         Reason::BUSY,
-        "another session's probe is there, and one of the two is taken away at its first hit",
+        "another session has a probe there, and one of the two is removed at its first hit",
         "wait until that session ends",
     ),
-    row(Reason::TRACEPOINT, "the kernel does not let us listen at its tracepoint", ""),
+    row(Reason::TRACEPOINT, "the kernel does not allow a probe on its tracepoint", ""),
 ];
 
-/// All reasons: the text, and the alternative or nothing.
+/// All reasons, each with its text and its alternative, which may be empty.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     TABLE.iter().map(|row| (row.words, row.help))
 }

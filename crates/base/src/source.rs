@@ -1,6 +1,6 @@
-//! base/source.rs: the D texts of a run, and spans into them.
+//! base/source.rs: the D sources of a run, and spans into them.
 
-/// A text in [`Sources`].
+/// The id of a source in [`Sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Span {
 pub struct Spanned<T> {
     /// The value.
     pub node: T,
-    /// The bytes that the value was made from.
+    /// The bytes that the value was parsed from.
     pub span: Span,
 }
 
@@ -49,7 +49,8 @@ impl<T> Spanned<T> {
     }
 }
 
-/// How a text came in; it decides the kind of a probe specifier's rightmost field and the shape of messages.
+/// Where a source came from; decides the kind of a probe specifier's rightmost field and the shape of
+/// messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// `-s FILE`
@@ -66,53 +67,53 @@ pub enum Origin {
     Id,
     /// A D library file.
     Library,
-    /// A D expression that is an option's value, `--when PREDICATE`.
+    /// A D expression given as an option's value, `--when PREDICATE`.
     Predicate,
 }
 
 impl Origin {
-    /// Whether the text is a file rather than an argument of the command line.
+    /// Whether the source is a file rather than an argument of the command line.
     pub fn is_file(self) -> bool {
         matches!(self, Origin::Script | Origin::Library)
     }
 }
 
-/// One D text.
+/// One D source.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The file's path, or the option's argument as typed.
     pub name: String,
-    /// The option that gave the text, or the file's kind.
+    /// The option that supplied the source, or the file's kind.
     pub origin: Origin,
-    /// The text that is compiled: after the preprocessor, if -C is given.
+    /// The text to compile: after the preprocessor, if -C is given.
     pub text: String,
 }
 
-/// All texts of a run.
+/// All sources of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     files: Vec<Source>,
 }
 
 impl Sources {
-    /// Adds a text; its id is valid in these sources only.
+    /// Adds a source; its id is valid only in these sources.
     pub fn add(&mut self, source: Source) -> FileId {
         self.files.push(source);
         FileId(self.files.len() as u32 - 1)
     }
 
-    /// The source of an id; panics if it is of other sources.
+    /// Returns the source of an id; panics if the id is from other sources.
     pub fn get(&self, id: FileId) -> &Source {
         &self.files[id.0 as usize]
     }
 
-    /// The bytes of a span; empty if they are not in the text.
+    /// The bytes of a span; empty if the source does not contain them.
     pub fn text(&self, span: Span) -> &str {
         self.get(span.file).text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 }
 
-/// The position of a byte in a text, as messages give it.
+/// The position of a byte in a source, as messages print it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file that a line marker (`# 12 "probe.h"`) names, if one does.
@@ -124,7 +125,7 @@ pub struct Place {
 }
 
 impl Source {
-    /// The position of a byte; that of the end for an offset beyond it.
+    /// The position of a byte; an offset beyond the end gives that of the end.
     pub fn place(&self, offset: usize) -> Place {
         let before = self.text.get(..offset.min(self.text.len())).unwrap_or_default();
         let (mut file, mut line) = (None, 1);

@@ -1,4 +1,4 @@
-//! debuginfo/bootable.rs: a kernel that is packed in the file that a boot loader gets (a bzImage).
+//! debuginfo/bootable.rs: a kernel packed in the file that a boot loader loads (a bzImage).
 
 use std::path::Path;
 
@@ -14,10 +14,11 @@ const PAYLOAD_LENGTH: usize = 0x24c;
 /// The first version of the protocol that describes the payload.
 const WITH_PAYLOAD: usize = 0x208;
 const SECTOR: usize = 512;
-/// The number of setup sectors that 0 means.
+/// The number of setup sectors that 0 stands for.
 const USUAL_SECTORS: usize = 4;
 
-/// The kernel, without symbols; `None` if the file is not one of these, or is packed in a format that is not supported.
+/// The kernel, without symbols; `None` if the file is not a bzImage, or is compressed in an unsupported
+/// format.
 pub fn kernel(path: &Path) -> Option<ElfFile> {
     let file = unpack::read(path).ok()?;
     let kernel = unpack::first_stream(payload(&file)?)?;

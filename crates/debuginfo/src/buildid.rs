@@ -24,7 +24,8 @@ impl BuildId {
         (self.0.len() >= 2).then(|| format!("{}/{}", &text[..2], &text[2..]))
     }
 
-    /// Reads the notes that the kernel shows in /sys: a sequence of ELF notes, among them one of type 3 and name "GNU".
+    /// Parses the notes that the kernel exposes in /sys: a sequence of ELF notes, one of them with type 3 and
+    /// name "GNU".
     pub fn from_notes(notes: &[u8]) -> Option<BuildId> {
         let mut rest = notes;
         while rest.len() >= 12 {

@@ -1,4 +1,4 @@
-//! debuginfo/debuginfod.rs: debug information from the servers that DEBUGINFOD_URLS names, by build id.
+//! debuginfo/debuginfod.rs: debug information by build id, from the servers in DEBUGINFOD_URLS.
 
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::PathBuf;
@@ -22,13 +22,14 @@ pub enum Asked {
     Failed(Error),
 }
 
-/// The servers to query; the user names them.
+/// The servers to query, as configured by the user.
 pub fn servers() -> Option<String> {
     let urls = std::env::var_os("DEBUGINFOD_URLS")?.to_string_lossy().trim().to_owned();
     (!urls.is_empty()).then_some(urls)
 }
 
-/// Queries with debuginfod-find, which keeps what it gets in the user's cache. `of` is what the file belongs to.
+/// Queries with debuginfod-find, which caches downloads for the user. `of` names the binary that the file
+/// belongs to.
 pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
     say(&format!("asking debuginfod for the debug information of {of} (build id {id})"));
     let failed = |cause: String| Asked::Failed(Error::Debuginfod { of: of.to_owned(), cause });
@@ -68,7 +69,8 @@ pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
     }
 }
 
-/// Returns its success, the path that it printed, and its messages, which are shown at once.
+/// Returns the child's success, the path that it printed, and its messages, which are shown at once if
+/// `show`.
 fn finish(mut child: Child, show: bool) -> std::io::Result<(bool, PathBuf, String)> {
     let mut said = Vec::new();
     if let Some(mut stderr) = child.stderr.take() {

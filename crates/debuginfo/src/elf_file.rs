@@ -22,9 +22,9 @@ use kinst_base::machine::Machine;
 pub struct CodeSymbol<'a> {
     /// Name as in the symbol table, never empty.
     pub name: &'a str,
-    /// Address in the file; the run-time address of a symbol of /proc/kallsyms.
+    /// Address in the file; for a symbol of /proc/kallsyms, its run-time address.
     pub address: u64,
-    /// st_size in bytes; 0 if it is not known.
+    /// st_size in bytes; 0 if unknown.
     pub size: u64,
     /// STT_FUNC; otherwise a label in assembly text.
     pub function: bool,
@@ -32,12 +32,12 @@ pub struct CodeSymbol<'a> {
     pub global: bool,
 }
 
-/// A function or variable by its name.
+/// A function or variable, looked up by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundSymbol {
-    /// Address in the file, as those of [`Section`].
+    /// Address in the file, as in [`Section`].
     pub address: u64,
-    /// st_size in bytes; 0 if it is not known.
+    /// st_size in bytes; 0 if unknown.
     pub size: u64,
     /// STT_FUNC; otherwise a variable or a label.
     pub function: bool,
@@ -60,7 +60,7 @@ pub struct ElfFile {
     path: PathBuf,
     bytes: Bytes,
     sections: Vec<Section>,
-    /// The addresses that the sections got, by section index of the file; 0 for those that are not loaded.
+    /// The addresses assigned to the sections, by section index; 0 for sections that are not loaded.
     bases: Vec<u64>,
     relocatable: bool,
     build_id: Option<BuildId>,
@@ -68,11 +68,11 @@ pub struct ElfFile {
     pub(super) alternate: OnceLock<Option<Result<Box<ElfFile>, Error>>>,
     /// The bytes of [`ElfFile::cached_section`], by section index of the file.
     cached_sections: Vec<OnceLock<Vec<u8>>>,
-    /// Symbols by name of a file that is not here.
+    /// Symbols by name, for a layout without its file.
     named: Vec<(String, u64)>,
 }
 
-/// `None` for a machine whose code cannot be read.
+/// `None` for a machine whose code cannot be decoded.
 fn machine_of(architecture: object::Architecture) -> Option<Machine> {
     match architecture {
         object::Architecture::X86_64 => Some(Machine::X86_64),
@@ -87,8 +87,8 @@ impl ElfFile {
         ElfFile::parse(path, unpack::read(path)?)
     }
 
-    /// Takes the bytes of a file; `path` is for messages and for files beside it. It is an error if they are not
-    /// little-endian ELF.
+    /// Parses the bytes of a file; `path` is for messages and for files beside it. Anything but little-endian
+    /// ELF is an error.
     pub fn parse(path: &Path, bytes: Bytes) -> Result<ElfFile, Error> {
         let file = object::File::parse(&bytes[..]).map_err(|cause| Error::elf(path, cause))?;
         if !file.is_little_endian() {
@@ -102,7 +102,7 @@ impl ElfFile {
         let build_id = file.build_id().ok().flatten().map(BuildId::new);
         let machine = machine_of(file.architecture());
         let (alternate, named) = (OnceLock::new(), Vec::new());
-        // The section of index 0 is none.
+        // ELF reserves section index 0.
         let cached_sections = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
         Ok(ElfFile {
@@ -119,7 +119,7 @@ impl ElfFile {
         })
     }
 
-    /// The layout of a file that is not here: its sections, which `named` symbols it has, and no bytes.
+    /// The layout of a file that is not available: its sections and `named` symbols, without bytes.
     pub fn layout_of(
         id: BuildId,
         relocatable: bool,
@@ -144,7 +144,7 @@ impl ElfFile {
         }
     }
 
-    /// The path that it was opened by; the build id if the file is not here.
+    /// The path that it was opened by; the build id if the file is not available.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -159,7 +159,7 @@ impl ElfFile {
         self.relocatable
     }
 
-    /// The kind of machine that its code is for; `None` if that cannot be read.
+    /// The kind of machine that its code is for; `None` if that is not supported.
     pub fn machine(&self) -> Option<Machine> {
         self.machine
     }
@@ -169,12 +169,12 @@ impl ElfFile {
         &self.sections
     }
 
-    /// The loaded section of a name; of several, the one with the lowest address.
+    /// The loaded section with a name; of several, the one with the lowest address.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The loaded section that an address is in.
+    /// The loaded section that contains an address.
     pub fn section_at(&self, address: u64) -> Option<&Section> {
         let after = self.sections.partition_point(|section| section.address <= address);
         self.sections[..after].iter().rev().take(4).find(|section| section.range().contains(&address))
@@ -196,17 +196,17 @@ impl ElfFile {
         })
     }
 
-    /// Whether the bytes of instructions are here; files of debug information alone have none.
+    /// Whether the file contains the bytes of instructions; a file with only debug information does not.
     pub fn has_code(&self) -> bool {
         self.sections.iter().any(|section| section.executable && section.file.is_some())
     }
 
-    /// Whether there is a section .debug_info.
+    /// Whether the file has a section .debug_info.
     pub fn has_dwarf(&self) -> bool {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
     }
 
-    /// Drops the pages that were read from this process; they are read again when they are needed.
+    /// Drops this process's pages of the file; they are read again on demand.
     pub fn give_back(&self) {
         self.bytes.give_back();
     }
@@ -245,7 +245,7 @@ impl ElfFile {
         Ok(())
     }
 
-    /// The function or variable of this name; a global one takes precedence over those of single files.
+    /// The function or variable of this name; a global one takes precedence over local ones.
     pub fn symbol(&self, name: &str) -> Option<FoundSymbol> {
         let file = self.file().ok()?;
         let named = file.symbols().filter(|symbol| {
@@ -259,7 +259,7 @@ impl ElfFile {
         Some(FoundSymbol { address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text })
     }
 
-    /// The addresses of several symbols, in their order; a global one takes precedence over those of single files.
+    /// The addresses of several symbols, in order; global symbols take precedence over local ones.
     pub fn addresses<const N: usize>(&self, names: [&str; N]) -> [Option<u64>; N] {
         let mut found = [None; N];
         for (name, address) in &self.named {
@@ -280,8 +280,8 @@ impl ElfFile {
         found
     }
 
-    /// A debug section or another section of data, unpacked and (in a relocatable file) relocated; empty if there is
-    /// none.
+    /// A debug section or another data section, uncompressed and (in a relocatable file) relocated; empty if
+    /// absent.
     pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
@@ -289,7 +289,7 @@ impl ElfFile {
             section.compressed_data().map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
         let data =
             unpack::section(&packed).map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
-        // The relocations of a linked file (vmlinux keeps them) are applied already.
+        // The relocations of a linked file (vmlinux retains them) are already applied.
         if !self.relocatable {
             return Ok(data);
         }
@@ -297,7 +297,7 @@ impl ElfFile {
             .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
     }
 
-    /// The same for queries that come again and again: what was unpacked or relocated stays in memory with the image.
+    /// The same for repeated queries: uncompressed or relocated data stays in memory with the image.
     pub fn cached_section(&self, name: &str) -> Result<&[u8], Error> {
         let index = self.file()?.section_by_name(name).map_or(0, |section| section.index().0);
         let cached = &self.cached_sections[index];
@@ -310,8 +310,9 @@ impl ElfFile {
         })
     }
 
-    /// A loaded section by its name, or all executable ones: address and bytes, linked as `layout` (this file, or the
-    /// one with its debug information) places the sections. `import` gives the addresses of functions of other files.
+    /// A loaded section by name, or all executable ones: address and bytes, linked to the section addresses
+    /// of `layout` (this file, or the one with its debug information). `import` returns the addresses of
+    /// functions in other files.
     pub fn loaded(
         &self,
         name: Option<&str>,
@@ -390,7 +391,7 @@ impl ElfFile {
         references
     }
 
-    /// The addresses of the symbols of any kind that have one of the names.
+    /// The addresses of symbols of any kind with one of the names.
     pub fn addresses_of(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<(&[u8], u64)> {
         let named = self.named.iter().map(|(name, address)| (name.as_bytes(), *address));
         let mut found: Vec<(&[u8], u64)> = named.filter(|(name, _)| wanted(name)).collect();
@@ -423,7 +424,7 @@ impl ElfFile {
             let Some(section) = self.section(name) else { continue };
             let Some(code) = self.code_at(section.address) else { continue };
             for (stub, bytes) in (section.address..).step_by(8).zip(code.chunks_exact(8)) {
-                // jmp *slot(%rip), which endbr64 or bnd may precede.
+                // jmp *slot(%rip), possibly after endbr64 or bnd.
                 let Some(at) = bytes.windows(2).position(|two| two == [0xff, 0x25]) else { continue };
                 let field = (stub - section.address) as usize + at + 2;
                 let Some(Ok(distance)) = code.get(field..field + 4).map(<[u8; 4]>::try_from) else {
@@ -453,7 +454,7 @@ impl ElfFile {
         Some((String::from_utf8(name.to_vec()).ok()?, BuildId::new(id)))
     }
 
-    /// The CRC that a debug link compares.
+    /// The CRC to compare with a debug link's.
     pub fn crc(&self) -> u32 {
         let mut crc = flate2::Crc::new();
         crc.update(&self.bytes);

@@ -51,13 +51,13 @@ pub enum Error {
         /// The parser's error.
         cause: String,
     },
-    /// A vmlinux that the user named has no DWARF.
+    /// A vmlinux given by the user has no DWARF.
     #[error("{path} has no debug information")]
     NoDebugInformation {
         /// Path that was given.
         path: PathBuf,
     },
-    /// The build id is not the wanted one.
+    /// The build id differs from the wanted one.
     #[error("{path} belongs to another build")]
     BuildId {
         /// File that was found.
@@ -66,10 +66,10 @@ pub enum Error {
         file: Option<BuildId>,
         /// Build id of the binary that it was found for.
         wanted: BuildId,
-        /// Words for that binary: `the running kernel`.
+        /// Name of that binary: `the running kernel`.
         of: String,
     },
-    /// The file with the parts that dwz has moved out (`.gnu_debugaltlink`) is not there.
+    /// The file with the parts that dwz moved out (`.gnu_debugaltlink`) is missing.
     #[error("{path} shares its debug information with another file, which is not there: {name}")]
     Alternate {
         /// File with the link.
@@ -79,10 +79,10 @@ pub enum Error {
         /// Build id of the other file.
         wanted: BuildId,
     },
-    /// A query of the servers failed.
+    /// A query to the servers failed.
     #[error("debuginfod has no answer for the debug information of {of}: {cause}")]
     Debuginfod {
-        /// Words for the binary whose file was wanted.
+        /// Name of the binary whose file was wanted.
         of: String,
         /// Last line of debuginfod-find's message, or why it did not run.
         cause: String,
@@ -100,7 +100,7 @@ pub enum Error {
         root: PathBuf,
         /// Release that was named.
         release: String,
-        /// Releases that are there, or only `none`.
+        /// Available releases, or only `none`.
         found: Vec<String>,
     },
 }
@@ -121,7 +121,7 @@ impl Error {
         Error::Dwarf { path: path.to_owned(), cause: cause.to_string() }
     }
 
-    /// The error with tag `D_DEBUGINFO`, and with notes and help where there are some.
+    /// The error with tag `D_DEBUGINFO`, and with notes and help where available.
     pub fn diagnostic(&self) -> Diagnostic {
         let error = Diagnostic::error(tags::DEBUGINFO, self.to_string());
         match self {
@@ -151,7 +151,7 @@ impl Error {
         }
     }
 
-    /// The error as a warning: the file is left out and the rest goes on.
+    /// The error as a warning: the file is ignored and work continues.
     pub fn warning(&self) -> Diagnostic {
         Diagnostic { severity: kinst_base::diag::Severity::Warning, ..self.diagnostic() }
     }

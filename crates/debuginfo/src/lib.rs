@@ -1,4 +1,5 @@
-//! debuginfo/: the ELF files of a kernel, found, opened and checked: build ids, separate debug files, compressed modules.
+//! debuginfo/: finds, opens and checks the ELF files of a kernel: build ids, separate debug files, compressed
+//! modules.
 
 pub mod bootable;
 mod buildid;

@@ -1,14 +1,15 @@
-//! debuginfo/lz4.rs: the old format of lz4, in which kernels are packed: a number, then blocks with their sizes.
+//! debuginfo/lz4.rs: the legacy lz4 format, in which kernels are packed: a magic number, then blocks with their
+//! sizes.
 
 use lz4_flex::block;
 
-/// The number at the start of the format.
+/// The magic number at the start.
 pub(crate) const MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
-/// The size to which all blocks but the last one unpack.
+/// The uncompressed size of every block but the last.
 const BLOCK: usize = 8 << 20;
 
-/// The bytes after the magic number, unpacked up to `most`. What follows the last block (the kernel's own note of the
-/// size) is ignored. `None` if the bytes are damaged.
+/// Unpacks the bytes after the magic number, up to `most` bytes. Data after the last block (the kernel's own
+/// note of the size) is ignored. `None` if the bytes are damaged.
 pub(crate) fn unpack(packed: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = packed;
@@ -32,7 +33,7 @@ mod tests {
 
     #[test]
     fn copies_and_repetitions() {
-        // `ab`, 9 bytes from 2 before; 16 bytes; what follows is not a block.
+        // `ab`; 9 bytes from 2 bytes back; 16 bytes; the rest is not a block.
         let block = [&[0x25, b'a', b'b', 2, 0, 0xf0, 1][..], &[b'x'; 16]].concat();
         let packed = [&[23, 0, 0, 0][..], &block, &[9, 9, 9, 9]].concat();
         assert_eq!(unpack(&packed, 100).expect("a text"), b"abababababaxxxxxxxxxxxxxxxx");

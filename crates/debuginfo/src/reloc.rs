@@ -58,9 +58,9 @@ pub(crate) fn apply<'a>(
     Ok(Cow::Owned(data))
 }
 
-/// Instructions or a table of a module, as they are once it is loaded at `bases`: distances from one place of the
-/// module to another are right; all else that is relocated (addresses of data) stays as it is. `import` gives the
-/// addresses of functions that other modules export.
+/// A module's instructions or table, as they are once it is loaded at `bases`: distances within the module
+/// are right; other relocated values (addresses of data) are unchanged. `import` returns the addresses of
+/// functions that other modules export.
 pub(crate) fn link<'a>(
     file: &object::File<'a>,
     section: &Section<'a, '_>,
@@ -112,7 +112,7 @@ fn symbol_values(file: &object::File<'_>, bases: &[u64]) -> Vec<u64> {
         if values.len() <= index {
             values.resize(index + 1, 0);
         }
-        // A section that is not loaded (the debug sections) is at 0: offsets in it stay offsets.
+        // A section that is not loaded (such as a debug section) is at 0: offsets in it stay offsets.
         let base = symbol.section_index().and_then(|section| bases.get(section.0)).copied().unwrap_or(0);
         values[index] = base.wrapping_add(symbol.address());
     }

@@ -2,7 +2,7 @@
 
 use object::elf;
 
-/// The kinds that a module's instructions have.
+/// The kinds of relocations in a module's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// bl, b.
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// `None` for loads and stores in a page: what is there is data.
+    /// `None` for loads and stores in a page: their targets are data.
     pub(crate) fn of(flags: object::RelocationFlags) -> Option<Kind> {
         let object::RelocationFlags::Elf { r_type } = flags else { return None };
         Some(match r_type {
@@ -39,7 +39,7 @@ impl Kind {
         matches!(self, Kind::Call | Kind::Branch | Kind::Test)
     }
 
-    /// The instruction at `place`, with the target in it.
+    /// The instruction at `place`, with its target filled in.
     pub(crate) fn apply(self, insn: u32, place: u64, target: u64) -> u32 {
         let distance = target.wrapping_sub(place);
         let pages = (target & !0xfff).wrapping_sub(place & !0xfff) >> 12;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::error::Error;
 
-/// A kernel release and the tree that its files are in.
+/// A kernel release and the tree that contains its files.
 #[derive(Clone, Debug)]
 pub struct Root {
     prefix: Option<PathBuf>,
-    /// Whether it is the kernel that runs, wherever its files are.
+    /// Whether it is the running kernel, wherever its files are.
     running: bool,
     release: String,
     /// --vmlinux
@@ -22,17 +22,17 @@ pub struct Root {
 /// A module in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleFile {
-    /// The name as the kernel writes it: `snd_hda_intel`, whatever the name of the file is.
+    /// Name as the kernel writes it: `snd_hda_intel`, whatever the file name is.
     pub name: String,
     /// `x.ko`, `x.ko.xz` …
     pub binary: Option<PathBuf>,
-    /// The file of debug information at the mirrored path.
+    /// Debug information file at the mirrored path.
     pub debug: Option<PathBuf>,
-    /// The stamps of the two files when they were found.
+    /// Stamps of the two files at discovery.
     pub seen: [Option<Stamp>; 2],
 }
 
-/// The properties of a file that show whether it has changed.
+/// The properties that show whether a file has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     len: u64,
@@ -70,16 +70,16 @@ impl ModuleFile {
         ModuleFile { name: name.to_owned(), binary: None, debug: None, seen: [None; 2] }
     }
 
-    /// The stamp of one of the files when it was found.
+    /// The stamp that one of the files had at discovery.
     pub fn seen(&self, path: &Path) -> Option<Stamp> {
         let [binary, debug] = self.seen;
-        // As text: to compare them part by part takes ten times as long.
+        // As strings: comparing paths component by component takes ten times as long.
         let of =
             |file: &Option<PathBuf>| file.as_ref().is_some_and(|file| file.as_os_str() == path.as_os_str());
         binary.filter(|_| of(&self.binary)).or(debug.filter(|_| of(&self.debug)))
     }
 
-    /// Whether the two files have not changed since they were found.
+    /// Whether the two files are unchanged since discovery.
     pub fn is_as_seen(&self) -> bool {
         let now = |path: &PathBuf| std::fs::metadata(path).ok().map(|file| Stamp::of(&file));
         [&self.binary, &self.debug]
@@ -96,7 +96,8 @@ impl Root {
         Root { prefix: None, running: true, release, vmlinux: None }
     }
 
-    /// Takes the release that is named; otherwise the only one, or the newest (one with debug information first).
+    /// Takes the named release, or else the only one, or else the newest (preferring one with debug
+    /// information).
     pub fn sysroot(prefix: &Path, release: Option<&str>) -> Result<Root, Error> {
         let releases = Releases::below(prefix);
         let release = match release {
@@ -126,24 +127,24 @@ impl Root {
         Ok(Root { prefix: Some(prefix.to_owned()), running: false, release, vmlinux: None })
     }
 
-    /// Like [`Root::sysroot`], but takes the release that runs if it is there.
+    /// Like [`Root::sysroot`], but takes the running release if it is present.
     pub fn sysroot_of_running(prefix: &Path) -> Result<Root, Error> {
         let release = kinst_os::release();
         let is_there = Releases::below(prefix).all.contains(&release);
         Root::sysroot(prefix, is_there.then_some(&*release))
     }
 
-    /// The running kernel, whose files are under this root.
+    /// Marks this as the running kernel, with its files under this root.
     pub fn as_running(self) -> Root {
         Root { running: true, ..self }
     }
 
-    /// Uses a vmlinux that is somewhere else.
+    /// Uses a vmlinux in another location.
     pub fn with_vmlinux(self, path: Option<&Path>) -> Root {
         Root { vmlinux: path.map(Path::to_owned), ..self }
     }
 
-    /// The file that --vmlinux names, if it is given.
+    /// The file given by --vmlinux, if any.
     pub fn vmlinux(&self) -> Option<&Path> {
         self.vmlinux.as_deref()
     }
@@ -153,7 +154,7 @@ impl Root {
         &self.release
     }
 
-    /// Whether it is the kernel that runs, wherever its files are.
+    /// Whether it is the running kernel, wherever its files are.
     pub fn is_running(&self) -> bool {
         self.running
     }
@@ -166,7 +167,7 @@ impl Root {
         }
     }
 
-    /// The usual places of the distributions for a vmlinux with debug information.
+    /// The distributions' usual locations of a vmlinux with debug information.
     pub fn vmlinux_candidates(&self) -> Vec<PathBuf> {
         let release = &self.release;
         [
@@ -184,7 +185,7 @@ impl Root {
         .collect()
     }
 
-    /// The places where the bootable kernel may be.
+    /// The possible locations of the bootable kernel.
     pub fn bootable_candidates(&self) -> Vec<PathBuf> {
         let release = &self.release;
         let module = |base: &str| format!("{base}/lib/modules/{release}/vmlinuz");
@@ -194,21 +195,21 @@ impl Root {
             .collect()
     }
 
-    /// The loaded modules of the running kernel, by name, without our own, which does not trace itself.
+    /// The loaded modules of the running kernel, by name, except kinst, which does not trace itself.
     pub fn loaded_modules(&self) -> Vec<ModuleFile> {
         let text = std::fs::read_to_string("/proc/modules").unwrap_or_default();
         let names = text.lines().filter_map(|line| line.split_ascii_whitespace().next());
         let names: BTreeSet<&str> = names.filter(|name| *name != OWN_MODULE).collect();
         let mut files = self.listed_modules(&names);
-        // One that depmod has not listed may still have a file.
+        // A module that depmod has not listed may still have a file.
         if names.iter().any(|name| !files.contains_key(*name)) {
             files = self.modules();
         }
         names.iter().map(|name| files.remove(*name).unwrap_or_else(|| ModuleFile::named(name))).collect()
     }
 
-    /// The modules that may have a function, according to depmod's lists: those that export it, and those whose names its
-    /// own begins with.
+    /// The modules that may contain a function, according to depmod's lists: modules that export it, and
+    /// modules whose name is a prefix of the function's name.
     pub fn suspects(&self, function: &str) -> Vec<ModuleFile> {
         let dir = self.path("/lib/modules").join(&self.release);
         let list = std::fs::read_to_string(dir.join("modules.symbols")).unwrap_or_default();
@@ -225,7 +226,7 @@ impl Root {
         files.into_values().collect()
     }
 
-    /// The files that depmod listed: reading a thousand directories takes longer than a whole trace.
+    /// The files listed by depmod: reading a thousand directories takes longer than a whole trace.
     fn listed_modules(&self, wanted: &BTreeSet<&str>) -> BTreeMap<String, ModuleFile> {
         let release = &self.release;
         let dir = self.path("/lib/modules").join(release);
@@ -250,7 +251,7 @@ impl Root {
 /// The kernel module of this program.
 pub const OWN_MODULE: &str = "kinst";
 
-/// The module's name according to a file name; the kernel has `_` where the file may have `-`.
+/// The module's name, from a file name: the kernel has `_` where the file may have `-`.
 pub(crate) fn module_name(path: &Path) -> Option<String> {
     let file = path.file_name()?.to_str()?;
     let (stem, rest) = file.split_once(".ko")?;

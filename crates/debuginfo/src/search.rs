@@ -1,4 +1,4 @@
-//! debuginfo/search.rs: the file that has the debug information of a binary, matched by build id.
+//! debuginfo/search.rs: finds the file with the debug information of a binary, by build id.
 
 use std::path::{Path, PathBuf};
 
@@ -10,21 +10,21 @@ use super::root::{ModuleFile, Root};
 
 /// The result of a search for one file.
 pub struct Searched {
-    /// The first file that fits; `None` if there is none.
+    /// The first file that matches; `None` if no file does.
     pub found: Option<ElfFile>,
-    /// The places that were looked at, in order.
+    /// The places that were searched, in order.
     pub places: Vec<PathBuf>,
     /// Files that exist but were refused, and why.
     pub refused: Vec<Error>,
 }
 
-/// The vmlinux with debug information.
+/// Finds the vmlinux with debug information.
 pub fn vmlinux_debug(root: &Root, wanted: Option<&BuildId>) -> Searched {
     first_match(vmlinux_places(root, wanted), wanted, "the running kernel", ElfFile::has_dwarf)
 }
 
 impl Searched {
-    /// Queries debuginfod for what was not found; `false` if there is no use in a query for another file.
+    /// Queries debuginfod for a file that was not found; `false` if a query for another file is pointless.
     pub fn ask(&mut self, wanted: Option<&BuildId>, of: &str, say: Say<'_>) -> bool {
         let Some(id) = wanted.filter(|_| self.found.is_none() && debuginfod::servers().is_some()) else {
             return true;
@@ -42,7 +42,7 @@ impl Searched {
     }
 }
 
-/// The places where vmlinux is looked for, in order.
+/// The places to search for vmlinux, in order.
 pub fn vmlinux_places(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     if let Some(path) = root.vmlinux() {
         return vec![path.to_owned()];
@@ -52,13 +52,13 @@ pub fn vmlinux_places(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     places
 }
 
-/// The file with debug information of a module: a separate one, or the module itself.
+/// Finds the file with a module's debug information: a separate one, or the module itself.
 pub fn module_debug(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Searched {
     let places = module_places(root, module, wanted);
     first_match(places, wanted, &format!("the loaded module {}", module.name), ElfFile::has_dwarf)
 }
 
-/// The places where a module's debug information is looked for, in order.
+/// The places to search for a module's debug information, in order.
 pub fn module_places(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     let mut places = by_build_id(root, wanted);
     places.extend(module.debug.clone());
@@ -66,13 +66,14 @@ pub fn module_places(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>)
     places
 }
 
-/// The module as it is loaded, with its instructions.
+/// Finds the module's file as it is loaded, with its instructions.
 pub fn module_binary(module: &ModuleFile, wanted: Option<&BuildId>) -> Searched {
     let places = module.binary.iter().chain(&module.debug).cloned().collect();
     first_match(places, wanted, &format!("the module {}", module.name), ElfFile::has_code)
 }
 
-/// The separate file of any binary: by build id, by debug link (its CRC checked), or at the mirrored path.
+/// Finds the separate file of any binary: by build id, by debug link (its CRC checked), or at the mirrored
+/// path.
 pub fn debug_file_of(binary: &ElfFile) -> Searched {
     let root = Root::running();
     let mut places = by_build_id(&root, binary.build_id());
@@ -98,8 +99,8 @@ pub fn debug_file_of(binary: &ElfFile) -> Searched {
 }
 
 impl ElfFile {
-    /// The file into which dwz moved what several files have in common (`.gnu_debugaltlink`), or why it cannot be used.
-    /// `None` if there is no such file.
+    /// The file to which dwz moved the parts that several files share (`.gnu_debugaltlink`), or why it cannot
+    /// be used. `None` if no such file is named.
     pub fn alternate(&self) -> Option<Result<&ElfFile, &Error>> {
         let found = self.alternate.get_or_init(|| {
             let (name, id) = self.alternate_link()?;
@@ -109,11 +110,11 @@ impl ElfFile {
     }
 }
 
-/// The file that a debug file names by a path relative to its own, or the one of this id beside it.
+/// The file that a debug file names by a path relative to itself, or the file with this id in the same tree.
 fn alternate_of(image: &ElfFile, name: String, wanted: &BuildId) -> Result<ElfFile, Error> {
     let path = std::fs::canonicalize(image.path()).unwrap_or_else(|_| image.path().to_owned());
     let mut places = vec![path.parent().unwrap_or(Path::new("/")).join(&name)];
-    // In the tree that the file is in, which may not be the running system's.
+    // The tree that contains the file may not be the running system's.
     if let Some(id) = wanted.path() {
         places.extend(path.ancestors().skip(1).map(|dir| dir.join(format!(".build-id/{id}.debug"))));
     }

@@ -1,26 +1,26 @@
-//! debuginfo/section.rs: the sections of a file that are loaded, and the addresses that those of a relocatable one get.
+//! debuginfo/section.rs: the loaded sections of a file, and the addresses assigned to those of a relocatable one.
 
 use object::{Object, ObjectSection, SectionFlags, elf};
 use std::ops::Range;
 
-/// A loaded section. In a relocatable file (a module), sections have no addresses; they get some here, one after the
-/// other, so that an address determines section and offset.
+/// A loaded section. In a relocatable file (a module), sections have no addresses; they are assigned here,
+/// one after the other, so that an address determines section and offset.
 #[derive(Clone, Debug)]
 pub struct Section {
     /// Name in the file: `.text`; empty if it is damaged.
     pub name: String,
-    /// Address of the first byte, given here in a relocatable file.
+    /// Address of the first byte, assigned here in a relocatable file.
     pub address: u64,
     /// Bytes in memory.
     pub size: u64,
     /// Whether it has instructions (SHF_EXECINSTR).
     pub executable: bool,
-    /// The bytes in the file; `None` where only the size is kept, as in files of debug information alone.
+    /// The bytes in the file; `None` if only the size is recorded, as in files with only debug information.
     pub(super) file: Option<Range<usize>>,
 }
 
 impl Section {
-    /// A section of a file that is not here.
+    /// A section of a file that is not available.
     pub fn placed(name: &str, range: Range<u64>, executable: bool) -> Section {
         let size = range.end.saturating_sub(range.start);
         Section { name: name.to_owned(), address: range.start, size, executable, file: None }
@@ -32,8 +32,8 @@ impl Section {
     }
 }
 
-/// The address of the first section of a relocatable file: not 0, which is what relocations against discarded sections
-/// become.
+/// The address of a relocatable file's first section: not 0, which relocations against discarded sections
+/// yield.
 const FIRST_BASE: u64 = 0x1_0000;
 
 /// The gap between two sections, so that the end of one is not the start of the next.
@@ -42,7 +42,7 @@ const GAP: u64 = 0x1000;
 /// No section is this large: such a size is damaged.
 const TOO_LARGE: u64 = 1 << 36;
 
-/// The loaded sections by address, and the addresses of all by their indices in the file.
+/// The loaded sections by address, and the addresses of all sections by index in the file.
 pub(super) fn lay_out(file: &object::File<'_>, relocatable: bool) -> (Vec<Section>, Vec<u64>) {
     let mut sections = Vec::new();
     let mut bases = Vec::new();

@@ -8,21 +8,21 @@ use rayon::prelude::*;
 
 use super::root::{ModuleFile, Root, Stamp, module_name};
 
-/// All directories that modules, or files of their debug information, may be in, and those files.
+/// All directories that may contain modules or their debug information, and those files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Each directory before those below it.
+    /// Each directory before its subdirectories.
     pub dirs: Vec<Dir>,
     /// In the order of their directories.
     pub files: Vec<File>,
 }
 
-/// A directory that modules may be in.
+/// A directory that may contain modules.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Dir {
     /// Absolute, as in the installed system.
     pub path: PathBuf,
-    /// `None` if there is no such directory.
+    /// `None` if the directory does not exist.
     pub stamp: Option<Stamp>,
 }
 
@@ -37,10 +37,10 @@ pub struct File {
     pub stamp: Stamp,
 }
 
-/// Where files of debug information are.
+/// The directory of debug information files.
 const DEBUG: &str = "/usr/lib/debug";
 
-/// A directory that was read this soon after it was changed may have been changed again with the same time.
+/// A directory that was read this soon after a change may have changed again with the same time.
 const SETTLED: Duration = Duration::from_secs(2);
 
 impl Root {
@@ -60,11 +60,12 @@ impl Root {
         Tree { dirs, files }
     }
 
-    /// Reads a directory and those below it, on all cores; `build` and `source`, which lead to the headers, are links and
-    /// not followed. A file is looked up in its open directory: by its whole path, that takes longer than all the rest.
+    /// Reads a directory and those below it, on all cores. Links are not followed: `build` and `source` lead
+    /// to the headers. A file is looked up in its open directory: by whole path, that takes longer than all
+    /// the rest.
     fn walk(&self, dir: &Path, depth: usize) -> Vec<(Dir, Vec<(String, Stamp)>)> {
         const MAX_DEPTH: usize = 12;
-        // Before it is read: what comes in between shows the next time.
+        // Before it is read: the next check then notices a change in between.
         let stamp = self.stamp(dir);
         let (mut found, mut dirs) = (Vec::new(), Vec::new());
         for entry in std::fs::read_dir(self.path_of(dir)).into_iter().flatten().flatten() {
@@ -91,13 +92,13 @@ impl Root {
         std::fs::metadata(self.path_of(path)).ok().map(|file| Stamp::of(&file))
     }
 
-    /// Whether no file has come to these directories or gone from them since they were walked over. A file that was
-    /// rewritten in its place does not show.
+    /// Whether no file was added to or removed from these directories since the walk. A file that was
+    /// rewritten in place does not show.
     pub fn is_current(&self, tree: &Tree) -> bool {
         tree.dirs.par_iter().all(|dir| self.stamp(&dir.path) == dir.stamp)
     }
 
-    /// All modules of a tree, by name; where several places have one, the first counts.
+    /// All modules of a tree, by name; if a name occurs in several places, the first counts.
     pub fn modules_of(&self, tree: &Tree) -> BTreeMap<String, ModuleFile> {
         let mut modules = BTreeMap::new();
         let dirs: Vec<(PathBuf, bool)> =
@@ -115,14 +116,14 @@ impl Root {
         modules
     }
 
-    /// All modules of which the tree has a file, by name.
+    /// All modules with a file in the tree, by name.
     pub fn modules(&self) -> BTreeMap<String, ModuleFile> {
         self.modules_of(&self.tree())
     }
 }
 
 impl Tree {
-    /// Whether the stamps of the directories tell later changes: none was changed a moment ago.
+    /// Whether the stamps of the directories reveal later changes: none was changed a moment ago.
     pub fn is_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let before = now.saturating_sub(SETTLED).as_secs() as i64;

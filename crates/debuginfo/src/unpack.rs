@@ -24,7 +24,7 @@ impl Bytes {
     /// Drops the pages of a mapped file; they can be read again.
     pub(super) fn give_back(&self) {
         if let Bytes::Mapped(map) = self {
-            // SAFETY: the map is of a file and only read: what is dropped is read from the file again.
+            // SAFETY: the map is of a file and only read: dropped pages are read from the file again.
             let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }
@@ -47,11 +47,11 @@ impl AsRef<[u8]> for Bytes {
     }
 }
 
-/// Reads a file that the kernel shows of itself in /sys: mapped, which is one call for millions of bytes, where the
-/// kernel supports it (the BTF since 6.16); otherwise page by page.
+/// Reads a file that the kernel exposes in /sys: mapped, which is one call for millions of bytes, if the
+/// kernel supports that (the BTF since 6.16); otherwise page by page.
 pub fn read_shown(path: &Path) -> Option<Bytes> {
     let file = File::open(path).ok()?;
-    // SAFETY: the map is only read, and the kernel neither truncates nor changes what it shows there.
+    // SAFETY: the map is only read, and the kernel neither truncates nor changes the exposed data.
     match unsafe { MmapOptions::new().map_copy_read_only(&file) } {
         Ok(map) if !map.is_empty() => Some(Bytes::Mapped(map)),
         _ => std::fs::read(path).ok().map(Bytes::Owned),
@@ -60,7 +60,7 @@ pub fn read_shown(path: &Path) -> Option<Bytes> {
 
 /// A module has some megabytes; more than this is not one, whatever size a compressed file states.
 const MAX_UNPACKED: u64 = 1 << 30;
-/// The debug information of a kernel is larger, of one section at a time.
+/// The debug information of a kernel is larger; this limits one section at a time.
 const MAX_SECTION: u64 = 4 << 30;
 
 /// The file's contents; the first bytes determine whether it is compressed.
@@ -90,7 +90,7 @@ pub fn read(path: &Path) -> Result<Bytes, Error> {
     unpacked.map(Bytes::Owned)
 }
 
-/// The bytes of a section, which ELF may hold packed. They are as many as the section says, or it is damaged.
+/// The bytes of a section, which ELF may store compressed. A size that differs from the stated one is damage.
 pub(crate) fn section<'a>(packed: &CompressedData<'a>) -> Result<Cow<'a, [u8]>, String> {
     let mut bytes = Vec::new();
     let (most, data) = (packed.uncompressed_size.min(MAX_SECTION) + 1, packed.data);
@@ -108,7 +108,7 @@ pub(crate) fn section<'a>(packed: &CompressedData<'a>) -> Result<Cow<'a, [u8]>, 
     Ok(Cow::Owned(bytes))
 }
 
-/// Unpacks the start of the bytes, whatever follows it; `None` if it is in no known format.
+/// Unpacks the start of the bytes and ignores the rest; `None` if the format is unknown.
 pub(crate) fn first_stream(packed: &[u8]) -> Option<Vec<u8>> {
     /// A larger window than any kernel was packed with.
     const WINDOW_LOG: u32 = 31;

@@ -1,4 +1,4 @@
-//! dwarf/callers.rs: the registers of a function's caller, by the call frame information of a program's file.
+//! dwarf/callers.rs: the registers of a function's caller, from the call frame information of a program's file.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,11 +9,11 @@ use gimli::{CfaRule, EvaluationResult, Location, RegisterRule, UnwindExpression,
 use super::cfi::{CallFrames, Rules};
 use kinst_debuginfo::{ElfFile, Error};
 
-/// The registers of x86-64 by their numbers in debug information, rip last, as far as they are known.
+/// The registers of x86-64, indexed by DWARF number, rip last; some may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
     values: [u64; COUNT],
-    /// A bit for each that is known; the others are 0.
+    /// A bit for each known register; the others are 0.
     known: u32,
 }
 
@@ -23,45 +23,46 @@ pub(crate) const COUNT: usize = 17;
 const RBP: usize = 6;
 const RSP: usize = 7;
 const RIP: usize = 16;
-/// The registers that a function leaves as they are (System V ABI for x86-64, figure 3.4).
+/// The registers that a function preserves (System V ABI for x86-64, figure 3.4).
 const PRESERVED: [usize; 6] = [3, RBP, 12, 13, 14, 15];
 
-/// What is known of the caller of a function.
+/// The caller of a function, as far as it can be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// The registers once the function has returned.
     Found {
-        /// Registers of the caller, as far as they are known.
+        /// Registers of the caller; some may be unknown.
         registers: Registers,
-        /// Whether it was interrupted by a signal: its address is that of an instruction, not of a return.
+        /// Whether it was interrupted by a signal: its address is then an instruction's, not a return
+        /// address.
         interrupted: bool,
     },
-    /// The function has none: a program or a thread begins with it.
+    /// The function has no caller: a program or a thread begins with it.
     Outermost,
 }
 
-/// Returns the 64-bit word at an address; `None` if it is not known.
+/// Returns the 64-bit word at an address; `None` if it is unknown.
 pub type Memory<'m> = dyn Fn(u64) -> Option<u64> + 'm;
 
 /// The call frame information of a program or library.
 pub struct Callers {
     frames: CallFrames<'static>,
-    /// By address. A stack has the same addresses again and again.
+    /// Rules by address: a stack has the same addresses again and again.
     known: RefCell<HashMap<u64, Option<Rc<Rules>>>>,
 }
 
-/// The most addresses whose rules are kept.
+/// The most addresses whose rules are cached.
 const MOST_KNOWN: usize = 1 << 16;
 /// The most operations of an expression, jumps included: it may be a loop.
 const MOST_OPERATIONS: u32 = 1000;
 
 impl Registers {
-    /// All of them are known.
+    /// Registers that are all known.
     pub fn all(values: [u64; COUNT]) -> Registers {
         Registers { values, known: (1 << COUNT) - 1 }
     }
 
-    /// The register of this number in DWARF; `None` if it is not known, or if it is not among these.
+    /// The register with this DWARF number; `None` if it is unknown, or not among these.
     pub fn get(&self, number: usize) -> Option<u64> {
         let value = self.values.get(number)?;
         (self.known & 1 << number != 0).then_some(*value)
@@ -84,7 +85,7 @@ impl Registers {
         self.get(RSP)
     }
 
-    /// The caller's registers by the frame pointer, of which no others are known.
+    /// The caller's registers by the frame pointer; only rbp, rsp and rip are known.
     pub fn by_frame_pointer(&self, memory: &Memory<'_>) -> Option<Registers> {
         let frame = self.get(RBP).filter(|frame| self.sp().is_none_or(|sp| *frame >= sp))?;
         let above = |by: u64| frame.checked_add(by);
@@ -106,13 +107,13 @@ impl Callers {
         Callers { frames, known: RefCell::default() }
     }
 
-    /// Whether the file describes none of its functions.
+    /// Whether the file describes no functions.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// The caller of the function at an address of the file. `registers`: those there, as far as they are known. `None` if
-    /// that address is not described, or not enough is known.
+    /// The caller of the function at an address of the file. `registers` are the values there; some may be
+    /// unknown. `None` if that address is not described, or too little is known.
     pub fn at(&self, address: u64, registers: &Registers, memory: &Memory<'_>) -> Option<Caller> {
         let rules = self.rules(address)?;
         if usize::from(rules.return_address.0) != RIP {
@@ -138,7 +139,7 @@ impl Callers {
                 }
             }
         }
-        // By convention, what is called by nothing has 0 for its return address.
+        // By convention, a function without a caller has 0 as its return address.
         match caller.ip().filter(|_| returns)? {
             0 => Some(Caller::Outermost),
             _ => Some(Caller::Found { registers: caller, interrupted: rules.signal }),
@@ -192,7 +193,7 @@ impl Frame<'_> {
         }
     }
 
-    /// `pushed`: the value that is on the expression's stack at first.
+    /// `pushed` is the initial value on the expression's stack.
     fn evaluate(&self, expression: &UnwindExpression<usize>, pushed: Option<u64>) -> Option<u64> {
         let expression = self.frames.expression(expression).ok()?;
         let mut machine = expression.evaluation(self.rules.encoding);
@@ -226,7 +227,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The unsigned number in this many bytes.
+    /// The unsigned integer in this many bytes.
     fn load(&self, address: u64, bytes: u8) -> Option<u64> {
         let word = (self.memory)(address)?;
         match bytes {
@@ -244,14 +245,15 @@ mod tests {
     use gimli::constants as dw;
     use std::borrow::Cow;
 
-    /// The call frame information of three functions of 16 bytes from 0x1000 on, and the rules that are their own.
+    /// The call frame information of three functions of 16 bytes from 0x1000 on, each with its own rules.
     fn section(functions: &[&[u8]], signal: bool) -> Vec<u8> {
         let entry = |fields: &[u8]| {
             let mut entry = fields.to_vec();
             entry.resize(entry.len().next_multiple_of(8) + 4, dw::DW_CFA_nop.0);
             [&(entry.len() as u32).to_le_bytes()[..], &entry].concat()
         };
-        // Version 1; addresses as they are; units of 1 and -8 bytes; the return address is register 16, at CFA - 8.
+        // Version 1; absolute addresses; units of 1 and -8 bytes; the return address is register 16, at CFA -
+        // 8.
         let augmentation: &[u8] = if signal { b"zRS\0" } else { b"zR\0" };
         let initial = [dw::DW_CFA_def_cfa.0, 7, 8, dw::DW_CFA_offset.0 | 16, 1];
         let cie = [&[0, 0, 0, 0, 1], augmentation, &[1, 0x78, 16, 1, dw::DW_EH_PE_absptr.0], &initial];
@@ -303,14 +305,14 @@ mod tests {
             (entry.get(7), entry.get(16), entry.get(6), entry.get(3)),
             (Some(0x708), Some(0x700), Some(0x600), Some(0x300))
         );
-        // What a function need not keep is not known in its caller.
+        // Registers that a function need not preserve are unknown in its caller.
         assert_eq!((entry.get(0), entry.get(10), entry.get(12)), (None, None, Some(0xc00)));
         let pushed = found(&callers, 0x1001);
         assert_eq!(
             (pushed.get(7), pushed.get(16), pushed.get(6), pushed.get(3)),
             (Some(0x710), Some(0x708), Some(0x700), Some(0x300))
         );
-        // rbx was pushed below what is known of the stack.
+        // rbx was pushed below the known part of the stack.
         assert_eq!(found(&callers, 0x1004).get(3), None);
         assert_eq!((at(&callers, 0xfff), at(&callers, 0x1010)), (None, None));
     }

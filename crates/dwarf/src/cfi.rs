@@ -1,4 +1,4 @@
-//! dwarf/cfi.rs: call frame information: the rules by which the registers of a caller are found, from .debug_frame or .eh_frame.
+//! dwarf/cfi.rs: call frame information, from .debug_frame or .eh_frame: the rules that recover a caller's registers.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use gimli::{
 use super::sections::Slice;
 use kinst_debuginfo::{ElfFile, Error};
 
-/// The call frame information of a file: one of its two sections.
+/// The call frame information of a file, from one of its two sections.
 pub(super) struct CallFrames<'i> {
     bytes: Cow<'i, [u8]>,
     debug: bool,
     bases: BaseAddresses,
-    /// Machines have operations of their own.
+    /// Selects the operations specific to the machine.
     vendor: Vendor,
-    /// Start, end, and offset of each function's entry; sorted.
+    /// Start, end and entry offset of each function; sorted.
     entries: Vec<(u64, u64, usize)>,
 }
 
@@ -26,17 +26,17 @@ pub(super) struct CallFrames<'i> {
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub cfa: CfaRule<usize>,
-    /// The registers that have a rule of their own.
+    /// The registers with an explicit rule.
     pub registers: Vec<(gimli::Register, RegisterRule<usize>)>,
-    /// The register for the return address.
+    /// The register of the return address.
     pub return_address: gimli::Register,
     pub encoding: Encoding,
-    /// Whether it is the code to which a signal handler returns.
+    /// Whether this is the code that a signal handler returns to.
     pub signal: bool,
 }
 
 impl<'i> CallFrames<'i> {
-    /// That of a kernel: .debug_frame, or .eh_frame if there is none.
+    /// Opens a kernel's: .debug_frame, or .eh_frame if there is none.
     pub(crate) fn of_kernel(image: &'i ElfFile) -> Result<CallFrames<'i>, Error> {
         let debug = image.debug_section(SectionId::DebugFrame.name())?;
         Ok(match debug.is_empty() {
@@ -45,7 +45,7 @@ impl<'i> CallFrames<'i> {
         })
     }
 
-    /// That of a program: .eh_frame, or .debug_frame if there is none.
+    /// Opens a program's: .eh_frame, or .debug_frame if there is none.
     pub(crate) fn of_program(image: &'i ElfFile) -> Result<CallFrames<'i>, Error> {
         let loaded = image.debug_section(SectionId::EhFrame.name())?;
         Ok(match loaded.is_empty() {
@@ -81,7 +81,7 @@ impl<'i> CallFrames<'i> {
         frames
     }
 
-    /// The same, which does not need the file any more.
+    /// Converts to a value that does not borrow the file.
     pub(crate) fn into_owned(self) -> CallFrames<'static> {
         let CallFrames { bytes, debug, bases, vendor, entries } = self;
         CallFrames { bytes: Cow::Owned(bytes.into_owned()), debug, bases, vendor, entries }
@@ -125,7 +125,7 @@ impl<'i> CallFrames<'i> {
     }
 }
 
-/// Entries that cannot be read are missing; the rest is good.
+/// Lists the entries; those that cannot be read are skipped.
 fn list<'s, S>(section: &S, bases: &BaseAddresses) -> Vec<(u64, u64, usize)>
 where
     S: UnwindSection<Slice<'s>>,

@@ -1,4 +1,4 @@
-//! dwarf/entries.rs: the instructions where calls of inlined copies begin, by the line table.
+//! dwarf/entries.rs: the instructions where calls of inlined copies begin, from the line table.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use super::lines::Lines;
 use super::sections::Dwarf;
 use super::unit::Unit;
 
-/// A place in the source: the number of the file in the unit, line and column.
+/// A place in the source: index of the file in the unit, line and column.
 pub(crate) type Place = (u64, u64, u64);
 
-/// Places, of which most rows of a line table are none.
+/// A set of places; most rows of a line table are not in it.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     places: HashSet<Place>,
-    /// Whether one is on a line, by the line's number.
+    /// Whether a line has a place, by the line's number.
     lines: Vec<bool>,
 }
 
@@ -40,7 +40,7 @@ impl Places {
     }
 }
 
-/// The index of a line: one of damaged debug information may be any number.
+/// The index of a line, bounded: in damaged debug information, the line may be any number.
 fn index(line: u64) -> usize {
     const MOST: u64 = 1 << 20;
     MOST.min(line) as usize
@@ -48,17 +48,18 @@ fn index(line: u64) -> usize {
 
 /// The rows of statements at the places where functions are declared.
 ///
-/// gcc has a marker in its code for the beginning of each inlined call, and copies it together with the code: on every
-/// path on which a call begins there is such a row, while an instruction that was moved in front of the call has none.
-/// DW_AT_entry_pc is only the first of them in the order of addresses. All statements of a function that a macro makes are
-/// at one place, where the macro is used: its markers cannot be distinguished from these.
+/// gcc puts a marker into its code for the beginning of each inlined call, and copies it together with the
+/// code: every path on which a call begins has such a row, while an instruction that was moved ahead of the
+/// call has none. DW_AT_entry_pc is only the first of them in address order. All statements of a function
+/// that a macro generates are at one place, where the macro is used: its markers cannot be distinguished from
+/// its statements.
 #[derive(Debug, Default)]
 pub(crate) struct Markers {
-    /// By place: the addresses, ascending; one where several calls begin is there several times.
+    /// Addresses by place, ascending; an address where several calls begin is repeated.
     rows: HashMap<Place, Vec<u64>>,
-    /// Whether the compiler marks statements: there are rows that begin none.
+    /// Whether the compiler marks statements: some rows do not begin one.
     has_statements: bool,
-    /// The addresses at which rows of the unit's line table begin, ascending.
+    /// The addresses where rows of the unit's line table begin, ascending.
     pub starts: Arc<[u64]>,
 }
 
@@ -67,9 +68,9 @@ pub(crate) struct Markers {
 pub enum Evidence {
     /// The compiler's markers in the line table.
     Marked,
-    /// DW_AT_entry_pc; the compiler leaves it out only where it would be the lowest address.
+    /// DW_AT_entry_pc; the compiler omits it only if it would be the lowest address.
     Named,
-    /// The same, though the compiler marks where calls begin: this copy has lost its marker.
+    /// The same, although the compiler marks where calls begin: this copy has lost its marker.
     Lost,
     /// The lowest address: the compiler does not say where control enters.
     Lowest,
@@ -82,19 +83,19 @@ impl Evidence {
     }
 }
 
-/// A copy before its entries are known.
+/// A copy before its entries are determined.
 #[derive(Debug)]
 pub(crate) struct Unentered {
     /// The place of the function's name in its declaration, if it is in one of the unit's files and nothing else of the
     /// function is there.
     pub declared: Option<Place>,
-    /// The index of the copy that this one is in; lower than its own.
+    /// The index of the copy that contains this one; lower than its own index.
     pub parent: Option<usize>,
-    /// The ranges as they are listed, the empty ones, too.
+    /// The ranges as listed, including empty ones.
     pub listed: Vec<Range<u64>>,
-    /// DW_AT_entry_pc, or what stands for it.
+    /// DW_AT_entry_pc, or its substitute.
     pub entry: Option<u64>,
-    /// Whether the compiler says where control enters.
+    /// Whether the compiler states where control enters.
     pub told: bool,
 }
 
@@ -121,7 +122,7 @@ impl Markers {
         Ok(markers.sorted())
     }
 
-    /// The markers in the code of one function, from a line table that was read before.
+    /// The markers in the code of one function, from a line table that was read earlier.
     pub(crate) fn of_lines(table: &Lines, code: &[Range<u64>], places: &Places) -> Markers {
         let mut markers = Markers::default();
         for row in code.iter().flat_map(|range| table.rows_in(range.clone())) {
@@ -138,8 +139,8 @@ impl Markers {
         self
     }
 
-    /// The entries of the copies in the code of one function, each in the order of addresses; none for a copy without an
-    /// address.
+    /// The entries of the copies in the code of one function, each in address order; none for a copy without
+    /// an address.
     pub(crate) fn entries(&self, copies: &[Unentered]) -> Vec<(Vec<u64>, Evidence)> {
         let mut begun: Vec<Vec<u64>> = copies.iter().map(|copy| self.within(copy)).collect();
         self.settle(copies, &mut begun);
@@ -159,7 +160,7 @@ impl Markers {
         }
     }
 
-    /// The markers in the ranges of a copy, or at an empty one of these.
+    /// The markers in the ranges of a copy, or at an empty range.
     fn within(&self, copy: &Unentered) -> Vec<u64> {
         let Some(addresses) = copy.declared.and_then(|place| self.rows.get(&place)) else {
             return Vec::new();
@@ -175,10 +176,10 @@ impl Markers {
         found
     }
 
-    /// Takes markers back where more copies claim one than calls begin there. Those claim it wrongly that have only an empty
-    /// range there; those around another claimant, as one call of a recursive function is around the next, and the
-    /// first half of a split function around the second; and those whose first entry is elsewhere, which have only an
-    /// instruction there that was moved. A copy keeps its last marker.
+    /// Removes markers if more copies claim one than calls begin there. Wrong claims come from copies with
+    /// only an empty range there; from copies around another claimant, as one call of a recursive function is
+    /// around the next, and the first half of a split function around the second; and from copies whose first
+    /// entry is elsewhere, which have only a moved instruction there. A copy keeps its last marker.
     fn settle(&self, copies: &[Unentered], begun: &mut [Vec<u64>]) {
         let mut claims: Vec<(Place, u64, usize)> = Vec::new();
         for (index, (copy, begun)) in copies.iter().zip(&*begun).enumerate() {
@@ -193,7 +194,7 @@ impl Markers {
             let has_code = |index: &usize| copies[*index].listed.iter().any(|range| range.contains(&address));
             let is_around = |index: &usize| claimants.iter().any(|other| is_in(copies, *other, *index));
             let empty = claimants.iter().filter(|index| !has_code(index));
-            // Copies come after those that they are in: the outermost first.
+            // Copies come after the copies that contain them: the outermost first.
             let around = claimants.iter().filter(|index| has_code(index) && is_around(index));
             let moved = claimants.iter().filter(|index| {
                 has_code(index) && !is_around(index) && copies[**index].entry != Some(address)
@@ -214,13 +215,13 @@ impl Markers {
     }
 }
 
-/// Whether a call, by its line and column, is where the function is declared. gcc splits a function (f, f.part.0) and may inline
-/// both halves: the second is then "called" by the first, at the name in the declaration of f.
+/// Whether a call's line and column are where the function is declared. gcc splits a function (f, f.part.0)
+/// and may inline both halves: the second is then "called" by the first, at the name in the declaration of f.
 pub(crate) fn is_declaration(declared: (u64, u64), called: (u64, u64)) -> bool {
     declared.0 == called.0 && (declared.1 == called.1 || declared.1 == 0 || called.1 == 0)
 }
 
-/// Whether one copy is somewhere in another.
+/// Whether one copy is inside another, at any depth.
 fn is_in(copies: &[Unentered], inner: usize, outer: usize) -> bool {
     std::iter::successors(copies[inner].parent, |index| copies[*index].parent).any(|index| index == outer)
 }

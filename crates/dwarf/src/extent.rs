@@ -18,7 +18,7 @@ pub(crate) struct Extent<'a> {
 }
 
 impl<'a> Extent<'a> {
-    /// Keeps the attribute if it is one of these.
+    /// Stores the attribute if it is one of these.
     pub(crate) fn read(&mut self, attribute: &Attribute<Slice<'a>>) {
         let slot = match attribute.name() {
             dw::DW_AT_entry_pc => &mut self.entry_pc,
@@ -35,7 +35,7 @@ impl<'a> Extent<'a> {
         self.low_pc.is_none() && self.ranges.is_none()
     }
 
-    /// The extent of a copy; where its function is declared, and its parent, are not known here.
+    /// The extent of a copy; its function's declaration and its parent are unknown here.
     pub(crate) fn unentered(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Unentered> {
         let listed = self.ranges(dwarf, unit)?;
         let entry = self.entry(dwarf, unit, &listed)?;
@@ -44,8 +44,8 @@ impl<'a> Extent<'a> {
         Ok(Unentered { declared: None, parent: None, listed, entry, told })
     }
 
-    /// The ranges in the order of the list, those without bytes too: gcc uses one for a place in the code whose
-    /// instructions became the caller's.
+    /// The ranges in the order of the list, including empty ones: gcc uses an empty range for a place in the
+    /// code whose instructions became the caller's.
     pub(crate) fn ranges(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Vec<Range<u64>>> {
         let mut listed = Vec::new();
         if let Some(value) = self.ranges {
@@ -66,7 +66,7 @@ impl<'a> Extent<'a> {
         Ok(listed)
     }
 
-    /// Whether there was code, which the linker has removed. What is in it can be at any low address.
+    /// Whether there was code, which the linker has discarded. Entries inside it can be at any low address.
     pub(crate) fn is_gone(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<bool> {
         let has_code = self.low_pc.is_some() || self.ranges.is_some();
         Ok(has_code && self.ranges(dwarf, unit)?.is_empty())
@@ -88,13 +88,13 @@ impl<'a> Extent<'a> {
         let Some(value) = self.entry_pc else { return Ok(base) };
         Ok(match dwarf.attr_address(&unit.inner, value)? {
             Some(address) => Some(address),
-            // Of class constant: the distance from the start of the code.
+            // Constant class: the distance from the start of the code.
             None => value.udata_value().zip(base).map(|(distance, base)| base.wrapping_add(distance)),
         })
     }
 }
 
-/// Reads a list of ranges, without those whose code the linker has removed.
+/// Reads a list of ranges, without those that the linker has discarded.
 fn read_list<'a>(
     dwarf: &Dwarf<'a>,
     unit: &Unit<'a>,
@@ -131,8 +131,8 @@ fn read_list<'a>(
     Ok(())
 }
 
-/// Whether the linker has removed what was at the address: GNU ld writes 0, and 1 in .debug_ranges, where 0 ends a list; lld writes
-/// the highest address, and the one before it there.
+/// Whether the linker has discarded the code at the address: GNU ld writes 0, and 1 in .debug_ranges, where 0
+/// ends a list; lld writes the highest address, and in .debug_ranges the one before it.
 fn is_tombstone(address: u64) -> bool {
     address <= 1 || address >= u64::MAX - 1
 }

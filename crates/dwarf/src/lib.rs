@@ -1,4 +1,4 @@
-//! dwarf/: the reader of debug information, and the only user of gimli.
+//! dwarf/: reads debug information; the only user of gimli.
 
 mod callers;
 mod cfi;

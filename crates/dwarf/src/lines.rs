@@ -12,29 +12,29 @@ use super::unit::Unit;
 /// The line table of one unit.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// The paths by the file's number in the unit, as in [`CallSite`](super::CallSite).
+    /// Paths by index of the file in the unit, as in [`CallSite`](super::CallSite).
     files: Vec<String>,
     /// The sequences by address.
     sequences: Vec<Sequence>,
-    /// The inverse of `files`, once it is asked for.
+    /// The inverse of `files`, computed on demand.
     numbers: OnceLock<HashMap<String, u64>>,
 }
 
-/// Code without a gap.
+/// Contiguous code.
 #[derive(Clone, Debug)]
 pub struct Sequence {
     /// From the first row's address to the end of the sequence.
     pub range: Range<u64>,
-    /// The rows by address; among several at one address, the last one counts.
+    /// The rows by address; of several at one address, the last one counts.
     pub rows: Vec<Row>,
 }
 
-/// A row of a line table: it counts up to the address of the next one.
+/// A row of a line table; it applies up to the address of the next one.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Address of its first instruction.
     pub address: u64,
-    /// The number of the file.
+    /// The index of the file.
     pub file: u32,
     /// 0: the instructions belong to no line.
     pub line: u32,
@@ -65,17 +65,17 @@ pub struct Statement<'l> {
 }
 
 impl Lines {
-    /// Takes the parts of a table that was read before; the sequences are by address.
+    /// Takes the parts of a table that was read earlier; the sequences are by address.
     pub fn of(files: Vec<String>, sequences: Vec<Sequence>) -> Lines {
         Lines { files, sequences, numbers: OnceLock::new() }
     }
 
-    /// The paths of the unit's files by their number in its line table.
+    /// The paths of the unit's files, by index in its line table.
     pub fn files(&self) -> &[String] {
         &self.files
     }
 
-    /// The number of a file; of several with one path, the last one: DWARF 5 lists the first file twice.
+    /// The index of a file; of several with one path, the last one: DWARF 5 lists the first file twice.
     pub fn number(&self, path: &str) -> Option<u64> {
         let numbers = self.numbers.get_or_init(|| self.files.iter().cloned().zip(0..).collect());
         numbers.get(path).copied()

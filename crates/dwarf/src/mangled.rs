@@ -1,11 +1,11 @@
-//! dwarf/mangled.rs: the names of the source in the symbols of C++ and Rust.
+//! dwarf/mangled.rs: source names, from the symbols of C++ and Rust.
 
 use super::query::split;
 
-/// The name in the source: of Rust the path without its hash, of C++ the name with the types of its parameters. Other names,
-/// and those that are damaged, stay as they are.
+/// The name in the source: for Rust the path without its hash, for C++ the name with its parameter types.
+/// Other names, and damaged ones, are unchanged.
 pub fn demangled(name: &str) -> String {
-    // Rust first: its older symbols are also those of C++.
+    // Rust first: its older symbols are also valid in C++.
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
     }
@@ -16,7 +16,8 @@ pub fn demangled(name: &str) -> String {
     name.starts_with("_Z").then(cpp).flatten().unwrap_or_else(|| name.to_owned())
 }
 
-/// The path of a method by its symbol in Rust: that of its type, and its name. `<a::T as b::Trait>::f` is `a::T::f`.
+/// The path of a Rust method, by its symbol: the path of its type, and its name. `<a::T as b::Trait>::f` is
+/// `a::T::f`.
 pub(crate) fn path_of_method(symbol: &str) -> Option<Vec<String>> {
     let symbol = rustc_demangle::try_demangle(symbol).ok()?;
     let symbol = format!("{symbol:#}");

@@ -2,7 +2,7 @@
 
 use kinst_base::glob::{self, Pattern};
 
-/// A name that stands for each function whose path ends with its components.
+/// A name that matches each function whose path ends with its components.
 #[derive(Clone, Debug)]
 pub struct Query {
     components: Vec<Component>,
@@ -12,7 +12,7 @@ pub struct Query {
 #[derive(Clone, Debug)]
 struct Component {
     name: Pattern,
-    /// The first arguments of a generic; without any, all instances are meant.
+    /// The first arguments of a generic; without any, all instances match.
     arguments: Vec<Query>,
 }
 
@@ -29,7 +29,7 @@ impl Query {
         Query { components: split(text, "::").into_iter().map(component).collect() }
     }
 
-    /// Whether a function is meant whose path this is, from the outside in.
+    /// Whether a function with this path, from the outside in, matches.
     pub fn matches(&self, path: &[&str]) -> bool {
         let Some(outside) = path.len().checked_sub(self.components.len()) else { return false };
         !self.components.is_empty()
@@ -53,14 +53,14 @@ impl Component {
     }
 }
 
-/// Whether a text is the name of a function of C, which stands for itself.
+/// Whether a string is the name of a C function, which matches only itself.
 pub fn is_plain(text: &str) -> bool {
     !glob::is_glob(text) && !text.contains("::") && !text.contains('<')
 }
 
 /// Splits a name into that of a generic and its arguments: `Vec<i32>` into `Vec` and `i32`.
 pub fn generic(name: &str) -> (&str, &str) {
-    // The operators `<`, `<<`, `<=` and `->`, and names that are made up for what has none: `<impl …>`.
+    // The operators `<`, `<<`, `<=` and `->`, and names generated for unnamed items: `<impl …>`.
     if name.starts_with("operator") || name.starts_with('<') {
         return (name, "");
     }
@@ -76,7 +76,7 @@ pub fn without_arguments(path: &str) -> String {
     names.join("::")
 }
 
-/// The parts between separators that are in no brackets; none of an empty text.
+/// The parts between separators outside of brackets; none for an empty string.
 pub fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     let mut at = 0;

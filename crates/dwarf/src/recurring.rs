@@ -1,16 +1,16 @@
-//! dwarf/recurring.rs: statements that the code of an inlined copy has more than once: several calls may be one copy.
+//! dwarf/recurring.rs: statements that recur in the code of an inlined copy: one copy may be several calls.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::lines::{Lines, Row};
 
-/// The statements of a copy that its code has more than once.
+/// The statements of a copy that occur more than once in its code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recurring {
     /// Pairs of instructions that begin the same statement.
     pub again: Vec<(u64, u64)>,
-    /// Whether all of the copy is one statement, so that only its instructions can show that it is there again.
+    /// Whether the whole copy is one statement, so that only its instructions can show that it recurs.
     pub is_single: bool,
 }
 
@@ -18,16 +18,17 @@ pub struct Recurring {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Copy,
-    /// A copy in it.
+    /// A copy inside it.
     Inner,
     Caller,
 }
 
-/// Finds the statements of a copy that its code has again, after something else: where a compiler unrolls a loop around a
-/// call, it makes one copy of all rounds. The statement that the copy begins with is looked at if any other statement is in
-/// between, the others if one of the caller is: loops in the function itself are unrolled, too.
+/// Finds the statements of a copy that recur in its code after something else: when a compiler unrolls a loop
+/// around a call, it makes one copy for all rounds. The copy's first statement counts if any other statement
+/// is in between, the others only if a statement of the caller is: loops in the function itself are unrolled,
+/// too.
 ///
-/// `ranges` are those of the copy, `inner` those of the copies in it; in any order.
+/// `ranges` are the copy's, `inner` those of the copies inside it; in any order.
 pub(crate) fn recurring(lines: &Lines, ranges: &[Range<u64>], inner: &[Range<u64>]) -> Recurring {
     let (Some(start), Some(end)) =
         (ranges.iter().map(|range| range.start).min(), ranges.iter().map(|range| range.end).max())
@@ -50,9 +51,9 @@ pub(crate) fn recurring(lines: &Lines, ranges: &[Range<u64>], inner: &[Range<u64
 
 fn again(rows: impl Iterator<Item = (Row, Owner)>) -> Recurring {
     let mut first = None;
-    // Each statement's last instruction so far, with the number of its row.
+    // Each statement's last instruction so far, with its row index.
     let mut last: HashMap<(u32, u32, u32), (usize, u64)> = HashMap::new();
-    // The last rows of the caller, and of anything but the first statement and copies in this one.
+    // The last rows of the caller, and of anything but the first statement and copies inside this one.
     let (mut of_caller, mut of_other) = (0, 0);
     let mut again = Vec::new();
     for (number, (row, owner)) in (1..).zip(rows) {

@@ -9,18 +9,18 @@ use kinst_debuginfo::{ElfFile, Error};
 pub(super) type Slice<'a> = EndianSlice<'a, LittleEndian>;
 pub(super) type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
 
-/// The sections of a file, and of the one that it shares a part of its debug information with.
+/// The sections of a file, and of the file that shares a part of its debug information.
 pub(super) struct Sections<'i> {
     own: DwarfSections<Cow<'i, [u8]>>,
     alternate: Option<DwarfSections<Cow<'i, [u8]>>>,
 }
 
 impl<'i> Sections<'i> {
-    /// `more`: sections besides those that every query needs.
+    /// `more`: sections in addition to those that every query needs.
     pub(super) fn load(image: &'i ElfFile, more: &[SectionId]) -> Result<Sections<'i>, Error> {
         let alternate = match image.alternate() {
             Some(Ok(alternate)) => Some(load(alternate, &[])?),
-            // The rest is useful without it; what is missing was reported when the file was searched for.
+            // The rest is useful without it; the missing file was reported during the search.
             Some(Err(_)) | None => None,
         };
         Ok(Sections { own: load(image, more)?, alternate })

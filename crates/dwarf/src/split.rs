@@ -1,4 +1,4 @@
-//! dwarf/split.rs: split debug information: the .dwo file or the .dwp package that has what a skeleton unit leaves out.
+//! dwarf/split.rs: split debug information: the .dwo file or the .dwp package that completes a skeleton unit.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::sections::{Dwarf, Slice, headers_of};
 use super::unit::{Skeleton, Unit};
 use kinst_debuginfo::{ElfFile, Error};
 
-/// A file with split debug information that is not there, or is of another build.
+/// A file with split debug information that is missing, or is of another build.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Missing {
     /// Path of the .dwo file.
@@ -21,13 +21,13 @@ pub struct Missing {
     pub why: String,
 }
 
-/// Why the unit that belongs to a skeleton cannot be read.
+/// Why a skeleton's unit cannot be read.
 pub(crate) enum NotRead {
     Missing(Missing),
     Damaged(gimli::Error),
 }
 
-/// The files that belong to the skeleton units of one image.
+/// The files for the skeleton units of one image.
 pub(crate) struct SplitFiles<'i> {
     image: &'i ElfFile,
     package: OnceLock<Option<Package>>,
@@ -53,7 +53,7 @@ impl<'i> SplitFiles<'i> {
         SplitFiles { image, package: OnceLock::new() }
     }
 
-    /// Calls `read` with the unit that belongs to a skeleton unit, and with the sections that it is in.
+    /// Calls `read` with the unit that belongs to a skeleton unit, and with that unit's sections.
     pub(crate) fn read<T>(
         &self,
         dwarf: &Dwarf<'_>,
@@ -87,7 +87,8 @@ impl<'i> SplitFiles<'i> {
         unit_of(found, dwarf, skeleton, read)?.ok_or_else(of_other_build)
     }
 
-    /// The name of the file is relative to the folder of the compilation; a program that has moved has it beside itself.
+    /// The file's name is relative to the compilation directory; if the program has been moved, the file is
+    /// beside it.
     fn path(&self, skeleton: &Skeleton<'_>) -> PathBuf {
         let (name, folder) = (skeleton.name.to_string_lossy(), skeleton.comp_dir);
         let folder = folder.map(|folder| folder.to_string_lossy()).unwrap_or_default();
@@ -119,14 +120,14 @@ fn slice(bytes: &[u8]) -> Slice<'_> {
     EndianSlice::new(bytes, LittleEndian)
 }
 
-/// Reads the unit of an id; `None` if the sections have another one.
+/// Reads the unit with an id; `None` if the sections contain another one.
 fn unit_of<'d, T>(
     mut found: Dwarf<'d>,
     dwarf: &Dwarf<'d>,
     skeleton: &Skeleton<'d>,
     read: impl FnOnce(&Dwarf<'d>, &Unit<'d>) -> gimli::Result<T>,
 ) -> gimli::Result<Option<T>> {
-    // The line table is that of the skeleton.
+    // The skeleton has the line table.
     found.debug_line = dwarf.debug_line;
     found.debug_line_str = dwarf.debug_line_str;
     for header in headers_of(&found)? {

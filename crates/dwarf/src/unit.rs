@@ -9,7 +9,7 @@ use gimli::{
 
 use super::sections::{Dwarf, Slice};
 
-/// A unit with what is needed to read names, addresses and ranges in it.
+/// A unit with everything needed to read names, addresses and ranges in it.
 pub(crate) struct Unit<'a> {
     pub inner: gimli::Unit<Slice<'a>>,
     /// Offset of the first entry below the root.
@@ -18,16 +18,17 @@ pub(crate) struct Unit<'a> {
     pub nested_definitions: bool,
     /// Whether copies may have their origin in another unit (link-time optimisation, dwz).
     pub has_foreign_origins: bool,
-    /// Whether the compiler gives the entries of copies, except where these are where their code begins.
+    /// Whether the compiler records the entries of copies, and omits only an entry where the copy's code
+    /// begins.
     pub tells_entries: bool,
-    /// Whether it is one of the alternate file.
+    /// Whether the unit is in the alternate file.
     alternate: bool,
     line_program: Option<gimli::DebugLineOffset>,
-    /// The name of the .dwo file that has the rest of a skeleton unit.
+    /// The name of the .dwo file with the rest of a skeleton unit.
     dwo_name: Option<Slice<'a>>,
 }
 
-/// The attributes of a skeleton unit for the unit that has the rest, in a file of its own.
+/// The attributes of a skeleton unit for the unit with the rest, in a separate file.
 pub(crate) struct Skeleton<'a> {
     /// The path of the .dwo file.
     pub name: Slice<'a>,
@@ -39,7 +40,7 @@ pub(crate) struct Skeleton<'a> {
     line_program: Option<gimli::DebugLineOffset>,
 }
 
-/// The bit that marks an offset in the alternate file's .debug_info, which is shorter than that.
+/// The bit that marks an offset in the alternate file's .debug_info; real offsets are smaller.
 pub(crate) const ALTERNATE: u64 = 1 << 63;
 
 impl<'a> Unit<'a> {
@@ -176,7 +177,8 @@ impl<'a> Unit<'a> {
         Ok(())
     }
 
-    /// The attributes for the rest of it, if this is a skeleton unit: in a .dwo file, a unit may name that file, too.
+    /// The attributes for the rest, if this is a skeleton unit: a unit in a .dwo file may name that file,
+    /// too.
     pub(crate) fn skeleton(&self) -> Option<Skeleton<'a>> {
         let inner = &self.inner;
         Some(Skeleton {
@@ -190,7 +192,7 @@ impl<'a> Unit<'a> {
         })
     }
 
-    /// A path without the directory of the compilation, as [`Unit::file_path`] has it.
+    /// A path without the compilation directory, as in [`Unit::file_path`].
     pub(crate) fn without_directory<'p>(&self, path: &'p str) -> &'p str {
         let directory = self.inner.comp_dir.map(|directory| directory.to_string_lossy());
         let inside = directory.and_then(|directory| path.strip_prefix(&*directory)?.strip_prefix('/'));
@@ -209,7 +211,7 @@ impl<'a> Unit<'a> {
         self.inner.entries_raw(Some(at))
     }
 
-    /// Moves `entries` past the attributes of an entry and, if it has children, past them.
+    /// Moves `entries` past the attributes and children of an entry.
     pub(crate) fn skip_tree<'u>(
         &'u self,
         entries: &mut EntriesRaw<'u, Slice<'a>>,
@@ -263,13 +265,13 @@ impl<'a> Unit<'a> {
         UnitOffset((global & !ALTERNATE).wrapping_sub(self.inner.header.offset().0 as u64) as usize)
     }
 
-    /// Whether the entry at this offset is one of this unit.
+    /// Whether this unit contains the entry at this offset.
     pub(crate) fn has(&self, global: u64) -> bool {
         let start = self.global(UnitOffset(0));
         global.checked_sub(start).is_some_and(|at| at < self.inner.header.length_including_self() as u64)
     }
 
-    /// Offset in .debug_info of the entry that a reference leads to; `None` for type signatures.
+    /// Offset in .debug_info of a reference's target; `None` for type signatures.
     pub(crate) fn target(&self, value: &AttributeValue<Slice<'a>>) -> Option<u64> {
         match value {
             AttributeValue::UnitRef(offset) => Some(self.global(*offset)),
@@ -293,20 +295,20 @@ impl<'a> Unit<'a> {
         dwarf.debug_line.program(offset, address_size, self.inner.comp_dir, None).map(Some)
     }
 
-    /// The path of a file of the unit's line program, without the directory of the compilation.
+    /// The path of a file of the unit's line program, without the compilation directory.
     pub(crate) fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
         let program = self.line_program(dwarf).ok()??;
         self.path_in(dwarf, program.header(), index)
     }
 
-    /// The paths of all files of the unit's line program by their numbers, as of [`Unit::file_path`].
+    /// The paths of all files of the unit's line program, by index, as in [`Unit::file_path`].
     pub(crate) fn file_paths(&self, dwarf: &Dwarf<'a>) -> Vec<String> {
         let Ok(Some(program)) = self.line_program(dwarf) else { return Vec::new() };
         let header = program.header();
         self.paths_in(dwarf, header, header.file_names().len() as u64 + 1)
     }
 
-    /// The paths of the first `files` files of a line program that is open.
+    /// The paths of the first `files` files of an open line program.
     pub(crate) fn paths_in(
         &self,
         dwarf: &Dwarf<'a>,
@@ -317,7 +319,7 @@ impl<'a> Unit<'a> {
         (0..files).map(path).collect()
     }
 
-    /// The path of the file that the unit is compiled from, without the directory of the compilation.
+    /// The path of the file that the unit is compiled from, without the compilation directory.
     pub(crate) fn path(&self) -> Option<String> {
         let name = self.inner.name?.to_string_lossy().into_owned();
         let directory = self.inner.comp_dir.map(|directory| directory.to_string_lossy().into_owned());
@@ -326,7 +328,7 @@ impl<'a> Unit<'a> {
         Some(path.trim_start_matches("./").to_owned())
     }
 
-    /// Like [`Unit::file_path`], of a line program that is open.
+    /// Like [`Unit::file_path`], for an open line program.
     pub(crate) fn path_in(
         &self,
         dwarf: &Dwarf<'a>,
@@ -356,8 +358,8 @@ pub(crate) fn file_index(attribute: &Attribute<Slice<'_>>) -> u64 {
     }
 }
 
-/// The offset of the entry after this one and its children; `None` if it has none, in which case `entries` is there
-/// already.
+/// The offset of the entry after this one and its children; `None` if it has no children, and `entries` is
+/// already there.
 fn skip_tree(
     entries: &mut EntriesRaw<'_, Slice<'_>>,
     abbreviation: &Abbreviation,
@@ -379,8 +381,8 @@ fn skip_tree(
     after_children(entries, sibling).map(Some)
 }
 
-/// The offset of the entry after an entry's children. `entries` is at the first child; it is moved only if there is no
-/// DW_AT_sibling that can be believed.
+/// The offset of the entry after an entry's children. `entries` is at the first child; it is moved only
+/// without a plausible DW_AT_sibling.
 pub(crate) fn after_children(
     entries: &mut EntriesRaw<'_, Slice<'_>>,
     sibling: Option<AttributeValue<Slice<'_>>>,

@@ -1,15 +1,16 @@
-//! host/archive.rs: the packages that the distribution's archive has, as the lists on this machine say, without network.
+//! host/archive.rs: the packages in the distribution's archive, from the lists on this machine, without network.
 
 use super::distribution::{Family, Part};
 use std::process::{Command, Stdio};
 
-/// The command that installs a part for the kernel of this release; `None` if no package of the archive has it.
+/// The command that installs a part for the kernel of this release; `None` if no package of the archive
+/// contains it.
 pub fn install(family: Family, part: Part, release: &str) -> Option<String> {
     let (command, package) = family.package(part, release)?;
     has(family, &package).then_some(command)
 }
 
-/// Asks the command that installs packages. Where there is none, or it has no lists, the answer is no.
+/// Whether the package manager lists the package; `false` if the package manager or its lists are missing.
 fn has(family: Family, package: &str) -> bool {
     let Some((program, arguments)) = query(family, package) else { return false };
     let mut command = Command::new(program);
@@ -17,7 +18,7 @@ fn has(family: Family, package: &str) -> bool {
     command.output().is_ok_and(|output| lists(family, package, &String::from_utf8_lossy(&output.stdout)))
 }
 
-/// A command that reads the lists that were fetched last, and fetches none.
+/// A command that reads the package lists as last fetched, and fetches none.
 fn query(family: Family, package: &str) -> Option<(&'static str, Vec<&str>)> {
     Some(match family {
         Family::Debian | Family::Ubuntu => ("apt-cache", vec!["policy", package]),
@@ -34,11 +35,11 @@ fn query(family: Family, package: &str) -> Option<(&'static str, Vec<&str>)> {
     })
 }
 
-/// Whether the text of that command has the package.
+/// Whether the output of that command contains the package.
 fn lists(family: Family, package: &str, said: &str) -> bool {
     let mut lines = said.lines();
     match family {
-        // A package that is only named by others has the candidate (none); an unknown one has no lines.
+        // A package that only other packages refer to has the candidate (none); an unknown one has no lines.
         Family::Debian | Family::Ubuntu => {
             let candidate = lines.find_map(|line| line.trim_start().strip_prefix("Candidate: "));
             candidate.is_some_and(|version| version.trim() != "(none)")

@@ -1,11 +1,11 @@
-//! host/distribution.rs: the distribution, by os-release, and its commands that install what is missing.
+//! host/distribution.rs: the distribution, from os-release, and its commands that install missing parts.
 
-/// The distributions whose commands are known.
+/// Distributions with known commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Debian, Raspberry Pi OS, Kali: apt.
     Debian,
-    /// Ubuntu, Linux Mint, Pop!_OS: apt, and other names for packages.
+    /// Ubuntu, Linux Mint, Pop!_OS: apt, with different package names.
     Ubuntu,
     /// Fedora, RHEL and its rebuilds: dnf.
     Fedora,
@@ -13,11 +13,11 @@ pub enum Family {
     Arch,
     /// openSUSE, SLES: zypper.
     Suse,
-    /// Any other distribution, for which there are no commands.
+    /// Any other distribution, without known commands.
     Unknown,
 }
 
-/// What can be missing.
+/// A part that can be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// This project's command.
@@ -37,13 +37,13 @@ pub enum Part {
 }
 
 impl Family {
-    /// That of the running system.
+    /// The distribution of the running system.
     pub fn running() -> Family {
         let read = |path: &str| std::fs::read_to_string(path).ok();
         Family::of(&read("/etc/os-release").or_else(|| read("/usr/lib/os-release")).unwrap_or_default())
     }
 
-    /// Reads the text of /etc/os-release: ID, else the first known word of ID_LIKE.
+    /// Parses /etc/os-release: ID, or else the first known word of ID_LIKE.
     pub fn of(os_release: &str) -> Family {
         let value = |key: &str| {
             let value = os_release.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='));
@@ -53,7 +53,7 @@ impl Family {
         words.map(named).find(|family| *family != Family::Unknown).unwrap_or(Family::Unknown)
     }
 
-    /// Whether a kernel of this release can be one of the distribution's packages, by the form of its name.
+    /// Whether a kernel of this release can be from one of the distribution's packages, judging by its name.
     pub fn has_kernel(self, release: &str) -> bool {
         let ends = |words: &[&str]| words.iter().any(|word| release.ends_with(word));
         match self {
@@ -101,7 +101,8 @@ impl Family {
         }
     }
 
-    /// The command that installs a part, and the package that has it, by the distribution's rules for names.
+    /// The command that installs a part, and the package that contains it, by the distribution's naming
+    /// rules.
     pub fn package(self, part: Part, release: &str) -> Option<(String, String)> {
         if matches!(part, Part::Headers | Part::DebugInformation) && !self.has_kernel(release) {
             return None;
@@ -113,7 +114,7 @@ impl Family {
                 return Some((command, format!("kernel-debuginfo-{release}")));
             }
             Family::Fedora => fedora(part, release),
-            // No package has it: the distribution's servers do, which this file names.
+            // Not in any package: the distribution's servers have it, and this file configures them.
             Family::Arch if part == Part::DebugInformation => {
                 let command = "pacman -S --noconfirm debuginfod && . /etc/profile.d/debuginfod.sh";
                 return Some((command.to_owned(), "debuginfod".to_owned()));
@@ -131,7 +132,7 @@ impl Family {
         Some((format!("{command} {package}"), package))
     }
 
-    /// The commands that change a word of the kernel's command line, without the reboot that they need.
+    /// The commands that remove a parameter from the kernel's command line, without the required reboot.
     pub fn remove_parameter(self, name: &str) -> Option<String> {
         let edit = format!("sed -i 's/ *{name}=[^ \"]*//' /etc/default/grub");
         match self {
@@ -175,7 +176,7 @@ fn fedora(part: Part, release: &str) -> String {
     }
 }
 
-/// The kernels of Arch are packages whose names end their releases; the usual one is `linux`.
+/// Each of Arch's kernels is a package whose name ends the kernel's release; the usual one is `linux`.
 fn arch(part: Part, release: &str) -> Option<String> {
     let flavour = ["lts", "zen", "hardened"].into_iter().find(|flavour| release.ends_with(flavour));
     let kernel = flavour.map_or_else(|| "linux".to_owned(), |flavour| format!("linux-{flavour}"));
@@ -245,7 +246,7 @@ mod tests {
             "zypper install -y kernel-default-devel=6.4.0-150600.21"
         );
         assert_eq!(Family::Arch.package(Part::Module, "6.9"), None);
-        // A kernel that one has built oneself, or that of a host, is in no package.
+        // A kernel that the user built, or the kernel of a container's host, is in no package.
         for family in [Family::Debian, Family::Ubuntu, Family::Fedora, Family::Arch, Family::Suse] {
             for release in ["6.18.44-fc-v669", "6.9.0", "6.9.0-rc3+", "5.15.167.4-microsoft-standard-WSL2"] {
                 assert_eq!(family.package(Part::Headers, release), None, "{family:?} {release}");

@@ -1,4 +1,4 @@
-//! host/module.rs: the file of the kernel module, loading it with modprobe, and why that fails.
+//! host/module.rs: the kernel module's file, loading it with modprobe, and why that fails.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,18 +6,18 @@ use std::process::{Command, Stdio};
 use super::archive;
 use super::distribution::{Family, Part};
 
-/// The module's name, and that of its package.
+/// The name of the module and of its package.
 pub const NAME: &str = kinst_debuginfo::OWN_MODULE;
 
-/// The end of a file that sign-file has signed.
+/// The end of a file signed by sign-file.
 const SIGNED: &[u8] = b"~Module signature appended~\n";
 
-/// What a module's file says of itself.
+/// The contents of a module file's own information section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
     /// Path of the .ko file, which may be compressed.
     pub path: PathBuf,
-    /// The release that it was built for.
+    /// The release that the module was built for.
     pub release: Option<String>,
     /// The version of its interface.
     pub abi: Option<u32>,
@@ -30,34 +30,34 @@ pub struct File {
 pub enum Refusal {
     /// modprobe is not installed.
     NoModprobe,
-    /// There is no file for this kernel.
+    /// No file for this kernel.
     Missing,
     /// Its file was built for another kernel.
     OtherKernel,
-    /// Its signature is missing, or of a key that the kernel does not have.
+    /// Its signature is missing, or its key is not in the kernel.
     Key,
     /// A setting or the lack of a capability forbids it.
     NotPermitted,
-    /// A command of modprobe's configuration takes the place of loading.
+    /// A command in modprobe's configuration replaces loading.
     Configured(PathBuf),
     /// Another failure: the last line of modprobe's message, which may be empty.
     Other(String),
 }
 
-/// A refusal in words, and the command that mends it.
+/// A refusal in words, and the command that fixes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     /// Reason in words, without a full stop.
     pub why: String,
-    /// The same in so few words that a notice of one line has room for it.
+    /// The same, short enough for a notice of one line.
     pub short: &'static str,
-    /// Command that mends it; `None` if no command does.
+    /// Command that fixes it; `None` if no command does.
     pub mend: Option<String>,
     /// Whether a reboot has to follow the command.
     pub reboot: bool,
 }
 
-/// The file that modprobe would take for the kernel of this release.
+/// The file that modprobe would load for the kernel of this release.
 pub fn file(release: &str) -> Option<File> {
     let dir = Path::new("/lib/modules").join(release);
     let places = ["updates/dkms", "updates", "extra", "extra/dkms", "kernel/drivers/misc"];
@@ -99,17 +99,17 @@ pub fn load() -> Result<(), Refusal> {
     Err(classify(&said))
 }
 
-/// Takes the module away again.
+/// Unloads the module.
 pub fn unload() {
     let _ = Command::new("modprobe").args(["-r", NAME]).stdin(Stdio::null()).output();
 }
 
-/// Whether the kernel has the module now.
+/// Whether the module is loaded now.
 pub fn is_loaded() -> bool {
     Path::new("/sys/module").join(NAME).exists()
 }
 
-/// The file of modprobe's configuration that replaces loading by a command.
+/// The file of modprobe's configuration that replaces loading with a command.
 pub fn replaced_by() -> Option<PathBuf> {
     let folders = ["/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"];
     let files = folders.iter().flat_map(std::fs::read_dir).flatten().flatten().map(|entry| entry.path());
@@ -124,7 +124,7 @@ fn has_install_line(text: &str) -> bool {
     })
 }
 
-/// Reads the message of modprobe, kmod's or busybox's, in the C locale.
+/// Classifies a message of modprobe (kmod's or busybox's) in the C locale.
 pub fn classify(said: &str) -> Refusal {
     let last = said.trim().lines().last().unwrap_or_default();
     let has = |text: &str| said.contains(text);
@@ -143,14 +143,14 @@ pub fn classify(said: &str) -> Refusal {
     Refusal::Other(last.strip_prefix("modprobe: ").unwrap_or(last).to_owned())
 }
 
-/// Says why, and the one command that mends it on this machine.
+/// Explains the refusal, with the one command that fixes it on this machine.
 pub fn explain(refusal: &Refusal, release: &str, family: Family) -> Explained {
     let install = |part| archive::install(family, part, release);
     let explained = |short, why: String, mend: Option<String>| Explained { why, short, mend, reboot: false };
     match refusal {
         Refusal::NoModprobe => explained(
-            "there is no modprobe",
-            "there is no modprobe to load it with".to_owned(),
+            "modprobe is not installed",
+            "modprobe, which loads it, is not installed".to_owned(),
             install(Part::Modprobe),
         ),
         Refusal::Missing => missing(release, family),
@@ -170,8 +170,8 @@ pub fn explain(refusal: &Refusal, release: &str, family: Family) -> Explained {
             not_permitted(disabled, listed, family)
         }
         Refusal::Configured(path) => explained(
-            "modprobe.d forbids to load it",
-            format!("{} has a command in the place of loading it", path.display()),
+            "modprobe.d does not allow loading it",
+            format!("{} runs a command instead of loading it", path.display()),
             Some(format!("sed -i '/^ *install *{NAME} /d' {}", path.display())),
         ),
         Refusal::Other(said) if said.is_empty() => explained(
@@ -192,10 +192,10 @@ fn missing(release: &str, family: Family) -> Explained {
     let mend = match (has_source, has_headers(release)) {
         (true, true) => Some(format!("dkms autoinstall -k {release}")),
         (true, false) => {
-            why += ", as DKMS had no headers to build it with";
+            why += ": DKMS had no headers to build it with";
             archive::install(family, Part::Headers, release)
         }
-        // DKMS builds it with headers that are there, or come with a package.
+        // DKMS builds it with headers that are installed, or that a package provides.
         (false, true) => {
             let package = archive::install(family, Part::Module, release);
             package.or_else(|| Some("make -C kmod modules modules_install && depmod".to_owned()))
@@ -206,12 +206,12 @@ fn missing(release: &str, family: Family) -> Explained {
     Explained { why, short, mend, reboot: false }
 }
 
-/// Whether the headers of a kernel are installed: its folder of modules leads to their Makefile.
+/// Whether the headers of a kernel are installed: the link in its module directory leads to their Makefile.
 pub fn has_headers(release: &str) -> bool {
     Path::new("/lib/modules").join(release).join("build/Makefile").exists()
 }
 
-/// Builds the module again, whatever is there.
+/// The command that rebuilds the module, whatever is installed.
 fn rebuild(release: &str) -> String {
     format!("dkms install --force {NAME}/{} -k {release}", env!("CARGO_PKG_VERSION"))
 }
@@ -232,7 +232,7 @@ fn unsigned(signed: bool, release: &str) -> Explained {
 fn not_permitted(disabled: bool, listed: bool, family: Family) -> Explained {
     let explained = |short, why: &str, mend, reboot| Explained { why: why.to_owned(), short, mend, reboot };
     if disabled {
-        let why = "kernel.modules_disabled is 1, which only a reboot takes back";
+        let why = "kernel.modules_disabled is 1, which only a reboot can undo";
         explained("kernel.modules_disabled is 1", why, None, true)
     } else if listed {
         let why = "module_blacklist= on the kernel's command line names it";
@@ -243,7 +243,7 @@ fn not_permitted(disabled: bool, listed: bool, family: Family) -> Explained {
     }
 }
 
-/// All that can be said about a module that is not loaded, for tests of messages.
+/// All explanations of a module that is not loaded, for tests of messages.
 pub fn explanations() -> Vec<Explained> {
     let (release, family) = ("6.12.118+deb13-cloud-amd64", Family::Unknown);
     let refusals = [

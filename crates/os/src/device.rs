@@ -19,38 +19,38 @@ impl Device {
         rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map(Device)
     }
 
-    /// A request without an argument.
+    /// Makes a request without an argument.
     ///
     /// # Safety
     ///
-    /// The request must have none.
+    /// The request must take no argument.
     pub unsafe fn call<const REQUEST: Opcode>(&self) -> Result<(), Errno> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let call = unsafe { NoArg::<REQUEST>::new() };
         // SAFETY: as above; the descriptor is open.
         unsafe { ioctl(&self.0, call) }
     }
 
-    /// A request that fills a structure.
+    /// Makes a request that fills a structure.
     ///
     /// # Safety
     ///
     /// The request must write a valid `T` and nothing else.
     pub unsafe fn get<const REQUEST: Opcode, T>(&self) -> Result<T, Errno> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let get = unsafe { Getter::<REQUEST, T>::new() };
         // SAFETY: as above; the descriptor is open.
         unsafe { ioctl(&self.0, get) }
     }
 
-    /// A request that reads a structure and may change it.
+    /// Makes a request that reads a structure and may change it.
     ///
     /// # Safety
     ///
-    /// The request must take a `T`, leave a valid one, and access no memory besides it but what addresses in it make
-    /// valid until the call returns.
+    /// The request must take a `T`, leave a valid one, and access no other memory except through addresses in
+    /// it that are valid until the call returns.
     pub unsafe fn update<const REQUEST: Opcode, T>(&self, argument: &mut T) -> Result<(), Errno> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let update = unsafe { Updater::<REQUEST, T>::new(argument) };
         // SAFETY: as above; the descriptor is open.
         unsafe { ioctl(&self.0, update) }
@@ -82,24 +82,24 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Memory that is the kernel's too. Where it is mapped for reading only, its words must not be written.
+/// Memory shared with the kernel. If it is mapped only for reading, its words must not be written.
 #[derive(Debug)]
 pub struct Mapping {
     address: NonNull<AtomicU64>,
     length: usize,
 }
 
-// SAFETY: the memory belongs to the process, not to a thread, and is only reached as atomic words.
+// SAFETY: the memory belongs to the process, not to a thread, and is accessed only as atomic words.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes of what the descriptor stands for.
+    /// Maps `length` bytes of the file behind the descriptor.
     pub fn new(of: BorrowedFd<'_>, length: usize, offset: u64, access: Access) -> Result<Mapping, Errno> {
         let protection = match access {
             Access::Read => ProtFlags::READ,
             Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
         };
-        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+        // SAFETY: a new mapping at an address that the kernel chooses touches no other memory.
         let address = unsafe {
             rustix::mm::mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED, of, offset)?
         };

@@ -1,4 +1,4 @@
-//! os/errno.rs: errors of the system as text.
+//! os/errno.rs: system errors as text.
 
 use rustix::io::Errno;
 
@@ -7,7 +7,7 @@ pub fn errno_text(errno: Errno) -> String {
     io_text(&std::io::Error::from(errno))
 }
 
-/// The same of an error of the standard library.
+/// The same for an error of the standard library.
 pub fn io_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

@@ -1,4 +1,4 @@
-//! os/: system calls other than on files, each with an interface that is safe to use.
+//! os/: system calls (except on files), each with a safe interface.
 
 pub mod bpf;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! os/output.rs: writing to descriptors whose reader may be slow, or gone.
+//! os/output.rs: writing to descriptors whose reader may be slow, or closed.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
@@ -7,21 +7,22 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How a descriptor takes what is written.
+/// How fast a descriptor accepts writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// A file: at once, or there is an error.
+    /// A file: at once, or with an error.
     File,
-    /// A pipe, socket or terminal: as its reader reads. So many bytes do not block once it is writable.
+    /// A pipe, socket or terminal: as fast as its reader reads. Up to `most` bytes do not block once it is
+    /// writable.
     Reader {
         /// Bytes that never block then.
         most: usize,
     },
 }
 
-/// How a descriptor takes what is written, by the kind of its file.
+/// Returns how fast a descriptor accepts writes, by the kind of its file.
 pub fn pace(fd: BorrowedFd<'_>) -> Pace {
-    // A pipe is writable if it has room for a page; a terminal may have less.
+    // A pipe is writable if a page fits; a terminal may accept less.
     const PIPE: usize = 4096;
     const TERMINAL: usize = 256;
     let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
@@ -35,11 +36,11 @@ pub fn pace(fd: BorrowedFd<'_>) -> Pace {
 /// The result of a wait for a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// It takes more, or has gone.
+    /// The reader accepts more, or has closed its end.
     Writable,
     /// A signal came first.
     Signal,
-    /// Neither yet: the time is over, or a handler of a signal has run.
+    /// Neither yet: the timeout expired, or a signal handler ran.
     TimedOut,
 }
 
@@ -58,7 +59,7 @@ pub fn wait(fd: BorrowedFd<'_>, signal: Option<BorrowedFd<'_>>, timeout: Duratio
     }
 }
 
-/// Standard output. Rust's own takes what is written to a closed descriptor as written.
+/// Standard output. The one of Rust treats writes to a closed descriptor as successful.
 pub struct Stdout;
 
 impl io::Write for Stdout {
@@ -71,11 +72,11 @@ impl io::Write for Stdout {
     }
 }
 
-/// Whether standard output was closed when the process began. Rust's start then opens /dev/null in its place, so this is
-/// found out before: the C library runs the functions of this section first.
+/// Whether standard output was closed when the process began. Rust's startup then opens /dev/null in its
+/// place, so the check runs earlier: the C library first calls the functions in this section.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-// SAFETY: the section holds pointers to functions, and this is one that needs nothing of Rust's start.
+// SAFETY: the section holds pointers to functions, and this one needs nothing from Rust's startup.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_START: extern "C" fn() = look;
@@ -86,7 +87,7 @@ extern "C" fn look() {
     CLOSED.store(flags == -1, Ordering::Relaxed);
 }
 
-/// Makes writes to a standard output that was closed fail, instead of going to /dev/null.
+/// Makes writes to a closed standard output fail, instead of going to /dev/null.
 pub fn keep_closed() {
     if CLOSED.load(Ordering::Relaxed)
         && let Ok(unwritable) = std::fs::File::open("/dev/null")

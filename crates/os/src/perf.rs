@@ -1,15 +1,15 @@
-//! os/perf.rs: events of perf, and the scheduler's clock as they tell it.
+//! os/perf.rs: perf events, and the scheduler's clock, which they report.
 
 use super::device::{Access, Mapping, page_size};
 use rustix::io::Errno;
 use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::sync::atomic::Ordering;
 
-/// An event of one CPU. How long it was enabled is counted by the clock by which the scheduler accounts.
+/// An event on one CPU. Its enabled time is counted by the scheduler's accounting clock.
 #[derive(Debug)]
 pub struct Clock {
     event: OwnedFd,
-    /// Samples, until one was read.
+    /// Samples, until one has been read.
     samples: Option<Mapping>,
 }
 
@@ -20,7 +20,7 @@ pub const TRACEPOINT: u32 = 2;
 /// PERF_COUNT_SW_CPU_CLOCK.
 pub const CPU_CLOCK: u64 = 0;
 
-/// `struct perf_event_attr` as it was first.
+/// `struct perf_event_attr`, in its first version.
 #[repr(C)]
 #[derive(Default)]
 pub struct Attribute {
@@ -36,29 +36,30 @@ pub struct Attribute {
     config1: u64,
 }
 
-/// A sample has the time by that clock, and how long the event has been enabled then.
+/// A sample contains the time by that clock, and how long the event has been enabled.
 const SAMPLE: u64 = 1 << 2 | 1 << 4;
 const ENABLED: u64 = 1;
-/// Nanoseconds between two samples: until there is one, and afterwards.
+/// Nanoseconds between two samples: until the first one, and afterwards.
 const SOON: u64 = 1_000_000;
 const NEVER: u64 = 1 << 60;
 
 impl Attribute {
-    /// Takes a type (PERF_TYPE_*), an event of the type, and the period of its samples: of a clock, in nanoseconds.
+    /// Takes a type (PERF_TYPE_*), an event of that type, and the sampling period: for a clock, in
+    /// nanoseconds.
     pub fn new(kind: u32, config: u64, period: u64) -> Attribute {
         Attribute { kind, size: size_of::<Attribute>() as u32, config, period, ..Attribute::default() }
     }
 
-    /// One that does not count before it is enabled.
+    /// The same event, not counting before it is enabled.
     pub fn disabled(self) -> Attribute {
         Attribute { flags: 1, ..self }
     }
 
-    /// Opens the event of all processes on a CPU.
+    /// Opens the event for all processes on a CPU.
     pub fn open(mut self, cpu: u32) -> Result<OwnedFd, Errno> {
         const CLOSE_ON_EXEC: u64 = 8;
         let (everyone, no_group) = (-1, -1);
-        // SAFETY: the kernel reads the attribute, whose size it has.
+        // SAFETY: the kernel reads the attribute, which contains its size.
         let opened = unsafe {
             let attribute = &raw mut self;
             libc::syscall(libc::SYS_perf_event_open, attribute, everyone, cpu, no_group, CLOSE_ON_EXEC)
@@ -67,7 +68,7 @@ impl Attribute {
             let error = std::io::Error::last_os_error();
             return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
         }
-        // SAFETY: the kernel has just made it, and nothing else has it.
+        // SAFETY: the kernel has just created it, and nothing else has it.
         Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) })
     }
 }
@@ -82,17 +83,17 @@ impl Clock {
         Ok(Clock { event, samples: Some(samples) })
     }
 
-    /// Returns what the clock is ahead of the time that the event has been enabled, as soon as that is known.
+    /// Returns how far the clock is ahead of the event's enabled time, as soon as that is known.
     pub fn ahead(&mut self) -> Option<u64> {
         const HEAD: usize = 1024 / 8;
         let words = self.samples.as_ref()?.words();
-        // Pairs with the kernel's barrier before it.
+        // Pairs with the kernel's barrier before its store.
         let head = words.get(HEAD)?.load(Ordering::Acquire) as usize / 8;
         let record = |at: usize| words.get(page_size() / 8 + at).map(|word| word.load(Ordering::Relaxed));
         let mut at = 0;
         while at < head {
             let header = record(at)?;
-            // The kind of the record in 4 bytes, and in the last 2 its size.
+            // The kind of the record is in the first 4 bytes, its size in the last 2.
             const IS_SAMPLE: u32 = 9;
             if header as u32 == IS_SAMPLE {
                 let (time, enabled) = (record(at + 1)?, record(at + 3)?);
@@ -104,16 +105,16 @@ impl Clock {
         None
     }
 
-    /// Ends the samples, as far as that is possible.
+    /// Stops the samples, as far as possible.
     fn settle(&mut self) {
         const PERIOD: u64 = 0x4008_2404;
         let never = NEVER;
         self.samples = None;
-        // SAFETY: the request reads a number. Where it fails, samples have no place to go to.
+        // SAFETY: the request reads a number. If it fails, samples have nowhere to go.
         unsafe { libc::ioctl(self.event.as_raw_fd(), PERIOD, &raw const never) };
     }
 
-    /// The event's descriptor, as a map of events has it.
+    /// The event's descriptor, for a map of events.
     pub fn number(&self) -> u32 {
         self.event.as_raw_fd() as u32
     }

@@ -4,7 +4,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Waits until one of the descriptors is readable, or the time is over, or a signal comes; returns which are readable.
+/// Waits until a descriptor is readable, the timeout expires, or a signal arrives; returns which are
+/// readable.
 pub fn wait(fds: &[BorrowedFd<'_>], timeout: Duration) -> Vec<bool> {
     let mut polled: Vec<PollFd<'_>> =
         fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();

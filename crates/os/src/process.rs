@@ -1,4 +1,4 @@
-//! os/process.rs: the processes of -c and -p: started, watched, ended.
+//! os/process.rs: the processes of -c and -p: starting, watching and ending them.
 
 use super::limits;
 use rustix::io::Errno;
@@ -26,7 +26,7 @@ pub struct Process {
 struct Started {
     command: String,
     gate: Option<OwnedFd>,
-    /// spawn() returns after the exec, so it needs a thread of its own.
+    /// spawn() returns only after the exec, so it runs in a separate thread.
     spawn: Option<JoinHandle<io::Result<Child>>>,
     child: Option<Child>,
 }
@@ -34,16 +34,16 @@ struct Started {
 /// How a command is started.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// Variables that are set in its environment.
+    /// Variables to set in its environment.
     pub set: Vec<(String, String)>,
-    /// Variables that are taken from its environment.
+    /// Variables to remove from its environment.
     pub unset: Vec<String>,
 }
 
-/// Why a process of -c or -p is not there.
+/// Why a process of -c or -p is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The command was not executed.
+    /// The command could not be executed.
     #[error("failed to execute {command}: {}", super::errno::io_text(.source))]
     Start {
         /// Argument of -c.
@@ -62,7 +62,7 @@ pub enum Error {
     /// The command has no words.
     #[error("the command of -c is empty")]
     Empty,
-    /// A quote of the command has no end.
+    /// A quote in the command is not closed.
     #[error("the command of -c has a {quote} without its end: {command}")]
     Quote {
         /// Argument of -c.
@@ -77,7 +77,7 @@ pub enum Error {
 pub struct Ended {
     /// Id in the PID namespace of this process.
     pub pid: u32,
-    /// The end of `pid 12 exited with status 1`; `None` if it succeeded, or is not our child.
+    /// The end of `pid 12 exited with status 1`; `None` if the process succeeded, or is not our child.
     pub how: Option<String>,
 }
 
@@ -90,7 +90,8 @@ impl Process {
         Ok(Process { pid, pidfd, started: None })
     }
 
-    /// Starts the command of -c: forks now, and executes when released. It is split into words; no shell is started.
+    /// Starts the command of -c: forks now, and executes it when released. The command is split into words,
+    /// without a shell.
     pub fn start(command: &str, start: &Start) -> Result<Process, Error> {
         let failed = |source: io::Error| Error::Start { command: command.to_owned(), source };
         let unended = |quote| Error::Quote { command: command.to_owned(), quote };
@@ -105,8 +106,8 @@ impl Process {
         let tracer = rustix::process::getpid();
         let (pid_read, pid_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
         limits::as_before(&mut process);
-        // SAFETY: between fork and exec only system calls are made: of pids and signals, write, read. No allocation, no
-        // lock. The descriptors are moved in, and close on exec.
+        // SAFETY: between fork and exec only system calls are made: of pids and signals, write, read. No
+        // allocation, no lock. The descriptors are moved in, and close on exec.
         unsafe {
             process.pre_exec(move || hold(tracer, &pid_write, &wait));
         }
@@ -114,10 +115,10 @@ impl Process {
         let mut bytes = [0; 4];
         let read = rustix::io::retry_on_intr(|| rustix::io::read(&pid_read, &mut bytes));
         if read != Ok(bytes.len()) {
-            // The fork itself failed; the thread has the reason.
+            // The fork itself failed; the thread returns the reason.
             let source = match spawn.join() {
                 Ok(Err(source)) => source,
-                _ => io::Error::other("it did not start"),
+                _ => io::Error::other("the process did not start"),
             };
             return Err(failed(source));
         }
@@ -127,11 +128,11 @@ impl Process {
         Ok(grabbed)
     }
 
-    /// Lets the child of -c go on to its exec.
+    /// Lets the child of -c proceed to its exec.
     pub fn release(&mut self) -> Result<(), Error> {
         let Some(started) = self.started.as_mut() else { return Ok(()) };
         if let Some(gate) = started.gate.take() {
-            // If the child is gone, spawn() reports it.
+            // If the child has exited, spawn() reports it.
             let _ = rustix::io::write(&gate, &[1]);
         }
         let Some(spawn) = started.spawn.take() else { return Ok(()) };
@@ -139,7 +140,7 @@ impl Process {
         match spawn.join() {
             Ok(Ok(child)) => started.child = Some(child),
             Ok(Err(source)) => return Err(failed(source)),
-            Err(_) => return Err(failed(io::Error::other("it did not start"))),
+            Err(_) => return Err(failed(io::Error::other("the process did not start"))),
         }
         Ok(())
     }
@@ -154,8 +155,8 @@ impl Process {
     }
 }
 
-/// Splits a command at blanks, as a shell does: what is between quotes is one word, `\` takes the next letter as it is, and
-/// between double quotes before `"` and `\` alone. Returns the quote that does not end, or the `\` at the end.
+/// Splits a command at blanks, as a shell does: text between quotes is one word, `\` quotes the next letter,
+/// and between double quotes only `"` and `\`. Returns the quote that is not closed, or the `\` at the end.
 fn words(command: &str) -> Result<Vec<String>, char> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -183,8 +184,8 @@ fn words(command: &str) -> Result<Vec<String>, char> {
     Ok(words)
 }
 
-/// Terminates a command that still runs when tracing ends, as the reference implementation does; a grabbed
-/// process is left alone.
+/// Terminates a command that is still running when tracing ends, as the reference implementation does; a
+/// grabbed process continues.
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(started) = self.started.as_mut() else { return };
@@ -193,7 +194,7 @@ impl Drop for Process {
                 let _ = pidfd_send_signal(&self.pidfd, Signal::TERM);
             }
         } else if let Some(spawn) = started.spawn.take() {
-            // The child still waits before its exec, and spawn() with it.
+            // The child is still waiting before its exec, and spawn() with it.
             let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
             if let Ok(Ok(mut child)) = spawn.join() {
                 let _ = child.wait();
@@ -208,16 +209,16 @@ impl AsFd for Process {
     }
 }
 
-/// Lets a command be terminated when the thread that starts it ends, or this process with all its threads.
+/// Terminates a command when the thread that starts it ends, or this process with all its threads.
 pub fn ends_with_us(command: &mut Command) {
-    // SAFETY: between fork and exec one system call is made.
+    // SAFETY: between fork and exec only one system call is made.
     unsafe {
         command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
     }
 }
 
-/// Runs in the child before its exec: sends its pid, and waits. Until then it ends with its tracer, whose end it would
-/// not notice otherwise: it has the other end of the gate, too.
+/// Runs in the child before its exec: sends its pid, and waits. Until then it ends with its tracer, whose end
+/// it would not notice otherwise, since the child holds the other end of the gate, too.
 fn hold(tracer: Pid, pid_write: &OwnedFd, wait: &OwnedFd) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() != Some(tracer) {
@@ -229,7 +230,7 @@ fn hold(tracer: Pid, pid_write: &OwnedFd, wait: &OwnedFd) -> io::Result<()> {
     let read = rustix::io::retry_on_intr(|| rustix::io::read(wait, &mut byte))?;
     set_parent_process_death_signal(None)?;
     match read {
-        // The tracer gave up.
+        // The tracer closed the gate.
         0 => Err(Errno::CANCELED.into()),
         _ => Ok(()),
     }

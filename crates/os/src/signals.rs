@@ -1,4 +1,4 @@
-//! os/signals.rs: Ctrl-C and SIGTERM, which end tracing cleanly, or at once; SIGHUP and SIGUSR1, which ask for something.
+//! os/signals.rs: Ctrl-C and SIGTERM, which end tracing cleanly, or at once; SIGHUP and SIGUSR1, which are requests.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
@@ -12,25 +12,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
-/// SIGINT and SIGTERM. Until [`Signals::take_over`] the first one ends the process with status 130 or 143, whatever its
-/// threads do; then they are a descriptor to poll. The second one always ends it, with that status.
+/// SIGINT and SIGTERM. Until [`Signals::take_over`] the first one ends the process with status 130 or 143,
+/// whatever its threads are doing; afterwards they are a descriptor to poll. The second one always ends it,
+/// with that status.
 #[derive(Debug)]
 pub struct Signals {
     pipe: UnixStream,
     guard: RefCell<Option<Guard>>,
 }
 
-/// The thread that waits for the first signal, and its dismissal.
+/// The thread that waits for the first signal, and the socket that dismisses it.
 #[derive(Debug)]
 struct Guard {
     dismissal: UnixStream,
     thread: JoinHandle<()>,
 }
 
-/// Goes on at SIGINT, SIGTERM and SIGHUP, whatever happens.
+/// Ignores SIGINT, SIGTERM and SIGHUP from now on.
 pub fn disregard() {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Without a handler the signal ends the process, as others do.
+        // Without a handler the signal ends the process, as other signals do.
         let _ = flag::register(signal, Arc::default());
     }
 }
@@ -44,8 +45,8 @@ impl Signals {
         let last = Arc::new(AtomicUsize::new(0));
         let ignored = ignored();
         for signal in [SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
-            // The order matters: on the first signal the flag is still clear, and is then set; a byte in the pipe means
-            // that the number is known.
+            // The order matters: on the first signal the flag is still clear, and is then set; a byte in the
+            // pipe means that the number is recorded.
             flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again))?;
             flag::register(signal, Arc::clone(&again))?;
             flag::register_usize(signal, Arc::clone(&last), signal as usize)?;
@@ -62,11 +63,11 @@ impl Signals {
         Ok(Signals { pipe, guard: RefCell::new(Some(Guard { dismissal, thread })) })
     }
 
-    /// Ends the preparations: from now on the caller polls. A signal is either heard before this returns, and ends the
-    /// process, or is still in the descriptor.
+    /// Ends the preparations: from now on the caller polls. A signal is either handled before this returns,
+    /// and ends the process, or is still in the descriptor.
     pub fn take_over(&self) {
         let Some(Guard { dismissal, thread }) = self.guard.take() else { return };
-        // To close it would not do: a command that is held before its exec has it, too.
+        // Closing it would not be enough: a command held before its exec has it, too.
         let _ = dismissal.shutdown(Shutdown::Both);
         let _ = thread.join();
     }
@@ -76,22 +77,22 @@ impl Signals {
 #[derive(Debug)]
 pub struct Requests {
     pipe: UnixStream,
-    /// The handlers' end, which stays open where there is no handler.
+    /// The handlers' end, which stays open if there is no handler.
     _write: UnixStream,
     renew: Arc<AtomicBool>,
     show: Arc<AtomicBool>,
-    /// Whether there was a terminal that the process belongs to.
+    /// Whether the process had a controlling terminal.
     terminal: bool,
 }
 
-/// What was asked for.
+/// The pending requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// SIGHUP: to open the files of the output again.
+    /// SIGHUP: reopen the output files.
     pub renew: bool,
-    /// SIGUSR1: to show the aggregations.
+    /// SIGUSR1: show the aggregations.
     pub show: bool,
-    /// SIGHUP, as the terminal has gone: to end.
+    /// SIGHUP after the terminal was closed: end.
     pub end: bool,
 }
 
@@ -111,9 +112,9 @@ impl Requests {
         Ok(Requests { pipe, _write: write, renew, show, terminal: has_terminal() })
     }
 
-    /// Takes what was asked for since the last call.
+    /// Takes the requests since the last call.
     pub fn take(&self) -> Asked {
-        // The bytes first: a signal that comes after them is in the flags, or in the next call.
+        // The bytes first: a later signal is in the flags, or in the next call.
         let _ = io::copy(&mut &self.pipe, &mut io::sink());
         let renew = self.renew.swap(false, Ordering::SeqCst);
         let end = renew && self.terminal && !has_terminal();
@@ -127,7 +128,7 @@ impl AsFd for Requests {
     }
 }
 
-/// Whether the process belongs to a terminal that is still there.
+/// Whether the process has a controlling terminal that still exists.
 fn has_terminal() -> bool {
     std::fs::File::open("/dev/tty").is_ok()
 }

@@ -1,4 +1,4 @@
-//! os/system.rs: the system that runs, and the identity of this process.
+//! os/system.rs: the running system, and the identity of this process.
 
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -31,8 +31,8 @@ pub fn identity() -> Identity {
     }
 }
 
-/// The PID namespace of this process, unless it is the machine's own: processes have other numbers there than those that
-/// the kernel traces by.
+/// The PID namespace of this process, unless it is the initial one: in another, processes have different ids
+/// than those that the kernel traces by.
 pub fn pid_namespace() -> Option<u64> {
     /// `PROC_PID_INIT_INO` of the kernel.
     const FIRST: u64 = 0xefff_fffc;
@@ -56,7 +56,7 @@ fn numbers_of(release: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// Whether the running kernel is a realtime one, as `uname -v` says.
+/// Whether the running kernel is a realtime kernel, according to `uname -v`.
 pub fn is_realtime() -> bool {
     rustix::system::uname().version().to_string_lossy().contains("PREEMPT_RT")
 }
@@ -66,7 +66,7 @@ pub fn hostname() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// This process's command line, as a shell reads it.
+/// This process's command line, quoted for a shell.
 pub fn command_line() -> String {
     let word = |word: std::ffi::OsString| {
         let word = word.to_string_lossy().into_owned();
@@ -79,7 +79,7 @@ pub fn command_line() -> String {
     std::env::args_os().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The bytes of memory that the kernel could give without swapping.
+/// Bytes of memory that the kernel could provide without swapping.
 pub fn free_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -89,7 +89,7 @@ pub fn free_memory() -> Option<u64> {
 /// The CPUs that are `online`, or `possible`.
 pub fn cpus(which: &str) -> std::io::Result<BTreeSet<u32>> {
     let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{which}"))?;
-    numbers(&text).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
+    numbers(&text).ok_or_else(|| std::io::Error::other("this is not a list of CPUs"))
 }
 
 /// Reads a list such as `0-2,5`.
@@ -101,7 +101,7 @@ pub(super) fn numbers(text: &str) -> Option<BTreeSet<u32>> {
     Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Nanoseconds of the clock that never goes back: that of the records.
+/// Nanoseconds of the monotonic clock, as in the records.
 pub fn monotonic() -> i64 {
     nanoseconds(rustix::time::ClockId::Monotonic)
 }
@@ -121,7 +121,7 @@ pub fn may_write(directory: &Path) -> bool {
     rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// The bytes that this process may still write in a directory's file system; `None` if that has no limit of its own.
+/// Bytes that this process may still write to a directory's file system; `None` if that has no limit.
 pub fn free_bytes(directory: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(directory).ok()?;
     if stat.f_blocks == 0 {
@@ -130,19 +130,19 @@ pub fn free_bytes(directory: &Path) -> Option<u64> {
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// Returns the columns of a terminal; `None` if it is none, or does not know.
+/// Returns the columns of a terminal; `None` if the descriptor is not a terminal or the width is unknown.
 pub fn columns(fd: BorrowedFd<'_>) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(fd).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Mounts a filesystem of the kernel's own.
+/// Mounts one of the kernel's own filesystems.
 pub fn mount(kind: &str, at: &str) -> Result<(), Errno> {
     use rustix::mount::MountFlags;
     rustix::mount::mount(kind, at, kind, MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None)
 }
 
-/// Lets the processes that are started from now on have a descriptor.
+/// Lets processes started from now on inherit a descriptor.
 pub fn inherit(descriptor: impl AsFd) -> Result<(), Errno> {
     rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())
 }

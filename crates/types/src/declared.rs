@@ -14,9 +14,9 @@ pub struct Declared {
     typedefs: HashMap<String, (Type, Span)>,
     tags: HashMap<(TagKind, String), u32>,
     definitions: Vec<Definition>,
-    /// The definitions whose braces are open.
+    /// The definitions with open braces.
     begun: Vec<TypeId>,
-    /// Structs whose members are not aligned, nor are they themselves.
+    /// Packed structs: neither they nor their members are aligned.
     packed: HashSet<TypeId>,
 }
 
@@ -34,7 +34,7 @@ enum Body {
 }
 
 impl Declared {
-    /// Adds a typedef; one of the same name is replaced.
+    /// Adds a typedef; it replaces one of the same name.
     pub fn define_type(&mut self, name: &str, ty: Type, span: Span) {
         self.typedefs.insert(name.to_string(), (ty, span));
     }
@@ -44,7 +44,8 @@ impl Declared {
         self.typedefs.get(name)
     }
 
-    /// The type of a tag: a forward declaration unless it is known. Without a name, it is always a new type.
+    /// The type of a tag: a forward declaration unless the tag is known. Without a name, it is always a new
+    /// type.
     pub fn declare_tag(&mut self, kind: TagKind, name: Option<&str>, span: Span) -> Tagged {
         if let Some(index) = name.and_then(|name| self.tags.get(&(kind, name.to_string()))) {
             return self.definitions[*index as usize].tagged.clone();
@@ -74,7 +75,7 @@ impl Declared {
         self.begun.contains(&tagged.id)
     }
 
-    /// The place where the tag was defined, if it was, and not only declared.
+    /// The place of the tag's definition, if it is defined and not only declared.
     pub fn defined_at(&self, kind: TagKind, name: &str) -> Option<Span> {
         let definition = &self.definitions[*self.tags.get(&(kind, name.to_string()))? as usize];
         definition.body.as_ref().map(|_| definition.span)
@@ -159,7 +160,7 @@ pub enum Unplaced {
     TooLarge,
 }
 
-/// In bytes; the kernel's own descriptions of types have no larger numbers.
+/// The limit in bytes: the kernel's own descriptions of types have no larger sizes.
 const LARGEST: u64 = u32::MAX as u64;
 
 /// Places one member after the other as the C ABI of x86-64 does.
@@ -168,7 +169,7 @@ pub struct Placement<'a> {
     layout: Layout,
     union: bool,
     members: Vec<Member>,
-    /// In bits: the start of the next member at the earliest, and the end of the largest.
+    /// In bits: the earliest start of the next member, and the end of the largest.
     next: u64,
     end: u64,
     align: u64,
@@ -185,7 +186,7 @@ impl<'a> Placement<'a> {
 
     /// Places a member that is not a bit-field; a struct without a name is replaced by its members.
     pub fn member(&mut self, name: &str, ty: Type) -> Result<(), Unplaced> {
-        // An array at the end of a struct of C may have no length.
+        // An array at the end of a C struct may have no length.
         let bits = if matches!(ty.resolved(), Type::Array { len: 0, .. }) { 0 } else { self.bits(&ty)? };
         let align = if self.packed { 1 } else { align(self.types, &ty) };
         self.align = self.align.max(align);
@@ -202,7 +203,7 @@ impl<'a> Placement<'a> {
         Ok(())
     }
 
-    /// A bit-field does not cross a unit of its type; one of no bits ends the unit.
+    /// A bit-field does not cross a unit of its type; a zero-width one ends the unit.
     pub fn bit_field(&mut self, name: &str, ty: Type, bits: u32) -> Result<(), Unplaced> {
         let unit = self.bits(&ty)?;
         let mut offset = if self.union { 0 } else { self.next };
@@ -239,8 +240,8 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// The number of bytes that the address of such an object is a multiple of: the most that anything in it requires. Each
-/// struct is examined once, however often it is a member.
+/// The alignment of such an object in bytes: the maximum that anything in it requires. Each struct is
+/// examined once, however often it is a member.
 fn align(types: &dyn TypeSource, ty: &Type) -> u64 {
     let mut most = 1;
     let mut seen = HashSet::new();

@@ -111,7 +111,7 @@ impl TypeSource for Intrinsic {
     }
 }
 
-/// An implementation without a kernel: there is only what every program has.
+/// An implementation without a kernel, with only the types that every program has.
 impl KernelTypes for Intrinsic {
     fn symbol(&self, _: &str) -> Option<Symbol> {
         None
@@ -126,7 +126,7 @@ impl KernelTypes for Intrinsic {
     }
 }
 
-/// The place of a type in the order of definition: base types, then the typedefs, then all others.
+/// The position of a type in the order of definition: base types, then the typedefs, then all others.
 pub(super) fn definition_order(ty: &Type) -> usize {
     let name = ty.to_string();
     let base = BASE.iter().position(|base| base == ty);

@@ -1,4 +1,4 @@
-//! types/source.rs: where types, symbols and prototypes are found.
+//! types/source.rs: the sources of types, symbols and prototypes.
 
 use super::tag::TagKind;
 use super::ty::{Tagged, Type};
@@ -24,7 +24,7 @@ pub trait TypeSource {
     /// `struct name`, `union name`, `enum name`; the name may have a module too.
     fn tagged(&self, kind: TagKind, name: &str) -> Option<Type>;
 
-    /// Returns what is known by now of a type that may only have been declared forward when it was met.
+    /// Returns the current state of a type that may have been only a forward declaration at first.
     fn complete(&self, tagged: &Tagged) -> Tagged;
 
     /// The members of a struct or union of this source; empty for a forward declaration.
@@ -33,7 +33,7 @@ pub trait TypeSource {
     /// Names and values of an enum of this source.
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)>;
 
-    /// Whether a struct of this source has its members one after the other, without alignment.
+    /// Whether a struct of this source is packed: its members follow each other without alignment.
     fn is_packed(&self, _: &Tagged) -> bool {
         false
     }
@@ -55,29 +55,29 @@ pub trait KernelTypes: TypeSource {
         kinst_base::image::is_kernel_proper(name)
     }
 
-    /// The type at a place of a module's debug information that a variable of the module refers to.
+    /// The type at an offset in a module's debug information that a variable of the module refers to.
     fn type_at(&self, _module: &str, _place: u64) -> Type {
         Type::Void
     }
 
-    /// The reason why there are no types of the kernel, and what to do about it.
+    /// Why the kernel's types are not available, and what to do about it.
     fn without_types(&self) -> Option<String>;
 }
 
 /// A variable or function of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// Module that has it: `vmlinux`, `ext4`.
+    /// Module that contains it: `vmlinux`, `ext4`.
     pub module: String,
     /// Name without the module.
     pub name: String,
-    /// Run-time address; in a sysroot, that in the file.
+    /// Run-time address; in a sysroot, the address in the file.
     pub address: u64,
-    /// Size in bytes; 0 if it is not known.
+    /// Size in bytes; 0 if unknown.
     pub bytes: u64,
-    /// Whether each processor has its own copy: at the address are only the initial contents.
+    /// Whether each CPU has its own copy: the address has only the initial contents.
     pub per_cpu: bool,
-    /// `None` if the type is not known.
+    /// `None` if the type is unknown.
     pub ty: Option<Type>,
 }
 

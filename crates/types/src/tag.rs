@@ -12,7 +12,7 @@ pub enum TagKind {
 }
 
 impl TagKind {
-    /// The keyword as C has it.
+    /// The keyword, as in C.
     pub fn text(self) -> &'static str {
         match self {
             TagKind::Struct => "struct",

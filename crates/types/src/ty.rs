@@ -42,9 +42,9 @@ pub enum Type {
     },
     /// D's own by-reference string of `strsize` bytes.
     String,
-    /// A function, whose parameters are not kept.
+    /// A function, without its parameters.
     Function,
-    /// The type of an aggregation: there is no value, so no operator takes it.
+    /// The type of an aggregation: it has no value, so no operator accepts it.
     Dynamic,
     /// A name that the program or the kernel gives to a type.
     Typedef {
@@ -71,7 +71,7 @@ pub struct Int {
 pub struct Tagged {
     /// Keyword before the name.
     pub kind: TagKind,
-    /// Empty if it has no tag.
+    /// Empty if there is no tag.
     pub name: String,
     /// Handle by which its source finds the members.
     pub id: TypeId,
@@ -82,9 +82,9 @@ pub struct Tagged {
 /// The source of a struct, union or enum, and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId {
-    /// Source that has the definition.
+    /// Source that contains the definition.
     pub origin: TypeOrigin,
-    /// Index in the order of the program; in BTF the id, in DWARF the offset in .debug_info.
+    /// Index in program order; for BTF the id, for DWARF the offset in .debug_info.
     pub index: u32,
 }
 
@@ -93,7 +93,7 @@ pub struct TypeId {
 pub enum TypeOrigin {
     /// The D program: [`Declared`](crate::declared::Declared).
     Program,
-    /// One of the kernel's files of types, by number: the kernel proper, then modules.
+    /// One of the kernel's files of types, by index: the kernel proper, then modules.
     Kernel(u16),
 }
 
@@ -162,7 +162,7 @@ impl Type {
         self.is_string() || self.referent().is_some_and(Type::is_char)
     }
 
-    /// Whether it is an integer of one byte, of which texts are made.
+    /// Whether it is a one-byte integer, the element of strings.
     pub fn is_byte(&self) -> bool {
         matches!(self.resolved(), Type::Int(Int { bytes: 1, .. }))
     }
@@ -199,7 +199,7 @@ impl Type {
         matches!(self.resolved(), Type::String | Type::Array { .. } | Type::Record(_))
     }
 
-    /// Whether both are the same type, whatever the typedefs are called.
+    /// Whether both are the same type, whatever the names of their typedefs.
     pub fn same(&self, other: &Type) -> bool {
         match (self.resolved(), other.resolved()) {
             (Type::Int(a), Type::Int(b)) => a.bytes == b.bytes && a.signed == b.signed,

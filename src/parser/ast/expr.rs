@@ -33,7 +33,7 @@ pub enum ExprKind {
     Str {
         /// The bytes between the quotes; no NUL is added.
         value: Vec<u8>,
-        /// Such as `"a\n"`; made up for `$$1`.
+        /// Such as `"a\n"`; synthesized for `$$1`.
         text: String,
     },
     /// `name`, `` module`symbol ``
@@ -184,7 +184,7 @@ pub enum PostfixOp {
     Dec,
 }
 
-/// An operator between its operands, also that of `op=`.
+/// An operator between its operands, or the one in `op=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryOp {
     /// `a || b`
@@ -277,11 +277,11 @@ pub enum TypeSpec {
 pub struct RecordDefinition {
     /// `Struct` or `Union`.
     pub kind: TagKind,
-    /// The tag; `None` if it has none.
+    /// The tag; `None` if there is none.
     pub name: Option<Spanned<String>>,
     /// At least one declaration.
     pub members: Vec<MemberDeclaration>,
-    /// Whether no member is aligned. A header says so; D has no word for it.
+    /// Whether no member is aligned. Only a header can declare that; D has no syntax for it.
     pub packed: bool,
 }
 
@@ -290,13 +290,13 @@ pub struct RecordDefinition {
 pub struct MemberDeclaration {
     /// The type before the declarators.
     pub specs: Vec<Spanned<TypeSpec>>,
-    /// Empty for a struct or union without a name, whose members are those of the one around it.
+    /// Empty for a struct or union without a name, whose members belong to the enclosing one.
     pub members: Vec<MemberDeclarator>,
     /// From the type to the semicolon.
     pub span: Span,
 }
 
-/// A member; one without a declarator is the padding of an unnamed bit-field: `int : 3;`.
+/// A member; without a declarator, the padding of an unnamed bit-field: `int : 3;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberDeclarator {
     /// The member's name, and the derivation of its type.
@@ -308,9 +308,9 @@ pub struct MemberDeclarator {
 /// `enum name { A, B = 2 }`
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumDefinition {
-    /// The tag; `None` if it has none.
+    /// The tag; `None` if there is none.
     pub name: Option<Spanned<String>>,
-    /// Names with their values; `None`: one more than the name before it, or 0.
+    /// Names with their values; `None`: one more than the preceding name's, or 0.
     pub enumerators: Vec<(Spanned<String>, Option<Expr>)>,
 }
 
@@ -337,7 +337,7 @@ pub enum TypeKeyword {
     Unsigned,
     /// `string`
     String,
-    /// `userland`: pointers in the type lead to the memory of the process.
+    /// `userland`: pointers in the type point into the memory of the process.
     Userland,
     /// `const`
     Const,
@@ -348,7 +348,7 @@ pub enum TypeKeyword {
 }
 
 impl TypeKeyword {
-    /// Returns the keyword as it is written.
+    /// Returns the keyword as written.
     pub fn word(self) -> &'static str {
         match self {
             TypeKeyword::Void => "void",

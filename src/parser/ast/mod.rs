@@ -1,4 +1,4 @@
-//! parser/ast/: the tree of a D program as it was written.
+//! parser/ast/: the tree of a D program as written.
 //!
 //! Macro arguments are substituted, comments are dropped, and literals keep their text; parentheses have no nodes.
 //! Names are not resolved.

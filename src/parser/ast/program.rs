@@ -4,10 +4,10 @@ use super::expr::{Declarator, Expr, Params, Storage, TypeName, TypeSpec};
 use kinst_base::probe::Fields;
 use kinst_base::source::{Span, Spanned};
 
-/// `P`: the type of a probe description, another one after aliases are expanded.
+/// `P`: the type of a probe description; a different type after aliases are expanded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program<P = ProbeDesc> {
-    /// External declarations in the order of the text; a pragma inside of one comes before it.
+    /// External declarations in text order; a pragma inside one of them precedes it.
     pub items: Vec<Item<P>>,
 }
 
@@ -50,7 +50,7 @@ pub struct ProbeDesc {
     pub span: Span,
 }
 
-/// The two forms of a probe description.
+/// The two kinds of probe descriptions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeDescKind {
     /// A plain number, from 1.
@@ -68,7 +68,7 @@ pub enum Stmt {
     If(Box<If>),
 }
 
-/// `if (condition) then else otherwise`; the blocks keep their statements, braces or not.
+/// `if (condition) then else otherwise`; the blocks are lists of statements, with or without braces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct If {
     /// The expression in parentheses; 0 is false.
@@ -81,7 +81,7 @@ pub struct If {
     pub span: Span,
 }
 
-/// `#pragma D option name=value` and the other control lines that have a meaning.
+/// `#pragma D option name=value` and the other control lines with a meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pragma {
     /// `option name`, `option name=value`
@@ -97,7 +97,7 @@ pub enum Pragma {
     Attributes {
         /// Three words with slashes between them, such as `Stable/Evolving/Common`, not checked yet.
         attributes: Spanned<String>,
-        /// The identifier or part of a provider that has them.
+        /// The identifier or part of a provider that the attributes apply to.
         of: PragmaSubject,
         /// The whole line.
         span: Span,
@@ -169,7 +169,7 @@ pub struct Inline {
 /// `translator output < input parameter > { member = value; … };`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Translator {
-    /// The struct or union that it makes.
+    /// The struct or union that it produces.
     pub output: TypeName,
     /// The type that it reads.
     pub input: TypeName,
@@ -186,7 +186,7 @@ pub struct Translator {
 pub struct Provider {
     /// The provider's name, such as `io`.
     pub name: Spanned<String>,
-    /// Its probes, in the order of the text.
+    /// Its probes, in text order.
     pub probes: Vec<ProviderProbe>,
     /// From `provider` to the semicolon.
     pub span: Span,
@@ -205,21 +205,21 @@ pub struct ProviderProbe {
     pub alias: Option<Alias>,
 }
 
-/// A probe that other systems have, in a library.
+/// A probe of other systems, declared in a library.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Alias {
-    /// `= "a::b:c", "d::e:f" if (condition) (value, value), …`: the places that mean the same here.
+    /// `= "a::b:c", "d::e:f" if (condition) (value, value), …`: the equivalent places here.
     Places(Vec<AliasPlace>),
-    /// `= "text"`: there is none; the text names the nearest.
+    /// `= "text"`: there is no equivalent; the text names the nearest probe.
     Absent(Spanned<String>),
 }
 
 /// Some of the probes that an alias stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AliasPlace {
-    /// Descriptions of probes of this system, each written as a string.
+    /// Descriptions of this system's probes, each written as a string.
     pub probes: Vec<ProbeDesc>,
-    /// Over the arguments of these probes, as are the values.
+    /// A condition over the arguments of these probes, which the values use too.
     pub condition: Option<Expr>,
     /// The arguments of the alias.
     pub values: Vec<Expr>,

@@ -1,4 +1,4 @@
-//! parser/lex/brackets.rs: open brackets: the end of an external declaration, and the possible depth of its tree.
+//! parser/lex/brackets.rs: open brackets: the end of an external declaration, and the maximum depth of its tree.
 
 use super::lexer::{Level, Lexer, Mode};
 use super::syntax;
@@ -7,12 +7,12 @@ use crate::parser::error::ParseError;
 use crate::parser::visit;
 use kinst_base::source::Span;
 
-/// The limit on operators that surround a token: a bound on the depth of any tree that the grammar can have built,
-/// so that dropping a half-built one cannot exhaust the stack.
+/// The limit on operators around a token. It bounds the depth of any tree that the grammar can have built, so
+/// that dropping an incomplete one cannot exhaust the stack.
 const MOST_OPERATORS: usize = 4000;
 
 impl Lexer<'_> {
-    /// Keeps track of brackets, to find the end of the external declaration.
+    /// Tracks brackets, to find the end of the external declaration.
     pub(in crate::parser) fn operator(&mut self, token: BodyToken, span: Span) -> Result<Token, ParseError> {
         match token {
             BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace => {

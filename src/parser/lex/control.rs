@@ -10,7 +10,7 @@ use kinst_base::source::{FileId, Span, Spanned};
 /// The effect of a control line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Control {
-    /// None, or one that source.rs finds by itself when a message needs a line number.
+    /// None, or a line marker, which source.rs finds itself when a message needs a line number.
     Nothing,
     Pragma(Pragma),
 }

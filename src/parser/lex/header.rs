@@ -1,13 +1,13 @@
-//! parser/lex/header.rs: C text of headers, as the preprocessor includes it: functions, and words of GNU C.
+//! parser/lex/header.rs: C text of headers, as included by the preprocessor: functions, and keywords of GNU C.
 
 use super::lexer::Lexer;
 use super::token::Token;
 use kinst_base::source::Span;
 
-/// Words of GNU C that say nothing about a type.
+/// GNU C keywords that do not affect a type.
 const WORDS: &[&str] = &["__extension__", "__inline", "__inline__", "_Noreturn"];
 
-/// Words of D that C has no meaning for.
+/// Words of D without a meaning in C.
 const OF_D: &[&str] = &[
     "counter",
     "import",
@@ -22,22 +22,22 @@ const OF_D: &[&str] = &[
     "xlate",
 ];
 
-/// Words that a parenthesis follows.
+/// Words followed by a parenthesis.
 const CALLS: &[&str] = &["__attribute__", "__attribute", "__asm__", "__asm", "_Alignas"];
 
 impl<'a> Lexer<'a> {
-    /// Whether the text here was included by the preprocessor. A layout keeps such text as it is.
+    /// Whether the text here was included by the preprocessor. A layout leaves such text unchanged.
     pub(crate) fn in_header(&self) -> bool {
         self.included > 0 && !self.settings.directives
     }
 
-    /// Whether the word is one of D alone, in a file that is C.
+    /// Whether the word is a keyword only in D, and the file is C.
     pub(super) fn is_plain_word(&self, word: &str) -> bool {
         self.in_system_header && self.in_header() && OF_D.contains(&word)
     }
 
-    /// Notes a line marker of the preprocessor: flag 1 begins a file that is included, flag 2 ends it, and flag 3 is that
-    /// of the system's headers.
+    /// Records a line marker of the preprocessor: flag 1 begins an included file, flag 2 ends it, and flag 3
+    /// marks a system header.
     pub(super) fn note_marker(&mut self, line: &str) {
         let Some((_, flags)) = line.rsplit_once('"') else { return };
         self.in_system_header = flags.split_ascii_whitespace().any(|flag| flag == "3");
@@ -48,7 +48,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips a function with its body, which is no declaration of D. Returns whether the item that begins here is one.
+    /// Skips a function and its body, which is not a declaration of D. Returns whether the item here is a
+    /// function.
     pub(super) fn skip_function(&mut self) -> bool {
         if !self.in_header() {
             return false;
@@ -64,7 +65,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    /// Returns the length of a word here that says nothing about a type, with what belongs to it.
+    /// Returns the length of a word here that does not affect a type, with its arguments.
     pub(super) fn ignored_word(&self) -> Option<usize> {
         let word = self.rest().split(|c: char| !is_word(c)).next().unwrap_or_default();
         if WORDS.contains(&word) {
@@ -103,7 +104,8 @@ fn is_packed(attribute: &str) -> bool {
     attribute.split(|c: char| !is_word(c)).any(|word| matches!(word, "packed" | "__packed__"))
 }
 
-/// Returns the length of the function that the text begins with: its body follows the parenthesis of its parameters.
+/// Returns the length of the function at the start of the text: its body follows the parenthesis of its
+/// parameters.
 fn function_length(text: &str) -> Option<usize> {
     let (mut at, mut parameters) = (0, false);
     loop {
@@ -124,7 +126,7 @@ fn function_length(text: &str) -> Option<usize> {
     }
 }
 
-/// Returns the length from the opening bracket that the text begins with to the one that closes it.
+/// Returns the length from the opening bracket at the start of the text to its closing bracket.
 fn bracketed(text: &str) -> Option<usize> {
     let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     for (at, byte) in text.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! parser/lex/lexer.rs: the lexer's state: mode, position, open brackets, what the text has defined.
+//! parser/lex/lexer.rs: the lexer's state: mode, position, open brackets, and the definitions so far.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(crate) enum ItemStart {
     End,
 }
 
-/// The mode, which decides the tokens that come next.
+/// The mode, which determines the next tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Outer,
@@ -26,9 +26,9 @@ pub(crate) enum Mode {
     Predicate,
     Body,
     Declaration,
-    /// An expression alone.
+    /// A single expression.
     Expression,
-    /// A type name alone: every word that is not a keyword names a type.
+    /// A single type name: every word that is not a keyword names a type.
     TypeName,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Lexer<'a> {
     pub(super) origin: Origin,
     pub(super) options: &'a ParseOptions<'a>,
     pub settings: Settings,
-    /// The tokens of this item, if they are wanted.
+    /// The tokens of this item, if they are requested.
     pub tape: Option<Vec<(Token, Span)>>,
     /// Pragmas read since the last external declaration.
     pub pragmas: Vec<Pragma>,
@@ -76,11 +76,11 @@ pub(crate) struct Lexer<'a> {
     typedefs: HashSet<String>,
     /// Whether the declaration defines types, so that the words it declares are not variables.
     pub(super) in_typedef: bool,
-    /// An offset before which no `` name.name` `` begins; it keeps the search for one linear.
+    /// No `` name.name` `` begins before this offset; it makes the search for one linear.
     pub(super) no_dotted_scope_before: usize,
-    /// The number of files that are being included here.
+    /// How many included files are open here.
     pub(super) included: usize,
-    /// Whether the last line marker was that of a header of the system.
+    /// Whether the last line marker was for a system header.
     pub(super) in_system_header: bool,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Level {
     pub operators: usize,
     /// The operators of the statement before the separator: `else` continues it.
     pub statement_before: usize,
-    /// Whether the type of a declaration is known, so that a further word is the declared name.
+    /// Whether the type of a declaration is complete, so that a further word is the declared name.
     pub has_type: bool,
     /// Whether these are the braces of an enum: the words in them are names, even if a type has that name.
     pub enumerates: bool,
@@ -172,7 +172,7 @@ impl<'a> Lexer<'a> {
         Span::new(self.file, start, self.at)
     }
 
-    /// Notes the types that the text defines from here on.
+    /// Records the types that the text defines, from here on.
     pub(crate) fn define_types<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
         for name in names {
             self.identifiers.remove(name);

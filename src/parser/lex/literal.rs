@@ -5,7 +5,8 @@ use kinst_base::source::Span;
 
 /// Returns the value of an integer literal with its suffix.
 ///
-/// A decimal constant without `u` has to fit a signed 64-bit integer, as there is no wider type (C99 6.4.4.1).
+/// A decimal constant without `u` has to fit a signed 64-bit integer, because there is no wider type (C99
+/// 6.4.4.1).
 pub(crate) fn integer(text: &str, span: Span) -> Result<u64, ParseError> {
     let fail = |problem| Err(ParseError::Literal { problem, span });
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -115,7 +116,7 @@ pub fn first_value(text: &[u8]) -> (usize, Value) {
     }
 }
 
-/// The value of a byte or an escape; an escape without a meaning stays as it is written.
+/// The value of a byte or an escape; an escape without a meaning is unchanged.
 pub enum Value {
     Byte([u8; 1]),
     Kept([u8; 2]),

@@ -5,16 +5,17 @@ use super::token::Token;
 use crate::parser::error::{MacroError, ParseError};
 use kinst_base::source::Span;
 
-/// The macro arguments and variables of a compilation. They are input: the parser does not read the environment.
+/// The macro arguments and variables of a compilation. They are inputs: the parser does not read the
+/// environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Macros {
     /// `$0`: the script's name as it was invoked.
     pub script: String,
     /// `$1`, `$2` …
     pub arguments: Vec<String>,
-    /// Values of the vocabulary's `MACRO_VARIABLES`; if none is given, `target` is 0.
+    /// Values of the vocabulary's `MACRO_VARIABLES`; a missing `target` is 0.
     pub variables: Vec<(String, i64)>,
-    /// Whether a trace begins in which no process gives `$target` a value.
+    /// Whether the program is traced without a process for `$target`.
     pub targetless: bool,
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn index(digits: &str, span: Span) -> Result<usize, ParseError> {
         .map_err(|_| ParseError::Macro { problem: MacroError::IndexTooLarge(digits.to_owned()), span })
 }
 
-/// Returns the token that an argument's text becomes where `$1` is written.
+/// Returns the token that replaces `$1`, from the argument's text.
 pub(crate) fn argument_token(
     text: &str,
     is_type: impl Fn(&str) -> bool,
@@ -64,12 +65,12 @@ pub(crate) fn argument_token(
     Ok(string_token(&literal::unescape(inner)))
 }
 
-/// Makes a string token for bytes that are not quoted in the source text.
+/// Makes a string token for bytes that the source does not quote.
 pub(crate) fn string_token(bytes: &[u8]) -> Token {
     Token::Str { value: bytes.to_vec(), text: literal::quote(bytes) }
 }
 
-/// Makes an integer token for a number that is not spelled in the source text.
+/// Makes an integer token for a number that the source does not spell.
 pub(crate) fn number_token(value: i64) -> Token {
     let text = value.unsigned_abs().to_string();
     if value < 0 {

@@ -1,4 +1,4 @@
-//! parser/lex/: the modes: outer, probe description, body, control line; one external declaration at a time.
+//! parser/lex/: the lexer's modes: outer, probe description, body, control line; one external declaration at a time.
 
 pub(super) mod brackets;
 pub(super) mod control;

@@ -1,9 +1,9 @@
-//! parser/lex/options.rs: the inputs of the lexer besides the text.
+//! parser/lex/options.rs: the lexer's inputs in addition to the text.
 
 use super::macros::Macros;
 use crate::vocabulary::builtin::Version;
 
-/// The inputs of a compilation before it reads the text.
+/// The inputs of a compilation, except the text.
 pub struct ParseOptions<'a> {
     /// Values of `$1`, `$pid` and the like.
     pub macros: &'a Macros,
@@ -16,7 +16,7 @@ pub struct ParseOptions<'a> {
 /// The settings that `#pragma D option` changes while the text is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Option defaultargs: a macro argument that is not given is 0 or `""`.
+    /// Option defaultargs: a missing macro argument is 0 or `""`.
     pub defaultargs: bool,
     /// Option argref: the text need not name the last macro argument.
     pub argref: bool,
@@ -26,7 +26,7 @@ pub struct Settings {
     pub pspec: bool,
     /// Whether the directives of the preprocessor are treated as comments.
     pub directives: bool,
-    /// Whether any name can be called, as only the shape of the text matters.
+    /// Whether any name can be called, because only the shape of the text matters.
     pub any_call: bool,
     /// Option version.
     pub version: Option<Version>,

@@ -19,7 +19,7 @@ fn field_count(origin: Origin) -> usize {
     }
 }
 
-/// The inputs of a specifier besides its text.
+/// The inputs of a specifier in addition to its text.
 pub(crate) struct Context<'a> {
     pub origin: Origin,
     pub macros: &'a Macros,
@@ -55,7 +55,7 @@ pub(crate) fn describe(
     Ok(ProbeDescKind::Fields(Box::new(Fields { provider, module, function, name })))
 }
 
-/// Parses the description of a plain number: a probe's id, if the rightmost field is a name.
+/// Parses a description that is a plain number: a probe's id, if the rightmost field is a name.
 pub(crate) fn describe_id(digits: &str, span: Span, origin: Origin) -> Result<ProbeDescKind, ParseError> {
     let fail = |problem| Err(ParseError::Probe { problem, span });
     if field_count(origin) != FIELDS.len() {

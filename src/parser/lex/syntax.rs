@@ -35,7 +35,7 @@ impl Place<'_> {
         self.takes_operand() && self.takes("if")
     }
 
-    /// Whether a whole expression comes before.
+    /// Whether a complete expression precedes.
     fn after_expression(&self) -> bool {
         self.takes("&&") && !self.takes_operand()
     }
@@ -59,7 +59,7 @@ impl Place<'_> {
     }
 }
 
-/// Recognizes errors that have a name: the token shows what was meant.
+/// Recognizes common mistakes: the token shows the intent.
 fn meant_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
     let text = place.text;
     if place.lexer.rest_at(place.span).starts_with("//") && !place.takes("end of predicate") {
@@ -189,7 +189,7 @@ fn plainly_expected(place: &Place<'_>) -> SyntaxError {
     error
 }
 
-/// Reports a declaration that begins with the name of a type where that begins a probe description.
+/// Reports a declaration that begins with a type name, in a position where that begins a probe description.
 fn type_as_description(place: &Place<'_>) -> Option<SyntaxError> {
     let word = place.before().split('*').next().unwrap_or_default();
     let probes = place.takes("{") && place.takes(",") && place.lexer.mode == Mode::Probes;
@@ -286,7 +286,7 @@ pub(crate) fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseErr
     ParseError::Syntax(Box::new(error))
 }
 
-/// Reports a clause in a file without a body.
+/// Reports a clause without a body in a file.
 pub(crate) fn missing_body(span: Span) -> ParseError {
     simple("expected a predicate or a body in `{` `}`", span, "a clause without a body")
         .help("write `{ }` for the default action; only clauses of the command line can go without")
@@ -326,7 +326,7 @@ pub(crate) fn symbol_missing(span: Span) -> ParseError {
         .help("a symbol of the kernel is `name, or module`name")
 }
 
-/// Reports a character that begins no token.
+/// Reports a character that cannot begin a token.
 pub(crate) fn unexpected_character(text: &str, after: &str, mode: Mode, span: Span) -> ParseError {
     let printable = |c: char| !c.is_control();
     let shown = if text.chars().all(printable) { text.to_owned() } else { text.escape_debug().to_string() };

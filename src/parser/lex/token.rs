@@ -1,4 +1,4 @@
-//! parser/lex/token.rs: the tokens: those that logos reads in each mode, and those that the grammar sees.
+//! parser/lex/token.rs: the tokens that logos reads in each mode, and the tokens that the grammar sees.
 
 use logos::Logos;
 
@@ -241,7 +241,7 @@ pub(crate) fn keyword(word: &str) -> Option<Token> {
         "else" => Token::Else,
         "sizeof" => Token::Sizeof,
         "stringof" => Token::Stringof,
-        // The compiler's own word, which offsetof is in <stddef.h>.
+        // The compiler's builtin, to which <stddef.h> expands offsetof.
         "offsetof" | "__builtin_offsetof" => Token::Offsetof,
         "xlate" => Token::Xlate,
         "probe" => Token::Probe,
@@ -258,7 +258,7 @@ const RESERVED: [&str; 12] = [
     "while",
 ];
 
-/// Whether the word opens a declaration when it comes between external declarations.
+/// Whether the word opens a declaration, between external declarations.
 pub(crate) fn opens_declaration(word: &str) -> bool {
     matches!(
         word,

@@ -9,7 +9,8 @@ use crate::parser::error::{MacroError, ParseError};
 use kinst_base::source::Span;
 
 impl<'a> Lexer<'a> {
-    /// Reads `%name` after `->`, a variable that the sugar pass made; it appears when the pass's dump is read back.
+    /// Reads `%name` after `->`, a variable made by the sugar pass; it occurs when the pass's dump is read
+    /// back.
     pub(in crate::parser) fn made_up_name(&mut self) -> Result<Token, ParseError> {
         let name = &self.rest()[1..];
         let length = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
@@ -85,7 +86,7 @@ impl<'a> Lexer<'a> {
         let assigned = next.starts_with('=') && !next.starts_with("==");
         let listed = next.starts_with(',') && self.opener().is_none();
         if assigned || listed || ["++", "--", "[", ";"].iter().any(|follow| next.starts_with(follow)) {
-            // Members and types do not share their names with variables.
+            // Members and types have namespaces separate from variables.
             if self.mode != Mode::Declaration || self.opener().is_none() && !self.in_typedef {
                 self.identifiers.insert(word);
             }
@@ -124,7 +125,7 @@ impl<'a> Lexer<'a> {
                 let is_type = |word: &str| !self.identifiers.contains(word) && self.names_type(word);
                 macros::argument_token(argument, is_type, span)
             }
-            // A layout is made without the arguments: the name may be that of a member.
+            // A layout is made without the arguments: the name may be a member's.
             None if self.settings.directives
                 && !as_string
                 && matches!(self.after, After::Dot | After::Arrow) =>

@@ -1,4 +1,4 @@
-//! parser/print/: programs as text: as -d shows them, in the canonical layout, and as a dump of the tree.
+//! parser/print/: programs as text: for -d, in the canonical layout, and as a dump of the tree.
 
 pub mod dump;
 pub(super) mod layout;

@@ -1,12 +1,12 @@
-//! base/diag/advice.rs: help that follows from the text that an error of the checker is about.
+//! base/diag/advice.rs: help derived from the D text under an error of the checker.
 
 use super::diagnostic::Diagnostic;
 
-/// Adds what the text under the error explains: a macro argument that is no number, a character constant that was
-/// meant as a string. `arguments` are those of the command line.
+/// Adds help that the text under the error suggests: for a macro argument that is not a number, or a
+/// character constant that was meant as a string. `arguments` are those of the command line.
 pub fn advise(mut diagnostic: Diagnostic, text: &str, arguments: &[String]) -> Diagnostic {
     if let Some((index, argument)) = macro_argument(text, arguments) {
-        // The argument is the cause: a variable of its name was not meant.
+        // The argument is the cause: the user did not mean a variable of that name.
         diagnostic.help = vec![format!("write $${index} for its text")];
         return diagnostic.note(format!("${index} is the argument `{argument}`, which is no number"));
     }
@@ -17,7 +17,7 @@ pub fn advise(mut diagnostic: Diagnostic, text: &str, arguments: &[String]) -> D
     diagnostic
 }
 
-/// Returns the first `$1`, `$2` … whose argument is no number.
+/// Returns the first `$1`, `$2` … whose argument is not a number.
 fn macro_argument<'a>(text: &str, arguments: &'a [String]) -> Option<(usize, &'a str)> {
     let mut before = ' ';
     for (at, letter) in text.char_indices() {
@@ -38,7 +38,7 @@ fn is_number(text: &str) -> bool {
     text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Returns what is between the quotes of the first character constant outside of strings.
+/// Returns the text between the quotes of the first character constant outside strings.
 fn character_constant(text: &str) -> Option<&str> {
     let mut open: Option<(char, usize)> = None;
     let mut escaped = false;

@@ -13,7 +13,7 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const BLUE: Style = AnsiColor::Blue.on_default();
 
-/// Renders a text in a style, if `color`.
+/// Renders text in a style, if `color`.
 pub fn paint(text: &str, style: Style, color: bool) -> String {
     if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }

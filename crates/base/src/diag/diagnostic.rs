@@ -7,9 +7,9 @@ use crate::source::Span;
 /// The weight of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The work on the program or file cannot go on.
+    /// Work on the program or file stops.
     Error,
-    /// The work goes on.
+    /// Work continues.
     Warning,
 }
 
@@ -18,9 +18,9 @@ pub enum Severity {
 pub struct Label {
     /// Bytes that are underlined.
     pub span: Span,
-    /// Words beside the underline; may be empty.
+    /// Text beside the underline; may be empty.
     pub text: String,
-    /// Whether this is the place of the error itself; others explain it.
+    /// Whether this is the place of the error itself; the others explain it.
     pub primary: bool,
 }
 
@@ -70,7 +70,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds another place that explains it.
+    /// Adds another place, which explains the error.
     pub fn and(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.labels.push(Label { span, text: text.into(), primary: false });
         self

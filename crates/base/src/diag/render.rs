@@ -1,4 +1,4 @@
-//! base/diag/render.rs: a diagnostic as text for people and as JSON for tools; by way of codespan-reporting.
+//! base/diag/render.rs: renders a diagnostic as text for people and as JSON for tools, with codespan-reporting.
 
 use std::ops::Range;
 
@@ -12,35 +12,35 @@ use super::diagnostic::{Diagnostic, Label, Severity};
 use super::tags;
 use crate::source::{FileId, Origin, Sources, Span};
 
-/// How to render.
+/// How a diagnostic is rendered.
 #[derive(Clone, Copy, Debug)]
 pub struct Style<'a> {
     /// The start of every message: `dtrace`.
     pub program: &'a str,
     /// Whether escape sequences color the text.
     pub color: bool,
-    /// -xerrtags
+    /// Whether the tag is shown (-xerrtags).
     pub errtags: bool,
     /// The compiled text, for diagnostics without a place.
     pub subject: Option<FileId>,
-    /// The columns of the terminal; `None` if it is none.
+    /// Columns of the terminal; `None` if the output is not a terminal.
     pub width: Option<usize>,
 }
 
-/// The longest line that is shown whole where there is no terminal; of a longer one only the part around the place is
-/// shown.
+/// The longest line that is shown whole without a terminal. Of a longer line only the part around the place
+/// is shown.
 const LONGEST_LINE: usize = 400;
 
 /// The length of that part.
 const PART: usize = 120;
 
-/// The least columns for the program's text on a narrow terminal.
+/// The fewest columns that the program's text gets on a narrow terminal.
 const LEAST: usize = 24;
 
 /// The most characters of an argument, and of a title that quotes the program, in the first line.
 const LONGEST_QUOTE: usize = 240;
 
-/// The mark of what is left out.
+/// Marks omitted text.
 const CUT: &str = "…";
 
 /// Renders the first line as in dtrace(1), then the place in the text, then notes and help. Ends with a newline.
@@ -127,7 +127,7 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
         Severity::Error => "",
         Severity::Warning => "warning: ",
     };
-    // A program that the kernel refuses has been compiled.
+    // A program that the kernel refuses did compile.
     let subject = file.filter(|_| diagnostic.tag != tags::ENABLE).map(|file| sources.get(file));
     let is_error = diagnostic.severity == Severity::Error;
     match subject {
@@ -167,10 +167,11 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
     format!("{}: {severity}{line}{title}", style.program)
 }
 
-/// Returns the first probe descriptions of a program, up to their predicate or body; all of what begins otherwise.
+/// Returns a program's first probe descriptions, up to their predicate or body; the whole program if it
+/// starts with something else.
 fn descriptions(program: &str) -> &str {
     let program = program.trim();
-    // The description of a line may name the folder of its file: `f:linux/file.h@12`.
+    // A line description may contain the folder of its file: `f:linux/file.h@12`.
     let in_path = |rest: &str| {
         rest.split(|c: char| c == '{' || c.is_whitespace()).next().is_some_and(|word| word.contains('@'))
     };
@@ -186,7 +187,7 @@ fn descriptions(program: &str) -> &str {
     }
 }
 
-/// Cuts a text to a number of characters, the mark included.
+/// Cuts text to a number of characters, including the mark.
 fn shorten(text: &str, most: usize) -> String {
     let end = text.char_indices().nth(most.saturating_sub(1)).map(|(end, _)| end);
     match end.filter(|_| text.chars().count() > most) {
@@ -243,7 +244,7 @@ fn short_name(sources: &Sources, file: FileId) -> String {
     }
 }
 
-/// The sources in codespan's terms: line markers count, and control characters do not reach the terminal.
+/// The sources as codespan sees them: line markers count, and control characters do not reach the terminal.
 struct Texts<'a> {
     sources: &'a Sources,
     /// The place of the error, which decides the file name shown for the whole text.
@@ -255,9 +256,9 @@ struct Texts<'a> {
 struct Text {
     file: FileId,
     text: String,
-    /// The offset in the source of what follows the mark.
+    /// Offset in the source of the text after the mark.
     from: usize,
-    /// The length of the mark at the start, if there is one.
+    /// Length of the mark at the start, if any.
     mark: usize,
     line_starts: Vec<usize>,
 }
@@ -293,7 +294,7 @@ impl<'a> Texts<'a> {
 }
 
 impl Text {
-    /// `message` is the length of what is written after the carets; there is room for it too.
+    /// `message` is the length of the text after the carets, which needs space too.
     fn new(sources: &Sources, file: FileId, at: Span, message: usize, width: Option<usize>) -> Text {
         let source = sources.get(file);
         let whole = &source.text;
@@ -301,7 +302,7 @@ impl Text {
         let place = floor(whole, start);
         let line_start = whole[..place].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = whole[place..].find('\n').map_or(whole.len(), |newline| place + newline);
-        // The number of the line, and the bar after it.
+        // The line number, and the bar after it.
         let gutter = source.place(place).line.to_string().len() + 3;
         let most = width.map_or(LONGEST_LINE, |width| width.saturating_sub(gutter).max(LEAST));
         let line = &whole[line_start..line_end];
@@ -324,7 +325,8 @@ impl Text {
     }
 }
 
-/// Returns the part of a line, of so many characters, with the place and room for the message after it.
+/// Returns the part of a line that shows the place and leaves space for the message, `room` characters in
+/// all.
 fn around(line: &str, place: Range<usize>, message: usize, room: usize) -> Range<usize> {
     let starts: Vec<usize> = line.char_indices().map(|(at, _)| at).collect();
     let column = |at: usize| starts.partition_point(|start| *start < at);
@@ -332,7 +334,7 @@ fn around(line: &str, place: Range<usize>, message: usize, room: usize) -> Range
     let wide = (last - first).min(room);
     let after = (message + 1).max((room - wide) / 2).min(room - wide);
     let before = room - wide - after;
-    // What the end of the line leaves free is for its beginning, but for the message.
+    // Space left free at the end of the line goes to its beginning, except for the message's.
     let latest = starts.len().max(last + message + 1).saturating_sub(room);
     let from = first.saturating_sub(before).min(latest);
     let offset = |column: usize| starts.get(column).copied().unwrap_or(line.len());
@@ -366,7 +368,7 @@ impl<'a> Files<'a> for Texts<'_> {
     fn line_number(&'a self, id: usize, line: usize) -> Result<usize, files::Error> {
         let text = self.find(id)?;
         let start = text.line_starts.get(line).copied().unwrap_or_default();
-        // codespan counts the digits, and would find none in 0.
+        // codespan counts the digits, and 0 would have none.
         Ok(self.sources.get(text.file).place(text.from + start).line.max(1))
     }
 
@@ -424,7 +426,7 @@ mod tests {
                 let shown = rendered(&text, wanted, Some(width));
                 let lines: Vec<&str> = shown.lines().collect();
                 let widest = lines.iter().map(|line| line.chars().count()).max();
-                // The first line has the whole title.
+                // The first line contains the whole title.
                 assert!(lines.iter().skip(1).all(|line| line.chars().count() <= width), "{width}\n{shown}");
                 assert!(widest <= Some(width.max(84)), "{width}\n{shown}");
                 let code = lines.iter().position(|line| line.starts_with("1 │")).unwrap();

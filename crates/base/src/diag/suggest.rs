@@ -15,7 +15,7 @@ pub fn nearest_few<'a>(
 ) -> Vec<&'a str> {
     let mut measure = Measure::new(name);
     let most = (measure.name.len() / 3).max(1);
-    // Of two equally near, two swapped letters (prinft) are a likelier slip than an extra one.
+    // Swapped letters (prinft) are a likelier slip than an extra one at the same distance.
     let mut near: Vec<(usize, usize, &str)> = candidates
         .into_iter()
         .filter(|candidate| *candidate != name)
@@ -29,14 +29,14 @@ pub fn nearest_few<'a>(
     near.into_iter().map(|(_, _, candidate)| candidate).collect()
 }
 
-/// Returns Damerau's distance with adjacent swaps (optimal string alignment), or `None` if it is above `most`.
+/// Returns Damerau's distance with adjacent swaps (optimal string alignment), or `None` above `most`.
 pub fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     Measure::new(a).distance(b, most)
 }
 
-/// A name to be compared with many others, with memory that the comparisons share.
+/// A name to compare with many others; the comparisons share its buffers.
 struct Measure {
-    /// In lower case, like every name that it is compared with.
+    /// In lower case, like the names that it is compared with.
     name: Vec<char>,
     other: Vec<char>,
     /// Rows of the table: for the letter before the last, for the last, and the current one.
@@ -53,7 +53,7 @@ impl Measure {
 
     /// Computes only a band of `most` cells beside the diagonal, so that 100,000 symbols are searched in milliseconds.
     fn distance(&mut self, other: &str, most: usize) -> Option<usize> {
-        // Most differ in length by more than that.
+        // Most candidates differ in length by more than that.
         if other.is_ascii() && other.len().abs_diff(self.name.len()) > most {
             return None;
         }

@@ -22,7 +22,7 @@ pub static FACTS: Facts = Facts {
     has_module: false,
     has_known_trampolines: false,
     mark: &[],
-    // A landing pad, what keeps the link, and a call.
+    // A landing pad, an instruction that saves the link register, and a call.
     ftrace_end: 4 + 4 + 4,
     // -fpatchable-function-entry=2, and a landing pad (bti c).
     room: Some(Room { nop: NOP, landing_pad: [0x5f, 0x24, 0x03, 0xd5], most: 3 }),
@@ -52,7 +52,7 @@ const SP: i16 = x(31);
 const PC: i16 = x(32);
 /// Offset of `pstate` in `struct pt_regs`, in bytes.
 pub const PSTATE: i16 = x(33);
-/// After the first argument of a system call, which it keeps.
+/// The system call's number, after its first argument, which that register preserves.
 const CALL: i16 = x(35);
 
 const PT_REGS: PtRegs = PtRegs {
@@ -85,7 +85,7 @@ const ELEMENTS: [Option<i16>; 34] = {
     elements
 };
 
-/// x0 to x30. The number after them is that of zero.
+/// x0 to x30. The next number is the zero register.
 const NUMBERED: [i16; 31] = {
     let mut numbered = [0; 31];
     let mut number = 0;

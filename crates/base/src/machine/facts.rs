@@ -1,61 +1,62 @@
-//! base/machine/facts.rs: the data that is known of each kind of machine.
+//! base/machine/facts.rs: the data about each kind of machine.
 
-/// The facts of a kind of machine: what differs between machines and is no code.
+/// The facts about a kind of machine: every difference between machines that is not code.
 #[derive(Debug)]
 pub struct Facts {
     /// As `uname -m` prints it.
     pub name: &'static str,
-    /// The general registers by their numbers in DWARF.
+    /// General registers, indexed by DWARF register number.
     pub registers: &'static [&'static str],
     /// The sign before a register's name in assembly: `%`, or nothing.
     pub register_sign: &'static str,
-    /// The operand of an address in assembly, from the register and a distance.
+    /// Renders an address operand in assembly, from the register and a distance.
     pub base: fn(register: &str, distance: i64) -> String,
-    /// Whether D has constants for the elements of regs[]; elsewhere an element's index is the register's number in DWARF.
+    /// Whether D has constants for the elements of regs[]; otherwise an element's index is its DWARF register
+    /// number.
     pub has_register_constants: bool,
     /// The layout of `struct pt_regs`.
     pub pt_regs: PtRegs,
-    /// The prefix of the kernel's functions for system calls: `__x64_sys_`.
+    /// The prefix of the kernel's system call functions: `__x64_sys_`.
     pub call_prefix: &'static str,
-    /// Functions whose names, after the prefix, are not those of their calls, each with the name of its call; besides
-    /// those of all machines.
+    /// Functions whose names, after the prefix, differ from their calls' names, each with the name of its
+    /// call; in addition to the functions renamed on all machines.
     pub calls_renamed: &'static [(&'static str, &'static str)],
-    /// Whether the numbers of system calls are those of <asm-generic/unistd.h>.
+    /// Whether system calls are numbered as in <asm-generic/unistd.h>.
     pub generic_calls: bool,
-    /// The member of `struct task_struct` that says whether a program is one of 32 bits, and the bits.
+    /// The member of `struct task_struct` that marks a 32-bit program, and the bits to test.
     pub compat: (&'static str, i32),
-    /// Whether other CPUs see stores in the order in which they were made.
+    /// Whether other CPUs see stores in program order.
     pub stores_in_order: bool,
-    /// Whether the kernel module is there for it. Elsewhere probes are kprobes.
+    /// Whether the kernel module supports it. Elsewhere probes are kprobes.
     pub has_module: bool,
-    /// Whether it is known how BPF's trampolines and kprobe.multi are found on a stack.
+    /// Whether the frames of BPF trampolines and kprobe.multi can be recognized on a stack.
     pub has_known_trampolines: bool,
-    /// The instruction that a function may begin with, which kprobe events take for the one after it.
+    /// The instruction that may begin a function; kprobe events at it report the address of the next one.
     pub mark: &'static [u8],
-    /// The most bytes of a function's beginning after which its call of ftrace returns.
+    /// The largest offset in a function, in bytes, to which its call of ftrace returns.
     pub ftrace_end: u64,
-    /// The room for ftrace before a function's first instruction.
+    /// The space for ftrace before a function's first instruction.
     pub room: Option<Room>,
-    /// The instruction of a driver's static probe.
+    /// The nop of a static probe in a driver.
     pub driver_nop: &'static [u8],
-    /// Whether a kprobe may have put a jump where its instruction was.
+    /// Whether a kprobe may have replaced its instruction with a jump.
     pub has_kprobe_jumps: bool,
-    /// Whether the kernel's switches may be compiled to tables of jumps.
+    /// Whether the kernel's `switch` statements may be compiled to jump tables.
     pub has_jump_tables: bool,
-    /// The functions through which a compiler may make indirect jumps.
+    /// The functions that compilers may use for indirect jumps.
     pub thunks: Thunks,
-    /// Whether an alternative without code replaces a jump by a nop.
+    /// Whether an alternative without code replaces a jump with a nop.
     pub has_empty_alternatives: bool,
-    /// Whether the linked kernel relocates its own tables as it starts.
+    /// Whether the linked kernel relocates its own tables at boot.
     pub is_relocated_at_start: bool,
-    /// Whether relocations have other kinds for the fields of instructions than for data.
+    /// Whether the relocation types for instruction fields differ from those for data.
     pub relocates_instructions: bool,
-    /// Whether return addresses may be signed, which the vendor's instructions of call frames say.
+    /// Whether return addresses may be signed, which vendor-specific call frame instructions indicate.
     pub signs_addresses: bool,
 }
 
-/// Functions that jump to the address in a register: the beginnings of their names, each before the name of any of these
-/// registers, which are in the order of the numbers that instructions have for them.
+/// Functions that jump to the address in a register. A name is one of these prefixes plus the name of one of
+/// these registers, which are ordered by their numbers in instructions.
 #[derive(Debug)]
 pub struct Thunks {
     pub beginnings: &'static [&'static str],
@@ -69,18 +70,18 @@ impl Thunks {
         self.registers.iter().position(|known| *known == register).map(|number| number as u8)
     }
 
-    /// The name of one that is there if any is; `None` where compilers make none.
+    /// The name of a thunk that exists if any does; `None` where compilers make none.
     pub fn first(&self) -> Option<String> {
         Some(format!("{}{}", self.beginnings.first()?, self.registers.first()?))
     }
 }
 
-/// Nops in front of a function's first instruction, which begin with a landing pad if there are as many as can be.
+/// Nops before a function's first instruction; they begin with a landing pad if their number is the maximum.
 #[derive(Debug)]
 pub struct Room {
-    /// The bytes of one nop.
+    /// Bytes of one nop.
     pub nop: [u8; 4],
-    /// The bytes of a landing pad (bti c), which is as long as a nop.
+    /// Bytes of a landing pad (bti c), as long as a nop.
     pub landing_pad: [u8; 4],
     /// The most instructions, the landing pad included.
     pub most: u64,
@@ -89,11 +90,11 @@ pub struct Room {
 /// The offsets in `struct pt_regs`, in bytes.
 #[derive(Debug)]
 pub struct PtRegs {
-    /// The arguments of a call that registers hold, in their order.
+    /// The arguments of a call that are in registers, in order.
     pub arguments: &'static [i16],
-    /// The distance from the stack pointer to the first of the other arguments, at a function's entry.
+    /// Distance from the stack pointer to the first of the other arguments, at a function's entry.
     pub on_stack: i32,
-    /// The value that a function returns.
+    /// The return value.
     pub returned: i16,
     /// The stack pointer: rsp, sp.
     pub stack_pointer: i16,
@@ -109,17 +110,17 @@ pub struct PtRegs {
     pub call_size: i32,
     /// The arguments of a system call, in their order.
     pub call_arguments: [i16; 6],
-    /// The bits that show whether a program was interrupted.
+    /// The bits that distinguish user mode from kernel mode.
     pub privilege: Privilege,
     /// The elements of regs[].
     pub elements: &'static [Option<i16>],
-    /// By the numbers of DWARF, the address of the instruction last; none where no stack of a program is copied.
+    /// Indexed by DWARF number, the instruction pointer last; empty where user stacks are not copied.
     pub dwarf: &'static [i16],
-    /// By the number that instructions have for a register. One that is not here is 0.
+    /// Indexed by the register numbers of instructions. A number beyond the end reads as 0.
     pub numbered: &'static [i16],
 }
 
-/// The bits of a register that say whether a program was interrupted, and not the kernel.
+/// The bits of a register that are set, or clear, if the interrupted code is a program and not the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Privilege {
     /// The register, as an offset in `struct pt_regs`.

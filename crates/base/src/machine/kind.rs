@@ -14,7 +14,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The machine that this program itself was compiled for.
+    /// The machine that this program is compiled for.
     pub const HERE: Machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
 
     /// The data in which the machine differs from others.

@@ -1,4 +1,4 @@
-//! base/machine/: the kinds of machines, a file each.
+//! base/machine/: the kinds of machines, one file each.
 
 pub mod arm64;
 mod facts;

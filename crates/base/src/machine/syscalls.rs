@@ -1,15 +1,16 @@
 //! base/machine/syscalls.rs: the numbers of system calls of 64-bit programs, generated from <asm/unistd_64.h> of Linux 7.3.
 //!
-//! A number belongs to the interface to user space: it is the same in all kernels, and never given again. The numbers of
-//! arm64 are those of <asm-generic/unistd.h> with what that machine wants of it (renameat, rlimit, memfd_secret, clone3).
-//! Numbers without a call are left out: those that Linux never had a function for, and those of 32-bit programs alone,
-//! as `uselib` and `set_thread_area`. A test compares the table with the machine's headers.
+//! A number is part of the interface to user space: it is the same in all kernels, and never reused. The
+//! numbers of arm64 are those of <asm-generic/unistd.h> plus the optional calls that arm64 selects (renameat,
+//! rlimit, memfd_secret, clone3). Numbers without a call are left out: those for which Linux never had a
+//! function, and those only for 32-bit programs, such as `uselib` and `set_thread_area`. A test compares the
+//! table with the machine's headers.
 
-/// On this machine there is no such call.
+/// This machine has no such call.
 const NONE: u16 = u16::MAX;
 
-/// Returns the names of the calls as programs know them, with their numbers: those of <asm-generic/unistd.h>, or those of
-/// x86-64.
+/// Returns the calls by the names that programs use, with their numbers: as in <asm-generic/unistd.h>, or as
+/// on x86-64.
 pub fn of(generic: bool) -> impl Iterator<Item = (&'static str, u32)> {
     let rows = TABLE.iter().map(move |(name, own, common)| (*name, if generic { *common } else { *own }));
     rows.filter(|(_, number)| *number != NONE).map(|(name, number)| (name, u32::from(number)))

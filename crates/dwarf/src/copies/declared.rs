@@ -1,4 +1,4 @@
-//! dwarf/copies/declared.rs: the places where functions are declared, by the numbers that a unit's line table has for files.
+//! dwarf/copies/declared.rs: the places where functions are declared, by file index in a unit's line table.
 
 use foldhash::HashMap;
 
@@ -7,12 +7,12 @@ use crate::entries::{Place, Places};
 use crate::sections::Dwarf;
 use crate::unit::Unit;
 
-/// The files of a unit's line table by absolute path, if definitions of other units are looked for in it.
+/// The files of a unit's line table by absolute path, if definitions of other units are looked up in it.
 pub(crate) struct Declared {
     files: HashMap<String, u64>,
 }
 
-/// In place of a file of which the unit has no line: it has lost all marks of the function.
+/// Replaces a file without rows in the unit, which has lost all markers of the function.
 const NO_FILE: u64 = u64::MAX;
 
 impl Declared {

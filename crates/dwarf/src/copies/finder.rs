@@ -20,7 +20,7 @@ pub(crate) struct CopyFinder<'d, 'a> {
     pub call_sites: bool,
 }
 
-/// `name` is a number of [`super::names::Names`].
+/// `name` is an id from [`super::names::Names`].
 pub(crate) enum Found {
     Copy { name: usize, copy: InlineCopy },
     SplitTail { name: usize },
@@ -37,14 +37,14 @@ struct Attributes<'a> {
     call_column: u64,
 }
 
-/// A function that the walk is in: the depth of its children, what it is an instance of, and the copy that it is.
+/// A function that the walk is inside: the depth of its children, its origin, and its copy.
 struct Frame {
     depth: usize,
     origin: Option<u64>,
     copy: Option<usize>,
 }
 
-/// A copy whose entries are found together with those of the others in its body.
+/// A copy whose entries are determined together with those of the other copies in its body.
 struct Candidate {
     die: u64,
     origin: u64,
@@ -53,12 +53,12 @@ struct Candidate {
     name: Option<usize>,
     is_tail: bool,
     call: Option<CallSite>,
-    /// The ranges of the copies in it, where there are no markers.
+    /// The ranges of the copies inside it, if there are no markers.
     inner: Vec<Range<u64>>,
 }
 
 impl<'a> CopyFinder<'_, 'a> {
-    /// `definitions` are those of all units; `None` if the copies of this unit have their origin in it.
+    /// `definitions` are from all units; `None` if the copies of this unit have their origin in it.
     pub(crate) fn in_unit(
         &self,
         unit: &Unit<'a>,
@@ -145,7 +145,7 @@ impl<'a> CopyFinder<'_, 'a> {
                     entries.skip_attributes(abbreviation.attributes())?;
                     depth += usize::from(abbreviation.has_children());
                 }
-                // A function in a function (other languages than C) is a body of its own.
+                // A nested function (in languages other than C) is a separate body.
                 _ => unit.skip_tree(&mut entries, abbreviation)?,
             }
         }
@@ -199,7 +199,8 @@ impl<'a> CopyFinder<'_, 'a> {
 }
 
 impl Candidate {
-    /// `rows`: where rows of the unit's line table begin; `lines`: the table, where there are no markers.
+    /// `rows`: the addresses where rows of the unit's line table begin; `lines`: the table, if there are no
+    /// markers.
     fn entered(
         self,
         unentered: Unentered,

@@ -17,19 +17,19 @@ pub struct InlineCopy {
     pub origin: u64,
     /// The function's path, in languages where it has one: `alloc::vec::Vec<u8>::push`.
     pub function: Option<Arc<str>>,
-    /// DW_AT_entry_pc; the lowest address where the attribute is left out.
+    /// DW_AT_entry_pc; the lowest address if the attribute is missing.
     pub entry_pc: u64,
-    /// The addresses where calls of it begin, ascending; not empty.
+    /// The addresses where its calls begin, ascending; not empty.
     pub entries: Vec<u64>,
     /// The source of `entries`.
     pub evidence: Evidence,
-    /// The addresses at which rows of the unit's line table begin, ascending, if they are known.
+    /// The addresses where rows of the unit's line table begin, ascending, if known.
     pub rows: Arc<[u64]>,
-    /// Looked for where there are no markers.
+    /// Statements that recur; searched for only without markers.
     pub recurring: Recurring,
-    /// Sorted, disjoint, not empty; there are none for a copy whose instructions were all optimised away.
+    /// Sorted, disjoint and non-empty; no ranges for a copy whose instructions were all optimised away.
     pub ranges: Vec<Range<u64>>,
-    /// The place of the call, if the walk was to find it.
+    /// The place of the call, if the walk was to determine it.
     pub call: Option<CallSite>,
 }
 
@@ -43,13 +43,13 @@ impl InlineCopy {
 /// The place of a call in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSite {
-    /// Path without the directory of the compilation: `mm/gup.c`; `??` if it is not known.
+    /// Path without the compilation directory: `mm/gup.c`; `??` if unknown.
     pub file: String,
-    /// DW_AT_call_line; 0 if it is not given.
+    /// DW_AT_call_line; 0 if missing.
     pub line: u64,
 }
 
-/// The facts about one wanted name in the debug information.
+/// The debug information's facts about one wanted name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
     /// Whether there is a definition, not only declarations.
@@ -58,7 +58,7 @@ pub struct Function {
     pub inline: bool,
     /// The copies in the order of the debug information.
     pub copies: Vec<InlineCopy>,
-    /// Second halves of a partly inlined function (`f.part.0` back in `f`): not calls of their own.
+    /// Second halves of a partly inlined function (`f.part.0` back in `f`): not separate calls.
     pub split_tails: usize,
     /// Copies without any address.
     pub without_address: usize,
@@ -69,9 +69,9 @@ pub struct Function {
 pub struct Findings {
     /// The functions in the order of the wanted names.
     pub functions: Vec<Function>,
-    /// The parts that could not be read, one line for each unit.
+    /// The parts that could not be read, one line per unit.
     pub damaged: Vec<String>,
-    /// The files with split debug information that are not there, and the number of units that each has.
+    /// The missing files with split debug information, and the number of units that each has.
     pub missing: BTreeMap<Missing, usize>,
 }
 
@@ -80,6 +80,6 @@ pub struct Findings {
 pub struct AllFindings {
     /// The functions that were inlined, or could be; by name.
     pub functions: Vec<(String, Function)>,
-    /// The parts that could not be read, one line for each unit.
+    /// The parts that could not be read, one line per unit.
     pub damaged: Vec<String>,
 }

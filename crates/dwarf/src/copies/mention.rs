@@ -1,4 +1,4 @@
-//! dwarf/copies/mention.rs: the units that may have a name: those that refer to its string.
+//! dwarf/copies/mention.rs: the units that may contain a name: those that refer to its string.
 
 use gimli::{Section, UnitHeader};
 use memchr::memmem;
@@ -6,25 +6,25 @@ use rayon::prelude::*;
 
 use crate::sections::{Dwarf, Slice};
 
-/// Shorter names are in .debug_info itself.
+/// Shorter names are stored in .debug_info itself.
 const IN_PLACE: usize = 4;
 
-/// Below this size, a walk over all units costs nothing worth saving.
+/// Below this size, a walk over all units is cheap enough.
 const LARGE: usize = 16 << 20;
 
-/// A skeleton unit is smaller: what it has is in another file.
+/// A skeleton unit is smaller: its contents are in another file.
 const SKELETON: usize = 256;
 
 /// A search for more strings than this takes longer than the walk that it saves, above all on slow machines.
 const MOST_STRINGS: usize = 6;
 
-/// Whether the file can have any of the names.
+/// Whether the file can contain any of the names.
 pub(crate) fn in_file(strings: &[u8], wanted: &[String]) -> bool {
     wanted.iter().any(|name| name.len() < IN_PLACE || !occurrences(strings, name, 1).is_empty())
 }
 
-/// Drops the units whose bytes have no reference to the string of a wanted name. In doubt all are kept: what is found
-/// must not depend on this step.
+/// Drops the units without a reference to the string of a wanted name. In doubt it retains all units: the
+/// results must not depend on this step.
 pub(crate) fn retain<'a>(
     dwarf: &Dwarf<'a>,
     headers: Vec<UnitHeader<Slice<'a>>>,
@@ -43,8 +43,8 @@ pub(crate) fn retain<'a>(
     headers.into_par_iter().filter(refers).collect()
 }
 
-/// The names' strings as DW_FORM_strp refers to them; `None` if units may have a name without such a reference, or if a
-/// search is not worth it.
+/// The names' strings as DW_FORM_strp refers to them; `None` if units may have a name without such a
+/// reference, or if a search is not worthwhile.
 fn references(dwarf: &Dwarf<'_>, wanted: &[String]) -> Option<Vec<[u8; 4]>> {
     // DW_FORM_strx refers to a string through a table.
     let by_index = !dwarf.debug_str_offsets.reader().is_empty();
@@ -59,7 +59,7 @@ fn references(dwarf: &Dwarf<'_>, wanted: &[String]) -> Option<Vec<[u8; 4]>> {
     let strings = dwarf.debug_str.reader().slice();
     let mut references = Vec::new();
     for name in wanted {
-        // The linker lets a string be the end of a longer one: any of the matches may be meant.
+        // The linker may merge a string into the end of a longer one: any of the matches may be meant.
         let generic = format!("{name}<");
         let generics = memmem::find_iter(strings, generic.as_bytes()).take(MOST_STRINGS + 1);
         for offset in occurrences(strings, name, MOST_STRINGS + 1).into_iter().chain(generics) {

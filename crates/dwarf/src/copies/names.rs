@@ -1,4 +1,4 @@
-//! dwarf/copies/names.rs: the names of the functions that a walk looks for, by number.
+//! dwarf/copies/names.rs: the names of the functions that a walk looks for, with ids.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -6,17 +6,17 @@ use foldhash::HashMap;
 
 use crate::query::{Query, generic};
 
-/// The functions that are looked for, whose names have numbers.
+/// The functions to look for; their names have ids.
 pub(crate) enum Names<'n> {
-    /// Numbered by their index in the list.
+    /// The ids are indices in the list.
     These { numbers: HashMap<&'n [u8], usize>, count: usize },
-    /// All that are meant have one number.
+    /// All matching functions share one id.
     Meant(Query),
-    /// Numbered as they are found.
+    /// Ids are assigned in the order of discovery.
     All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
 }
 
-/// The number of shards, with which two threads rarely lock the same one.
+/// The number of shards; with these, two threads rarely lock the same one.
 const SHARDS: usize = 16;
 
 impl<'n> Names<'n> {
@@ -29,7 +29,7 @@ impl<'n> Names<'n> {
         Names::All { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), next: Mutex::new(0) }
     }
 
-    /// The number of a function by its path from the outside in, in languages whose functions have one. A name stands for all
+    /// The id of a function, by its path from the outside in, in languages with paths. A name matches all
     /// instances of a generic.
     pub(crate) fn number_of(&self, path: &[&str]) -> Option<usize> {
         let name = path.last()?;
@@ -71,7 +71,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    /// All names by number; one that is not UTF-8 cannot be looked up, and is shown as well as possible.
+    /// All names by id; one that is not UTF-8 cannot be looked up, and is converted as well as possible.
     pub(crate) fn into_names(self) -> Vec<String> {
         let mut names = vec![String::new(); self.len()];
         let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
@@ -91,6 +91,6 @@ fn shard_of(name: &[u8]) -> usize {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The data under a lock is only ever added to: it is whole even if a thread panicked.
+    // The data under a lock only grows: it is intact even if a thread panicked.
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

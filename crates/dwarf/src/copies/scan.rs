@@ -15,35 +15,35 @@ use crate::query::without_arguments;
 use crate::sections::{Dwarf, Slice};
 use crate::unit::{Unit, after_children, file_index};
 
-/// A definition of a wanted function, or of one that is declared on the line of a wanted one, by the same macro.
+/// A definition of a wanted function, or of one that the same macro declares on a wanted function's line.
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
     /// The offset of the entry in .debug_info.
     pub offset: u64,
-    /// The number of its name, if it is wanted.
+    /// The id of its name, if it is wanted.
     pub name: Option<usize>,
     pub inline: bool,
-    /// The number of its file in its unit.
+    /// The index of its file in its unit.
     pub decl_file: u64,
     pub decl_line: u64,
     pub decl_column: u64,
-    /// Whether something in the function is declared at the same place: a macro made all of it.
+    /// Whether something in the function is declared at the same place: a macro generated all of it.
     pub by_macro: bool,
     first_child: Option<UnitOffset>,
-    /// The path of that file, if units have origins in others.
+    /// The path of that file, if units have origins in other units.
     pub path: Option<Arc<str>>,
     /// As [`InlineCopy::function`](super::InlineCopy::function).
     pub function: Option<Arc<str>>,
 }
 
 impl Definition {
-    /// Whether a call is where the function is declared.
+    /// Whether a call is at the place where the function is declared.
     pub(crate) fn is_at(&self, call_line: u64, call_column: u64) -> bool {
         is_declaration((self.decl_line, self.decl_column), (call_line, call_column))
     }
 }
 
-/// A function body that may hold copies.
+/// A function body that may contain copies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body {
     pub first_child: UnitOffset,
@@ -110,7 +110,7 @@ impl Scan {
         Ok(scan)
     }
 
-    /// Leaves out the definitions on lines where nothing wanted is declared.
+    /// Drops the definitions on lines where nothing wanted is declared.
     fn keep_wanted_lines(&mut self) {
         let line =
             |definition: &Definition| (definition.decl_file, definition.decl_line, definition.decl_column);
@@ -119,7 +119,7 @@ impl Scan {
         self.definitions.retain(|definition| definition.name.is_some() || wanted.contains(&line(definition)));
     }
 
-    /// Adds the absolute paths of the files, by which other units can find the lines.
+    /// Adds the absolute paths of the files; other units look up the lines by them.
     pub(crate) fn add_paths<'a>(&mut self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) {
         let paths = unit.file_paths(dwarf).into_iter().map(|path| unit.absolute(&path));
         let paths: Vec<Arc<str>> = paths.map(Arc::from).collect();
@@ -130,7 +130,7 @@ impl Scan {
     }
 }
 
-/// The definitions of all units, and the entries of other units that are aliases of one.
+/// Collects the definitions of all units, and the entries of other units that alias one.
 pub(crate) fn definitions<'s>(scans: impl Iterator<Item = &'s Scan> + Clone) -> Definitions {
     let mut all: Definitions = scans
         .clone()
@@ -154,7 +154,7 @@ pub(crate) fn definitions<'s>(scans: impl Iterator<Item = &'s Scan> + Clone) -> 
     }
 }
 
-/// The names that have an inline definition in the unit.
+/// The names with an inline definition in the unit.
 pub(crate) fn inline_names<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for_each_function(dwarf, unit, |function| {
@@ -179,7 +179,7 @@ pub(crate) struct Function<'a, 's> {
     decl_file: u64,
     decl_line: u64,
     decl_column: u64,
-    /// Whether the linker has removed its code.
+    /// Whether the linker has discarded its code.
     is_gone: bool,
     origin: Option<u64>,
     first_child: Option<UnitOffset>,
@@ -190,7 +190,8 @@ pub(crate) struct Function<'a, 's> {
 }
 
 impl<'a> Function<'a, '_> {
-    /// Its name after those of what it is in. Where Rust has a number (`{impl#3}`), the type comes from the symbol.
+    /// Its name, preceded by its scopes' names. Where Rust has only an index (`{impl#3}`), the type comes
+    /// from the symbol.
     fn path(&self) -> Option<Vec<Cow<'a, str>>> {
         let name = self.name?.to_string_lossy();
         let scope: Vec<Cow<'a, str>> = self.scope.iter().map(|part| part.to_string_lossy()).collect();
@@ -254,8 +255,8 @@ pub(crate) fn for_each_function<'a>(
     Ok(())
 }
 
-/// Whether functions are looked for below such an entry. In C, they are at the top of a unit; in other languages, also
-/// in namespaces, types and functions.
+/// Whether functions may be below such an entry. In C, they are at the top of a unit; in other languages,
+/// also in namespaces, types and functions.
 fn descends(unit: &Unit<'_>, tag: gimli::DwTag) -> bool {
     matches!(tag, dw::DW_TAG_namespace | dw::DW_TAG_module) || unit.nested_definitions
 }
@@ -269,7 +270,7 @@ struct Scopes<'a> {
 }
 
 impl<'a> Scopes<'a> {
-    /// `depth`: that of the entries inside.
+    /// `depth` is the depth of the entries inside.
     fn enter(&mut self, depth: usize, name: Slice<'a>) {
         self.depths.push(depth);
         self.names.push(name);
@@ -294,7 +295,7 @@ impl<'a> Scopes<'a> {
     }
 }
 
-/// Reads the name of a namespace or type; `None` of other entries.
+/// Reads the name of a namespace or type; `None` for other entries.
 fn scope_name<'a>(
     dwarf: &Dwarf<'a>,
     unit: &Unit<'a>,
@@ -369,7 +370,8 @@ fn read_function<'a, 's>(
             _ => extent.read(&attribute),
         }
     }
-    // gcc describes functions before it optimises the whole program (-flto): it does not know then which are inlined.
+    // gcc describes functions before it optimises the whole program (-flto), when it does not know yet which
+    // are inlined.
     function.inline |= extent.is_none() && function.origin.is_none() && !function.declaration;
     function.is_gone = extent.is_gone(dwarf, unit)?;
     if abbreviation.has_children() {

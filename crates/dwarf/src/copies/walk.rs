@@ -1,4 +1,4 @@
-//! dwarf/copies/walk.rs: a walk over all units of a file, side by side.
+//! dwarf/copies/walk.rs: a parallel walk over all units of a file.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::split::{NotRead, SplitFiles};
 use crate::unit::Unit;
 use kinst_debuginfo::{ElfFile, Error};
 
-/// Finds the copies of the `wanted` names. `call_sites`: also find where each one is called.
+/// Finds the copies of the `wanted` names; with `call_sites`, also the place where each one is called.
 pub fn find(image: &ElfFile, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
@@ -25,7 +25,7 @@ pub fn find(image: &ElfFile, wanted: &[String], call_sites: bool) -> Result<Find
     Ok(walk(&finder, &SplitFiles::of(image), &names, &headers, &|_| true))
 }
 
-/// Like [`find`] with the call sites, for the functions that a name as users write it stands for.
+/// Like [`find`] with call sites, for all functions that a user's name matches.
 pub fn find_meant(image: &ElfFile, name: &str) -> Result<Findings, Error> {
     if query::is_plain(name) {
         return find(image, &[name.to_owned()], true);
@@ -37,8 +37,8 @@ pub fn find_meant(image: &ElfFile, name: &str) -> Result<Findings, Error> {
     Ok(walk(&finder, &SplitFiles::of(image), &names, &headers(image, &dwarf)?, &|_| true))
 }
 
-/// Finds the copies of all functions. `walked` is called with the bytes of each unit that is done; if it returns
-/// `false`, the walk ends and what it has found is of no use.
+/// Finds the copies of all functions. `walked` is called with the size in bytes of each finished unit; if it
+/// returns `false`, the walk ends and its result is useless.
 pub fn find_all(image: &ElfFile, walked: &(dyn Fn(u64) -> bool + Sync)) -> Result<AllFindings, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
@@ -108,10 +108,11 @@ fn walk<'a>(
     findings
 }
 
-/// The definitions and bodies of a unit, and its copies if it is finished.
+/// The definitions and bodies of a unit, and its copies if the unit is finished.
 type Looked = (Scan, Option<Vec<finder::Found>>);
 
-/// Reads one unit. A unit whose copies all have their origin in it is finished at once; the others wait for all definitions.
+/// Reads one unit. A unit whose copies all have their origin in it is finished at once; the others wait for
+/// the definitions of all units.
 fn look<'a>(
     finder: &CopyFinder<'_, 'a>,
     split: &SplitFiles<'_>,
@@ -136,7 +137,7 @@ fn look<'a>(
     })
 }
 
-/// Adds the paths of the files to the definitions, by which other units find the lines that declare them.
+/// Adds the files' paths to the definitions; other units look up the declaring lines by them.
 fn add_paths<'a>(
     dwarf: &Dwarf<'a>,
     headers: &[gimli::UnitHeader<Slice<'a>>],
@@ -152,7 +153,7 @@ fn add_paths<'a>(
     });
 }
 
-/// The definitions in the units of the alternate file, except in those that cannot be read.
+/// The definitions in the units of the alternate file; units that cannot be read are skipped.
 fn shared_definitions(dwarf: &Dwarf<'_>, names: &Names<'_>) -> Vec<Scan> {
     let Some(alternate) = dwarf.sup() else { return Vec::new() };
     let headers: Vec<_> = headers_of(alternate).unwrap_or_default();
@@ -165,7 +166,7 @@ fn shared_definitions(dwarf: &Dwarf<'_>, names: &Names<'_>) -> Vec<Scan> {
     headers.par_iter().filter_map(|header| scan(header).ok()).collect()
 }
 
-/// The names of all functions that have an inline definition: for suggestions.
+/// The names of all functions with an inline definition, for suggestions.
 pub fn inline_names(image: &ElfFile) -> Result<BTreeSet<String>, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
@@ -191,8 +192,8 @@ pub fn inline_names(image: &ElfFile) -> Result<BTreeSet<String>, Error> {
     Ok(names)
 }
 
-/// Whether the file can have any of the names: each of them is in .debug_str, unless it is so short that the compiler
-/// writes it in place.
+/// Whether the file can contain any of the names: each is in .debug_str, unless it is so short that the
+/// compiler stores it inline.
 pub fn may_know(image: &ElfFile, wanted: &[String]) -> bool {
     let known = |image: &ElfFile| match image.debug_section(".debug_str") {
         Ok(strings) => mention::in_file(&strings, wanted),

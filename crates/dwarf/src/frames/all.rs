@@ -8,7 +8,8 @@ use super::info::DebugInfo;
 use crate::lines::{self, Lines};
 
 impl DebugInfo<'_> {
-    /// Reads the functions and the line table of each unit, on all cores; what cannot be read is left out.
+    /// Reads the functions and the line table of each unit, on all cores; units that cannot be read are left
+    /// out.
     pub fn all<T: Send>(&self, take: impl Fn(Vec<Body>, Lines) -> T + Sync) -> Vec<T> {
         let read = |unit: &usize| {
             let dwarf = self.dwarf();

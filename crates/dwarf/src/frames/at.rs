@@ -1,4 +1,4 @@
-//! dwarf/frames/at.rs: the function that has the code at an address, read with its copies.
+//! dwarf/frames/at.rs: the function whose code is at an address, read with its copies.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::unit::{Unit, file_index};
 use kinst_debuginfo::Error;
 
 impl DebugInfo<'_> {
-    /// The function that has the code at an address; `None` outside the code that the debug information covers.
+    /// The function whose code is at an address; `None` outside the code that the debug information covers.
     pub fn body_at(&self, address: u64) -> Result<Option<Arc<Body>>, Error> {
         for unit in self.units_at(address) {
             let known = self.known(unit);
@@ -34,7 +34,7 @@ impl DebugInfo<'_> {
                 }
             };
             let after = functions.partition_point(|(range, _)| range.start <= address);
-            // A function inside a function's range (other languages than C) is the later one.
+            // A function inside another's range (languages other than C) comes later.
             let function = functions[..after].iter().rev().find(|(range, _)| range.contains(&address));
             let Some((_, die)) = function else { continue };
             if let Some(body) = lock(&known.bodies).get(die) {
@@ -46,13 +46,14 @@ impl DebugInfo<'_> {
         Ok(None)
     }
 
-    /// The frames at an address, the innermost first, the function that has the code last; empty outside all functions.
+    /// The frames at an address, the innermost first, ending with the function that has the code; empty
+    /// outside all functions.
     pub fn frames_at(&self, address: u64) -> Result<Vec<Frame>, Error> {
         let body = self.body_at(address)?;
         Ok(body.map(|body| body.at(address).into_iter().cloned().collect()).unwrap_or_default())
     }
 
-    /// The source definition of the function that an entry is, or is an instance of.
+    /// The source definition of an entry's function, or of the function that it is an instance of.
     pub fn definition(&self, die: u64) -> Result<Arc<Definition>, Error> {
         if let Some(known) = lock(&self.definitions).get(&die) {
             return Ok(known.clone());
@@ -83,7 +84,7 @@ impl DebugInfo<'_> {
         let mut reader = Reader { dwarf: &dwarf, unit: &unit, files: HashMap::new() };
         let mut copies = reader.copies(die).map_err(|cause| self.damaged(cause))?;
         for index in 0..copies.len() {
-            // Without its definition, a function has no name, but its copies are still there.
+            // A function without a definition has no name, but its copies are still there.
             let definition = self.definition(copies[index].node.frame.origin).unwrap_or_default();
             let outer = copies[copies[index].node.parent].node.frame.origin;
             let number = |path: &str| {
@@ -112,7 +113,7 @@ impl DebugInfo<'_> {
     }
 }
 
-/// A node of a body whose entries are not known yet.
+/// A node of a body before its entries are determined.
 struct Copy {
     node: Node,
     unentered: Unentered,
@@ -120,7 +121,7 @@ struct Copy {
 }
 
 impl Copy {
-    /// `outer`: the origin of the function around it; `number` gives the number of a file by its path.
+    /// `outer`: the origin of the enclosing function; `number` returns the index of a file, by path.
     fn define(&mut self, definition: &Definition, outer: u64, number: impl Fn(&str) -> Option<u64>) {
         let frame = &mut self.node.frame;
         frame.name.clone_from(&definition.name);
@@ -137,12 +138,12 @@ impl Copy {
 struct Reader<'r, 'd> {
     dwarf: &'r Dwarf<'d>,
     unit: &'r Unit<'d>,
-    /// The files of calls, by number.
+    /// The files of calls, by index.
     files: HashMap<u64, String>,
 }
 
 impl<'d> Reader<'_, 'd> {
-    /// The function and its copies, without their names.
+    /// The function and its copies, without names.
     fn copies(&mut self, die: u64) -> gimli::Result<Vec<Copy>> {
         let unit = self.unit;
         let mut entries = unit.entries(unit.local(die))?;
@@ -218,7 +219,7 @@ impl<'d> Reader<'_, 'd> {
     }
 }
 
-/// Adds the facts in the entry; returns the entry that has the rest.
+/// Adds the facts in the entry; returns the entry with the rest.
 fn add_definition<'d>(
     dwarf: &Dwarf<'d>,
     unit: &Unit<'d>,

@@ -9,13 +9,13 @@ use crate::copies::found::CallSite;
 pub struct Frame {
     /// Offset in .debug_info of the copy's entry, or of the function's.
     pub die: u64,
-    /// The origin's offset: the function that it is an instance of, or `die` for a function of its own.
+    /// The origin's offset: the function that it is an instance of, or `die` if it is not an instance.
     pub origin: u64,
     /// Empty if the debug information has none.
     pub name: String,
     /// The call in the frame outside; `None` for the function that has the code.
     pub call: Option<CallSite>,
-    /// Whether it is the second half of a split function, back in the first: it is no call of its own.
+    /// Whether it is the second half of a split function, inlined back into the first: not a separate call.
     pub is_tail: bool,
     /// The addresses where it is entered, ascending; none if it has no address, one for the function that has the code.
     pub entries: Vec<u64>,
@@ -34,11 +34,11 @@ pub struct Definition {
     pub line: u64,
     /// 0: not given.
     pub column: u64,
-    /// Whether something in it is declared at the same place: a macro made all of it.
+    /// Whether something in it is declared at the same place: a macro generated all of it.
     pub by_macro: bool,
 }
 
-/// A function that has code, with all copies in it.
+/// A function with code, and all copies in it.
 #[derive(Debug)]
 pub struct Body {
     /// Each parent before its children; the first one is the function.
@@ -59,8 +59,8 @@ impl Frame {
 }
 
 impl Body {
-    /// A function and its copies, each with the index of the one that it is in, which comes before it; `None` if that is
-    /// not so, or there is nothing.
+    /// Builds a body from a function and its copies, each with the index of its parent, which precedes it;
+    /// `None` if one does not, or the list is empty.
     pub fn of(nodes: Vec<(Frame, usize)>) -> Option<Body> {
         let follows = |(index, (_, parent)): (usize, &(Frame, usize))| *parent < index.max(1);
         let sound = !nodes.is_empty() && nodes.iter().enumerate().all(follows);
@@ -78,8 +78,8 @@ impl Body {
         &self.nodes[0].frame
     }
 
-    /// The address itself, or that of the first instruction which the debug information describes, where the room for a
-    /// call of ftrace precedes that.
+    /// The address itself, or that of the first instruction described by the debug information, if the
+    /// address is in the space for a call of ftrace before it.
     pub fn described(&self, address: u64) -> u64 {
         let Frame { entries, ranges, .. } = self.function();
         let in_room = |entry: &&u64| {
@@ -104,15 +104,16 @@ impl Body {
         self.outwards(inner)
     }
 
-    /// The frame of this entry and those around it, even of a copy that has no instructions. Empty if it is none of
-    /// these.
+    /// The frame of this entry and the frames around it, even for a copy without instructions. Empty if the
+    /// entry is not in this body.
     pub fn around(&self, die: u64) -> Vec<&Frame> {
         let index = self.nodes.iter().position(|node| node.frame.die == die);
         index.map(|index| self.outwards(index)).unwrap_or_default()
     }
 
-    /// The frames around each copy of a function that an address is of: those that begin there, else the one that it is
-    /// in, else the one that ends there. The innermost frame first, without the copy's.
+    /// The frames around each copy of a function at an address: the copies that begin there, or else the one
+    /// that contains the address, or else the one that ends there. The innermost frame is first; the copy's
+    /// own frame is left out.
     pub fn copies_at(&self, address: u64, function: &str) -> Vec<Vec<&Frame>> {
         let inside: Vec<u64> = self.at(address).into_iter().map(|frame| frame.die).collect();
         let begins = |frame: &Frame| frame.entries.contains(&address);

@@ -15,7 +15,7 @@ use crate::sections::{Dwarf, Sections, headers, headers_of};
 use crate::unit::{ALTERNATE, Unit};
 use kinst_debuginfo::{ElfFile, Error};
 
-/// The sections of an [`ElfFile`], loaded once; of a unit, only what is needed is read, and kept.
+/// The sections of an [`ElfFile`], loaded once; the needed parts of units are read on demand, and cached.
 pub struct DebugInfo<'i> {
     image: &'i ElfFile,
     sections: Sections<'i>,
@@ -51,7 +51,7 @@ impl<'i> DebugInfo<'i> {
         DebugInfo::with(image, &[])
     }
 
-    /// Opens a file with sections that frames and lines do not need.
+    /// Opens a file together with sections that frames and lines do not need.
     pub fn with(image: &'i ElfFile, more: &[SectionId]) -> Result<DebugInfo<'i>, Error> {
         let sections = Sections::load(image, &[&[SectionId::DebugAranges], more].concat())?;
         let dwarf = sections.dwarf();
@@ -79,12 +79,12 @@ impl<'i> DebugInfo<'i> {
         self.image
     }
 
-    /// The input of gimli, made anew by each call, which costs next to nothing.
+    /// The input of gimli, rebuilt by each call at almost no cost.
     pub(crate) fn dwarf(&self) -> Dwarf<'_> {
         self.sections.dwarf()
     }
 
-    /// The unit that has an entry; one of the alternate file is read with [`owner`]'s sections.
+    /// The unit that contains an entry; one in the alternate file is read with [`owner`]'s sections.
     pub(crate) fn unit_of<'d>(&self, dwarf: &Dwarf<'d>, die: u64) -> Result<Unit<'d>, Error> {
         let (units, at) = match die & ALTERNATE {
             0 => (&self.units, die),
@@ -117,7 +117,7 @@ impl<'i> DebugInfo<'i> {
         open().map_err(|cause| self.damaged(cause))
     }
 
-    /// The units that have code at an address: one, unless the file is odd.
+    /// The units with code at an address: one, unless the file is unusual.
     pub(crate) fn units_at(&self, address: u64) -> Vec<usize> {
         let places = self.places.get_or_init(|| self.read_places());
         let after = places.partition_point(|place| place.range.start <= address);
@@ -132,7 +132,7 @@ impl<'i> DebugInfo<'i> {
         units
     }
 
-    /// The code of the units that are compiled from a file, or from the files in a folder, whose path ends with `/`.
+    /// The code of the units compiled from a file, or from the files in a folder, whose path ends with `/`.
     pub fn code_from(&self, path: &str) -> Result<Vec<Range<u64>>, Error> {
         let places = self.places.get_or_init(|| self.read_places());
         let dwarf = self.dwarf();
@@ -155,7 +155,8 @@ impl<'i> DebugInfo<'i> {
         Error::dwarf(self.image.path(), cause)
     }
 
-    /// Reads .debug_aranges; units that are not listed there (clang writes none) have ranges of their own.
+    /// Reads .debug_aranges; for units that are not listed there (clang writes none), it reads the ranges of
+    /// the unit.
     fn read_places(&self) -> Vec<Place> {
         let dwarf = self.dwarf();
         let mut listed = aranges(&dwarf).unwrap_or_default();
@@ -182,7 +183,7 @@ pub fn is_of(file: &str, path: &str) -> bool {
     if path.ends_with('/') { file.starts_with(path) } else { file == path }
 }
 
-/// The sections of the file that has an entry.
+/// The sections of the file that contains an entry.
 pub(crate) fn owner<'w, 'd>(dwarf: &'w Dwarf<'d>, die: u64) -> &'w Dwarf<'d> {
     dwarf.sup().filter(|_| die & ALTERNATE != 0).unwrap_or(dwarf)
 }
@@ -218,7 +219,7 @@ fn own_ranges<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Vec<Range
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The data under a lock is only ever added to: it is whole even if a thread panicked.
+    // The data under a lock only grows: it is intact even if a thread panicked.
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -237,7 +238,7 @@ impl DebugInfo<'_> {
         let dwarf = self.dwarf();
         let opened = self.unit(&dwarf, unit)?;
         let mut lines = lines::read(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
-        // What the linker removed is left at 0 or thereabouts.
+        // Code discarded by the linker stays at or near 0.
         lines.retain(|start| self.image().section_at(start).is_some());
         Ok(known.lines.get_or_init(|| Arc::new(lines)).clone())
     }

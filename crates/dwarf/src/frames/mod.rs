@@ -1,4 +1,5 @@
-//! dwarf/frames/: the functions that an instruction belongs to: inlined ones from the inside out, and the one that has the code.
+//! dwarf/frames/: the functions that an instruction belongs to: inlined ones from the inside out, then the one with
+//! the code.
 
 mod all;
 mod at;

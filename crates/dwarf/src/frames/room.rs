@@ -1,11 +1,12 @@
-//! dwarf/frames/room.rs: the room for a call of ftrace at the start of a function, which gcc before 13 leaves out of its range.
+//! dwarf/frames/room.rs: the space for a call of ftrace at a function's start, which gcc before 13 leaves out of its
+//! range.
 
 use std::ops::Range;
 
 use kinst_base::machine::Room;
 use kinst_debuginfo::ElfFile;
 
-/// The start of a function with the room before its DW_AT_low_pc, if there is some.
+/// The start of a function, including the space before its DW_AT_low_pc, if there is any.
 pub(super) fn start(image: &ElfFile, low: u64) -> u64 {
     let Some(room) = image.machine().and_then(|machine| machine.facts().room.as_ref()) else { return low };
     let size = room.nop.len() as u64;
@@ -14,7 +15,7 @@ pub(super) fn start(image: &ElfFile, low: u64) -> u64 {
     low.saturating_sub(nops.last().unwrap_or(0) * size)
 }
 
-/// A file of debug information alone has no code to look at; modules have no landing pad.
+/// A file with only debug information has no code to check; modules have no landing pad.
 fn is_room(room: &Room, image: &ElfFile, at: u64, count: u64) -> bool {
     match image.code_at(at) {
         Some(code) => {
@@ -24,7 +25,7 @@ fn is_room(room: &Room, image: &ElfFile, at: u64, count: u64) -> bool {
     }
 }
 
-/// The ranges of a function that is entered here, with that room.
+/// Extends the ranges of a function entered here by that space.
 pub(super) fn with_room(image: &ElfFile, entry: Option<u64>, ranges: &mut [Range<u64>]) {
     for range in ranges.iter_mut().filter(|range| Some(range.start) == entry) {
         range.start = start(image, range.start);

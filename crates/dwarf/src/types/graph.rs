@@ -37,7 +37,7 @@ impl Types<'_> {
         Some(self.ty(unit.type_reference(unit.local(declared)?)?))
     }
 
-    /// The type at a place of .debug_info.
+    /// The type at an offset in .debug_info.
     pub(crate) fn ty(&self, place: u64) -> Type {
         self.ty_at(place, MAX_DEPTH)
     }
@@ -73,7 +73,7 @@ impl Types<'_> {
     fn tagged_at(&self, unit: &Unit<'_, '_>, entry: UnitOffset, kind: TagKind) -> Type {
         let name = unit.name(entry).unwrap_or_default();
         let bytes = unit.number(entry, dw::DW_AT_byte_size);
-        // Two files may each have a struct of their own with the same name.
+        // Two files may each have a separate struct with the same name.
         let agrees = |known: &Type| match known {
             Type::Record(known) => bytes.is_none() || known.bytes == bytes,
             _ => true,
@@ -167,7 +167,7 @@ fn base(unit: &Unit<'_, '_>, entry: UnitOffset) -> Type {
     }
 }
 
-/// The lengths of an array, the outermost first; 0 where there is none.
+/// The lengths of an array, the outermost first; 0 if unknown.
 fn lengths(unit: &Unit<'_, '_>, array: UnitOffset) -> Vec<u64> {
     let children = unit.children(array).into_iter();
     let ranges = children.filter(|child| unit.tag(*child) == Some(dw::DW_TAG_subrange_type));
@@ -187,7 +187,7 @@ fn position(unit: &Unit<'_, '_>, member: UnitOffset, ty: &Type) -> (u64, Option<
     let bytes = unit.number(member, dw::DW_AT_data_member_location).unwrap_or(0);
     let start = bytes.wrapping_mul(8);
     match (bits, unit.number(member, dw::DW_AT_bit_offset)) {
-        // Before version 5, the bits were counted from the highest bit of the integer around them.
+        // Before version 5, the bits were counted from the highest bit of the containing integer.
         (Some(bits), Some(from_top)) => {
             let layout = kinst_types::Layout { strsize: 0 };
             let whole = unit.number(member, dw::DW_AT_byte_size).or_else(|| layout.size(ty)).unwrap_or(4);

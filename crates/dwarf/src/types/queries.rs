@@ -1,4 +1,4 @@
-//! dwarf/types/queries.rs: what is asked about the types of one file.
+//! dwarf/types/queries.rs: queries about the types of one file.
 
 use super::graph;
 use super::sections::Types;
@@ -20,7 +20,7 @@ impl Types<'_> {
         })
     }
 
-    /// The type at a place of .debug_info.
+    /// The type at an offset in .debug_info.
     pub fn at(&self, place: u64) -> Type {
         self.ty(place)
     }

@@ -1,20 +1,20 @@
-//! dwarf/types/sections.rs: the sections of a file that have types, and what they are asked with.
+//! dwarf/types/sections.rs: the sections of a file that contain types, and the state for queries.
 
 use super::unit::Units;
 use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 use kinst_debuginfo::ElfFile;
 use kinst_types::{TagKind, Type};
 
-/// The sections of one file, which keeps them.
+/// The sections of one file, which it owns.
 pub struct Sections<'a>(DwarfSections<&'a [u8]>);
 
-/// Finds a struct of the same name in another source: its handle is taken in place of an entry of this file.
+/// Finds a struct of the same name in another source: its handle replaces the entry of this file.
 pub type Known<'a> = dyn Fn(TagKind, &str) -> Option<Type> + 'a;
 
 impl<'a> Sections<'a> {
     /// Loads and relocates the sections; `None` if one of them is damaged.
     pub fn load(image: &'a ElfFile) -> Option<Sections<'a>> {
-        // The lines are not needed, but no unit opens without its table of files.
+        // The lines are not needed, but no unit opens without its file table.
         const USED: [SectionId; 6] = [
             SectionId::DebugAbbrev,
             SectionId::DebugInfo,
@@ -30,7 +30,7 @@ impl<'a> Sections<'a> {
         DwarfSections::load(section).ok().map(Sections)
     }
 
-    /// The types of this file, with handles of file `number`.
+    /// The types of this file, with handles of file index `number`.
     pub fn types<'s>(&'s self, number: u16, known: &'s Known<'s>) -> Types<'s> {
         let dwarf = self.0.borrow(|section| EndianSlice::new(section, LittleEndian));
         Types { units: Units::new(dwarf), number, known }

@@ -1,4 +1,4 @@
-//! dwarf/types/unit.rs: units and entries of debug information: by place, and by name.
+//! dwarf/types/unit.rs: units and entries of debug information, by offset and by name.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,9 +13,9 @@ type Slice<'a> = EndianSlice<'a, LittleEndian>;
 /// The units of a file.
 pub(crate) struct Units<'a> {
     dwarf: Dwarf<Slice<'a>>,
-    /// In the order of the file, up to the first one that cannot be read.
+    /// In file order, up to the first one that cannot be read.
     headers: Vec<(u64, UnitHeader<Slice<'a>>)>,
-    /// The units that were opened, by place: a struct's members lead into the same few units again and again.
+    /// The opened units, by offset: a struct's members lead into the same few units again and again.
     opened: RefCell<HashMap<u64, Rc<gimli::Unit<Slice<'a>>>>>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Units<'a> {
         Units { dwarf, headers, opened: RefCell::default() }
     }
 
-    /// The whole of .debug_info.
+    /// All of .debug_info.
     pub(crate) fn info(&self) -> &'a [u8] {
         self.dwarf.debug_info.reader().slice()
     }
@@ -47,13 +47,13 @@ impl<'a> Units<'a> {
         self.open(*start, *header)
     }
 
-    /// The first entry of a unit's top level with the name that defines something.
+    /// The first top-level entry of a unit that defines something with this name.
     pub(crate) fn find(
         &self,
         name: &str,
         is_wanted: impl Fn(DwTag) -> bool,
     ) -> Option<(Unit<'_, 'a>, UnitOffset)> {
-        // Most words that are looked up are not names of the kernel at all.
+        // Most words that are looked up are not kernel names at all.
         let mut needle = name.as_bytes().to_vec();
         needle.push(0);
         let known = [self.dwarf.debug_str.reader(), self.dwarf.debug_info.reader()]
@@ -90,7 +90,7 @@ impl<'a> Unit<'_, 'a> {
         Some(UnitOffset(usize::try_from(place.checked_sub(self.start)?).ok()?))
     }
 
-    /// The entry whose attributes are around a place.
+    /// The entry whose attributes contain an offset.
     pub(crate) fn entry_around(&self, place: u64) -> Option<UnitOffset> {
         let wanted = self.local(place)?;
         let mut cursor = self.inner.entries();

@@ -6,18 +6,18 @@ use gimli::AttributeValue;
 /// Converts an address of the file to the running kernel's; `None` if the kernel hides it.
 pub type RunTime<'r> = dyn Fn(u64) -> Option<u64> + 'r;
 
-/// One entry that describes a variable or parameter, with what is added by the entries that it is an instance of.
+/// One entry that describes a variable or parameter, completed by the entries that it is an instance of.
 #[derive(Clone, Default)]
 pub(crate) struct Described<'d> {
     pub die: u64,
     pub(super) parameter: bool,
-    /// Whether it is defined elsewhere.
+    /// Whether it is only a declaration.
     pub(super) declaration: bool,
     pub name: Option<String>,
     pub ty: Option<u64>,
     pub location: Option<AttributeValue<Slice<'d>>>,
     pub value: Option<AttributeValue<Slice<'d>>>,
-    /// An entry of the unit that location and value belong to.
+    /// An entry in the unit that the location and value belong to.
     pub of: u64,
     pub(super) origin: Option<u64>,
 }

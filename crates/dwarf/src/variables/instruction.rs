@@ -28,9 +28,9 @@ pub struct Variables<'i> {
 pub struct Instruction<'q> {
     /// Address of its first byte.
     pub address: u64,
-    /// The function symbol that has it.
+    /// The function symbol that contains it.
     pub symbol: Range<u64>,
-    /// The function whose copy is meant; `None` for the innermost one.
+    /// The function whose copy is meant; `None` for the innermost copy.
     pub copy: Option<&'q str>,
 }
 
@@ -97,7 +97,7 @@ fn meant<'b>(body: &'b Body, instruction: &Instruction<'_>) -> Result<Vec<&'b Fr
     let around = body.at(instruction.address);
     let Some(function) = instruction.copy else { return Ok(around) };
     let named = |frame: &&Frame| frame.name == function;
-    // The copy that begins here comes first: the sites of its entry are those. One without instructions is around
+    // A copy that begins here comes first: its entry is probed here. A copy without instructions contains
     // nothing, and control has left it at the first instruction after it.
     let copies = || body.frames().skip(1).filter(named);
     let begun = copies().find(|frame| frame.entries.contains(&instruction.address));
@@ -118,7 +118,7 @@ struct Reader<'r, 'd> {
 }
 
 impl<'d> Reader<'_, 'd> {
-    /// A reader of the entries of another unit, `die` among them.
+    /// A reader for another unit, which contains `die`.
     fn of<'s>(&'s self, unit: &'s Unit<'d>, die: u64) -> Reader<'s, 'd> {
         Reader {
             dwarf: owner(self.dwarf, die),
@@ -129,7 +129,7 @@ impl<'d> Reader<'_, 'd> {
         }
     }
 
-    /// `inner`: the entry of the frame inside this one; the blocks around it are in scope whatever their addresses are.
+    /// `inner`: the entry of the frame inside this one; the blocks around it are in scope at any address.
     fn frame(&self, frame: &Frame, inner: Option<u64>) -> gimli::Result<scope::Frame> {
         let (own, abstracts) = (self.entries(frame.die, inner)?, self.of_origin(frame)?);
         let mut seen = HashSet::new();
@@ -159,7 +159,7 @@ impl<'d> Reader<'_, 'd> {
                 (false, _) => gone.push(described),
             }
         }
-        // Parameters of a clone that its origin does not have, and all where there is no origin.
+        // Parameters of a clone that its origin lacks, and all parameters without an origin.
         parameters.sort_by_key(|parameter| parameter.die);
         declared.extend(parameters);
         let variables =
@@ -188,7 +188,8 @@ impl<'d> Reader<'_, 'd> {
         Ok(read.into_iter().map(|(described, _)| described).collect())
     }
 
-    /// The variables of a frame's entry and of the blocks in it that contain the instruction, with the block's depth.
+    /// The variables of a frame's entry and of the blocks in it that contain the instruction, with the
+    /// block's depth.
     fn entries(&self, die: u64, inner: Option<u64>) -> gimli::Result<Vec<(Described<'d>, usize)>> {
         self.walk(die, |extent, entries| {
             let listed = extent.ranges(self.dwarf, self.unit)?;
@@ -197,7 +198,7 @@ impl<'d> Reader<'_, 'd> {
         })
     }
 
-    /// `enters`: whether a block, with these addresses and these entries in it, is of interest.
+    /// `enters`: whether to visit a block with these addresses and these entries in it.
     fn walk(
         &self,
         die: u64,
@@ -275,7 +276,7 @@ impl<'d> Reader<'_, 'd> {
         Ok(described)
     }
 
-    /// Adds the facts in the entries that it is an instance of. What cannot be read is missing.
+    /// Adds the facts in the entries that it is an instance of. Entries that cannot be read are skipped.
     fn completed(&self, mut described: Described<'d>) -> Described<'d> {
         let mut next = described.origin;
         for _ in 0..LONGEST {

@@ -14,13 +14,14 @@ use crate::frames::info::DebugInfo;
 use crate::sections::{Dwarf, Slice};
 use crate::unit::Unit;
 
-/// The most entries of one list: those of a Debian kernel have some hundreds.
+/// The most entries of one list: a Debian kernel has lists with some hundreds.
 const MOST_ENTRIES: usize = 1 << 14;
 
-/// The section that has one copy for each processor.
+/// The section with one copy per CPU.
 const PER_CPU: &str = ".data..percpu";
 
-/// The location of a variable at the instruction, and where it can be read at all, in bytes from the symbol.
+/// The location of a variable at the instruction, and the ranges where it can be read, in bytes from the
+/// symbol.
 pub(crate) struct Listed {
     pub location: Result<Location, Missing>,
     pub live: Vec<Range<u64>>,
@@ -33,7 +34,7 @@ pub(crate) struct Place<'p, 'd> {
     pub info: &'p DebugInfo<'p>,
     /// The canonical frame address at an instruction.
     pub cfa: &'p dyn Fn(u64) -> Result<Term, Missing>,
-    /// The entry of the function that has the instruction.
+    /// The entry of the function that contains the instruction.
     pub function: u64,
     pub address: u64,
     pub symbol: Range<u64>,
@@ -56,7 +57,7 @@ impl<'d> Place<'_, 'd> {
             None => nowhere(Missing::OptimisedOut),
             Some(AttributeValue::Exprloc(expression)) => Listed {
                 location: self.compile(*expression, &unit, described.ty).map_err(|missing| match missing {
-                    // The variable has no location anywhere, not only not here.
+                    // The variable has no location anywhere, not only none here.
                     Missing::NowhereHere => Missing::OptimisedOut,
                     missing => missing,
                 }),
@@ -123,8 +124,8 @@ impl<'d> Place<'_, 'd> {
             let location = self.compile(entry.data, unit, ty);
             some |= location != Err(Missing::NowhereHere);
             if empty.is_some() {
-                // It exists between two statements that share the instruction: what a copy is passed on entry. The
-                // registers do not change between them.
+                // It exists between two statements that share the instruction: an argument of a copy at its
+                // entry. The registers do not change between them.
                 if entry.range.begin == self.address && entered {
                     at_once = Some(location);
                 }
@@ -142,7 +143,7 @@ impl<'d> Place<'_, 'd> {
         Ok(Listed { location, live: self.offsets(live) })
     }
 
-    /// The part of the ranges in the function, in bytes from its start.
+    /// The parts of the ranges in the function, in bytes from its start.
     fn offsets(&self, ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
         let (start, end) = (self.symbol.start, self.symbol.end);
         let inside = |range: Range<u64>| {
@@ -204,7 +205,7 @@ impl Surroundings for Place<'_, '_> {
     fn address(&self, linked: u64) -> Result<Term, Missing> {
         let section = self.info.image().section_at(linked);
         if section.is_some_and(|section| section.name == PER_CPU) {
-            // Older kernels count them from 0, and no load address is added to that.
+            // Older kernels count them from 0, without adding a load address.
             let counted = linked < 1 << 47 && !self.info.image().is_relocatable();
             let address = if counted { Some(linked) } else { (self.run_time)(linked) };
             return address.map(Term::PerCpu).ok_or(Missing::Address);
@@ -213,7 +214,7 @@ impl Surroundings for Place<'_, '_> {
     }
 }
 
-/// The surroundings of the frame base, which cannot refer to itself.
+/// The context of the frame base, which cannot refer to itself.
 struct Based<'b, 'p, 'd>(&'b Place<'p, 'd>);
 
 impl Surroundings for Based<'_, '_, '_> {

@@ -6,14 +6,14 @@ use super::scope::Missing;
 use super::term::{Binary, Location, Register, Term, Unary};
 use crate::sections::Slice;
 
-/// The most operations of one expression: the longest of a Debian kernel has 40.
+/// The most operations of one expression: the longest in a Debian kernel has 40.
 const MOST_OPERATIONS: usize = 256;
-/// The most nodes of its result: an expression that doubles its value again and again would grow without end.
+/// The most nodes of its result: an expression that doubles its value repeatedly would grow without end.
 const MOST_NODES: usize = 128;
 
-/// The surroundings that an expression may refer to.
+/// The context that an expression may refer to.
 pub(crate) trait Surroundings {
-    /// A general register by its number.
+    /// A general register by its DWARF number.
     fn register(&self, number: u16) -> Option<Register>;
 
     /// DW_AT_frame_base of the function.
@@ -26,7 +26,7 @@ pub(crate) trait Surroundings {
     fn address(&self, linked: u64) -> Result<Term, Missing>;
 }
 
-/// The location that an expression describes. `bytes`: the size of the variable, where that is known.
+/// The location that an expression describes. `bytes`: the size of the variable, if known.
 pub(crate) fn compile(
     expression: Expression<Slice<'_>>,
     encoding: Encoding,
@@ -44,7 +44,7 @@ pub(crate) fn compile(
             };
         };
         if let Operation::Piece { size_in_bits, bit_offset: None | Some(0) } = operation {
-            // A structure of one member is one piece.
+            // A structure with one member is one piece.
             let whole = bytes.and_then(|bytes| bytes.checked_mul(8)) == Some(size_in_bits);
             let location = outcome.or_else(|| machine.stack.pop().map(Location::Memory));
             return match (location, operations.next()) {
@@ -72,7 +72,7 @@ pub(crate) fn value(
     around: &dyn Surroundings,
 ) -> Result<Term, Missing> {
     match compile(expression, encoding, None, around)? {
-        // A register means its content, and an address is the value itself.
+        // A register stands for its content, and an address is the value itself.
         Location::Value(term) | Location::Memory(term) => Ok(term),
     }
 }
@@ -88,7 +88,7 @@ struct Machine<'m> {
 }
 
 impl Machine<'_> {
-    /// Performs an operation; returns what the variable is, if that ends the description.
+    /// Performs an operation; returns the variable's location, if that ends the description.
     fn step(&mut self, operation: &Operation<Slice<'_>>) -> Result<Option<Location>, Missing> {
         let pushed = match operation {
             Operation::Register { register } => {
@@ -126,7 +126,7 @@ impl Machine<'_> {
         Ok(None)
     }
 
-    /// Rearranges the stack; any other operation is refused.
+    /// Rearranges the stack; refuses any other operation.
     fn arrange(&mut self, operation: &Operation<Slice<'_>>) -> Result<(), Missing> {
         let depth = self.stack.len();
         match operation {

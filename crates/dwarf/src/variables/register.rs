@@ -1,4 +1,4 @@
-//! dwarf/variables/register.rs: the general registers by their numbers in debug information, and their names.
+//! dwarf/variables/register.rs: the general registers by DWARF number, and their names.
 
 use std::fmt;
 
@@ -12,18 +12,18 @@ pub struct Register {
 }
 
 impl Register {
-    /// Returns `None` for a floating-point or vector register, and for a number that is no register.
+    /// Returns `None` for a floating-point or vector register, and for an invalid number.
     pub fn new(machine: Machine, number: u16) -> Option<Register> {
         let number = u8::try_from(number).ok()?;
         (usize::from(number) < machine.facts().registers.len()).then_some(Register { machine, number })
     }
 
-    /// The machine that the number is of.
+    /// The register's machine.
     pub fn machine(self) -> Machine {
         self.machine
     }
 
-    /// The number in debug information.
+    /// The DWARF number.
     pub fn number(self) -> u8 {
         self.number
     }
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(name(Machine::X86_64, u16::MAX), None);
         assert_eq!(name(Machine::Aarch64, 30), Some("x30"));
         assert_eq!(name(Machine::Aarch64, 31), Some("sp"));
-        // 33 is ELR_mode, and the registers for floating-point numbers begin with 64.
+        // 33 is ELR_mode; the floating-point registers begin at 64.
         assert_eq!(name(Machine::Aarch64, 33), None);
     }
 

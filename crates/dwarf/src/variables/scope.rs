@@ -27,7 +27,7 @@ pub struct Frame {
     pub parameters: Vec<Variable>,
     /// The innermost block first.
     pub locals: Vec<Variable>,
-    /// Variables of the function of which nothing is left in this copy.
+    /// Variables of the function that this copy has lost entirely.
     pub gone: Vec<Variable>,
 }
 
@@ -60,17 +60,17 @@ pub enum Missing {
     Pieces,
     /// DW_OP_entry_value: only its value at the function's entry is described.
     EntryValue,
-    /// DW_OP_GNU_parameter_ref: the caller's argument is described, and has not been kept.
+    /// DW_OP_GNU_parameter_ref: the caller's argument is described, and was not saved.
     ParameterRef,
     /// DW_OP_convert, or another operation on values with types.
     Converted,
-    /// A register that is not saved at a probe, by its number in debug information.
+    /// A register that is not saved at a probe, by DWARF number.
     Register(u16),
-    /// An operation that terms do not have, in words: `DW_OP_div`, `a comparison`.
+    /// An operation that terms do not support: `DW_OP_div`, `a comparison`.
     Operation(String),
     /// The expression has too many operations, or its term too many nodes.
     TooLong,
-    /// In the frame, whose address is not known.
+    /// In the frame, whose address is unknown.
     Frame,
     /// At an address that the running kernel hides.
     Address,
@@ -78,14 +78,14 @@ pub enum Missing {
     Damaged(String),
 }
 
-/// Why nothing is known of an instruction's variables.
+/// Why an instruction's variables are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NoScope {
     /// No file with debug information, and what to do about it.
     DebugInformation(String),
     /// The function is not described: assembly, or its unit is without debug information.
     Function(String),
-    /// The instruction is in no copy of the function.
+    /// The instruction is not in a copy of the function.
     Copy {
         /// Name of the function whose copy was meant.
         function: String,
@@ -95,7 +95,7 @@ pub enum NoScope {
 }
 
 impl Scope {
-    /// The innermost variable of the name.
+    /// The innermost variable with the name.
     pub fn find(&self, name: &str) -> Option<&Variable> {
         self.frames.iter().flat_map(Frame::variables).find(|variable| variable.name == name)
     }
@@ -113,7 +113,7 @@ impl Scope {
 }
 
 impl Frame {
-    /// The variables of blocks hide the parameters.
+    /// All variables; those of blocks come first, and hide the parameters.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.locals.iter().chain(&self.parameters).chain(&self.gone)
     }
@@ -131,8 +131,8 @@ impl Variable {
         }
     }
 
-    /// Returns `20-48, 60-64`, where the second number is the offset after the last byte. Empty if there is no range,
-    /// or none is known.
+    /// Returns `20-48, 60-64`, where the second number is the offset after the last byte. Empty if no range
+    /// is known.
     pub fn live_ranges(&self) -> String {
         const SHOWN: usize = 6;
         let mut text = String::new();

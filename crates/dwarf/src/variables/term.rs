@@ -4,16 +4,16 @@ use std::fmt;
 
 pub use super::register::Register;
 
-/// A 64-bit number.
+/// An expression with a 64-bit result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term {
     /// Its value when the probe fired.
     Register(Register),
-    /// A number that the debug information gives.
+    /// A constant from the debug information.
     Constant(u64),
     /// An address of the running kernel.
     Address(u64),
-    /// An address in the processor's own copy of the per-CPU variables.
+    /// An address in the CPU's copy of the per-CPU variables.
     PerCpu(u64),
     /// The unsigned number in this many bytes of memory.
     Load {
@@ -63,14 +63,14 @@ pub enum Binary {
 /// The location of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// Not in memory: this is its value, of which its type may need fewer bits.
+    /// Not in memory: this is the value itself, and its type may need fewer bits.
     Value(Term),
     /// In memory, at this address.
     Memory(Term),
 }
 
 impl Term {
-    /// Makes a term that is folded as far as possible, so that `rsp + 8 + 16` is one sum.
+    /// Makes a term and folds it as far as possible, so that `rsp + 8 + 16` is one sum.
     pub fn binary(op: Binary, left: Term, right: Term) -> Term {
         use Term::{Address, Constant, PerCpu};
         match (op, left, right) {
@@ -96,7 +96,7 @@ impl Term {
         Term::Binary(op, Box::new(left), Box::new(right))
     }
 
-    /// Makes a term that is folded if the operand is a constant.
+    /// Makes a term and folds it if the operand is a constant.
     pub fn unary(op: Unary, operand: Term) -> Term {
         match (op, operand) {
             (Unary::Negate, Term::Constant(value)) => Term::Constant(value.wrapping_neg()),
@@ -165,7 +165,7 @@ impl Binary {
     }
 }
 
-/// Writes `%rdi + 8`; a nested expression has brackets.
+/// Writes `%rdi + 8`, with parentheses around a nested expression.
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = |f: &mut fmt::Formatter<'_>, term: &Term| match term {

@@ -42,7 +42,7 @@ impl<'i> Unwind<'i> {
     }
 }
 
-/// The surroundings of the frame address itself, which cannot depend on the frame.
+/// The context of the frame address itself, which cannot depend on the frame.
 struct Frameless<'u, 'i>(&'u Unwind<'i>);
 
 impl Surroundings for Frameless<'_, '_> {

@@ -1,4 +1,4 @@
-//! os/bpf/attached.rs: what makes programs run: events of perf, tracepoints, and functions of the kernel.
+//! os/bpf/attached.rs: attaches programs to perf events, tracepoints, and kernel functions.
 
 use super::program::Program;
 use super::syscall::{KPROBE_MULTI, bpf, command, last_word, owned, result};
@@ -14,7 +14,7 @@ struct RawTracepoint {
     pad: u32,
 }
 
-/// The beginning of `link_create`, as it is for kprobe.multi.
+/// The beginning of `link_create`, with the fields of kprobe.multi.
 #[repr(C)]
 struct Link {
     program: u32,
@@ -28,27 +28,28 @@ struct Link {
     cookies: u64,
 }
 
-/// The thing that an event of perf counts.
+/// The quantity that a perf event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// An event of tracefs, by number.
+    /// A tracefs event, by id.
     Tracepoint(u64),
     /// A time of a CPU's clock in nanoseconds.
     Clock(u64),
 }
 
-/// A descriptor that makes a program run at something. Closing it ends that.
+/// A descriptor that attaches a program. Closing it detaches the program.
 #[derive(Debug)]
 pub struct Attached(OwnedFd);
 
 impl Attached {
-    /// Lets a clock begin.
+    /// Starts a clock.
     pub fn enable(&self) -> Result<(), Errno> {
         const ENABLE: i32 = 0x2400;
         perf_request(&self.0, ENABLE, 0)
     }
 
-    /// How many hits of kprobe.multi were missed before the program was asked for. Kernels before 6.7 do not tell.
+    /// Hits of kprobe.multi that were missed before the program was considered. Kernels before 6.7 do not
+    /// report them.
     pub fn missed(&self) -> u64 {
         last_word::<5>(&self.0)
     }
@@ -61,14 +62,14 @@ impl AsFd for Attached {
 }
 
 impl Program {
-    /// Runs it at each hit of a tracepoint of this name.
+    /// Runs the program at each hit of the tracepoint with this name.
     pub fn at_tracepoint(&self, name: &str) -> Result<Attached, Errno> {
         let name = CString::new(name).map_err(|_| Errno::INVAL)?;
         // SAFETY: the kernel reads the name, which lives until the call returns.
         unsafe { self.open(name.as_ptr() as u64) }
     }
 
-    /// Runs it at the function that it was loaded for.
+    /// Runs the program at the function that it was loaded for.
     pub fn at_function(&self) -> Result<Attached, Errno> {
         // SAFETY: there is no name.
         unsafe { self.open(0) }
@@ -76,15 +77,15 @@ impl Program {
 
     /// # Safety
     ///
-    /// The name must be 0, or the address of a text that ends with a zero.
+    /// The name must be 0, or the address of a string that ends with a zero.
     unsafe fn open(&self, name: u64) -> Result<Attached, Errno> {
         let mut open = RawTracepoint { name, program: self.0.as_raw_fd() as u32, pad: 0 };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let fd = unsafe { bpf(command::RAW_TRACEPOINT_OPEN, &mut open)? };
         Ok(Attached(owned(fd)))
     }
 
-    /// Runs it at the entries, or returns, of the functions that begin at these addresses (kprobe.multi).
+    /// Runs the program at the entries, or returns, of the functions at these addresses (kprobe.multi).
     pub fn at_functions(&self, addresses: &[u64], returns: bool) -> Result<Attached, Errno> {
         let count = u32::try_from(addresses.len()).map_err(|_| Errno::TOOBIG)?;
         let mut link = self.link(count, addresses.as_ptr() as u64, returns);
@@ -93,11 +94,11 @@ impl Program {
         Ok(Attached(owned(fd)))
     }
 
-    /// Asks for functions whose addresses cannot be read: where there is kprobe.multi, the kernel finds that fault.
+    /// Passes addresses that cannot be read: a kernel with kprobe.multi reports that fault.
     pub fn at_no_functions(&self) -> Result<(), Errno> {
         const NOWHERE: u64 = 8;
         let mut link = self.link(1, NOWHERE, false);
-        // SAFETY: the kernel looks whether it may read the address.
+        // SAFETY: the kernel checks whether it may read the address.
         unsafe { bpf(command::LINK_CREATE, &mut link).map(|fd| drop(owned(fd))) }
     }
 
@@ -116,8 +117,7 @@ impl Program {
     }
 }
 
-/// Runs the program at each of the events; those of a tracepoint on whatever CPU they are, those of a clock once that is
-/// enabled.
+/// Runs the program at each of the events: for a tracepoint on any CPU, for a clock once it is enabled.
 pub fn attach(program: &Program, counted: Counted, cpu: u32) -> Result<Attached, Errno> {
     const SET_BPF: i32 = 0x4004_2408;
     let attribute = match counted {
@@ -130,6 +130,6 @@ pub fn attach(program: &Program, counted: Counted, cpu: u32) -> Result<Attached,
 }
 
 fn perf_request(event: &OwnedFd, request: i32, argument: i32) -> Result<(), Errno> {
-    // SAFETY: these requests take a number each.
+    // SAFETY: each of these requests takes a number.
     result(unsafe { libc::ioctl(event.as_raw_fd(), request as libc::c_ulong, argument) }.into()).map(drop)
 }

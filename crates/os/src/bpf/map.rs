@@ -1,4 +1,4 @@
-//! os/bpf/map.rs: maps, and what is asked of them.
+//! os/bpf/map.rs: maps, and operations on them.
 
 use super::syscall::{Batch, Create, Element, bpf, command, owned};
 use rustix::io::Errno;
@@ -27,8 +27,8 @@ pub struct Map {
 }
 
 impl Map {
-    /// Creates a map; keys and values have these sizes in bytes. `entries` is the most of them; of a ring buffer, its
-    /// bytes.
+    /// Creates a map with keys and values of these sizes in bytes. `entries` is the maximum number of
+    /// entries; for a ring buffer, its size in bytes.
     pub fn new(kind: MapKind, key: u32, value: u32, entries: u32) -> Result<Map, Errno> {
         // Arrays can be mapped.
         let flags = if kind == MapKind::Array { 1 << 10 } else { 0 };
@@ -38,7 +38,7 @@ impl Map {
         Ok(Map { fd: owned(fd), key: key as usize, value: value as usize })
     }
 
-    /// Sets the value of a key. EINVAL: a slice has another size than the map's keys or values.
+    /// Sets the value of a key. EINVAL: the size of a slice differs from the map's keys or values.
     pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
         if key.len() != self.key || value.len() != self.value {
             return Err(Errno::INVAL);
@@ -48,7 +48,7 @@ impl Map {
         unsafe { bpf(command::MAP_UPDATE, &mut element).map(drop) }
     }
 
-    /// Puts in as many entries as there are keys, one after the other.
+    /// Inserts as many entries as there are keys, in order.
     pub fn fill(&self, keys: &[u8], values: &[u8]) -> Result<(), Errno> {
         let count = keys.len() / self.key;
         if keys.len() != count * self.key || values.len() != count * self.value {
@@ -60,7 +60,7 @@ impl Map {
         unsafe { bpf(command::MAP_UPDATE_BATCH, &mut batch).map(drop) }
     }
 
-    /// Deletes an entry, if it is there.
+    /// Deletes an entry, if it exists.
     pub fn delete(&self, key: &[u8]) -> Result<(), Errno> {
         if key.len() != self.key {
             return Err(Errno::INVAL);
@@ -73,7 +73,7 @@ impl Map {
         }
     }
 
-    /// Copies the value of a key. ENOENT: the map does not have it; EINVAL: the key has another size than the map's.
+    /// Copies the value of a key. ENOENT: no such key; EINVAL: the key's size differs from the map's.
     pub fn lookup(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
         if key.len() != self.key {
             return Err(Errno::INVAL);
@@ -85,19 +85,19 @@ impl Map {
         Ok(value)
     }
 
-    /// Takes all elements out of a hash, and calls `each` with their keys and values.
+    /// Removes all elements from a hash, and calls `each` with their keys and values.
     pub fn take(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Errno> {
         const MOST: u32 = 1024;
         let room = |size: usize| vec![0; MOST as usize * size];
         let (mut keys, mut values) = (room(self.key), room(self.value));
-        // The place where the kernel goes on.
+        // The position where the kernel continues.
         let (mut at, mut begun) = (0u32, false);
         loop {
             let place = &raw mut at as u64;
             let mut batch = self.batch(keys.as_mut_ptr() as u64, values.as_mut_ptr() as u64, MOST);
             (batch.from, batch.to) = (if begun { place } else { 0 }, place);
-            // SAFETY: the kernel fills no more keys and values than the count, which have the sizes of the map's. Of a hash
-            // the place to go on at has 4 bytes, which it reads before it writes them.
+            // SAFETY: the kernel fills no more keys and values than the count, which have the sizes of the
+            // map's. The position in a hash has 4 bytes, which the kernel reads before it writes them.
             let done = unsafe { bpf(command::MAP_LOOKUP_AND_DELETE_BATCH, &mut batch) };
             match done {
                 Ok(_) | Err(Errno::NOENT) => {}

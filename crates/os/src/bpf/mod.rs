@@ -1,4 +1,4 @@
-//! os/bpf/: bpf(2): maps, programs, types, and what runs programs.
+//! os/bpf/: bpf(2): maps, programs, types, and attaching programs.
 
 mod attached;
 mod map;

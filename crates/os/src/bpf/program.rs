@@ -1,11 +1,11 @@
-//! os/bpf/program.rs: a program: what it runs for, how it is loaded.
+//! os/bpf/program.rs: loading a program, and its kind.
 
 use super::syscall::{KPROBE_MULTI, Load, Run, bpf, command, last_word, owned};
 use super::types::{self, Types};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The use that a program is loaded for.
+/// The purpose that a program is loaded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
     /// One kprobe, or a kretprobe.
@@ -16,13 +16,13 @@ pub enum ProgramKind {
     PerfEvent,
     /// A tracepoint, with the arguments that the kernel passes to it.
     RawTracepoint,
-    /// The entry of a function, by a trampoline of BPF.
+    /// The entry of a function, through a BPF trampoline.
     Fentry(Function),
-    /// The return of a function, by a trampoline.
+    /// The return of a function, through a BPF trampoline.
     Fexit(Function),
 }
 
-/// A function of the kernel, as the types of its module have it.
+/// A kernel function, identified in the types of its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Id of the function in those types.
@@ -32,7 +32,7 @@ pub struct Function {
 }
 
 impl ProgramKind {
-    /// The numbers of the program's type and of what it is attached to, as the kernel has them.
+    /// The kernel's numbers of the program type and the attach type.
     fn numbers(self) -> (u32, u32) {
         match self {
             ProgramKind::Kprobe => (2, 0),
@@ -57,7 +57,7 @@ impl ProgramKind {
 pub struct Program(pub(super) OwnedFd);
 
 impl Program {
-    /// Loads instructions. An error comes with what the verifier says.
+    /// Loads instructions. An error includes the verifier's log.
     pub fn load(kind: ProgramKind, insns: &[u8], types: Types<'_>) -> Result<Program, (Errno, String)> {
         let known = types::load(types.types).map_err(|errno| (errno, String::new()))?;
         let mut load = Load::new(kind, insns);
@@ -72,7 +72,7 @@ impl Program {
         };
         let mut log = vec![0u8; 1 << 24];
         (load.log_level, load.log_size, load.log) = (1, log.len() as u32, log.as_mut_ptr() as u64);
-        // SAFETY: as above, and it writes at most the size of the log.
+        // SAFETY: as above, and the kernel writes at most the size of the log.
         let again = unsafe { bpf(command::PROG_LOAD, &mut load) };
         let text = log.split(|byte| *byte == 0).next().unwrap_or_default();
         match again {
@@ -81,14 +81,14 @@ impl Program {
         }
     }
 
-    /// Loads the instructions of one function whose types do not matter.
+    /// Loads the instructions of one function, without type information.
     pub fn try_load(kind: ProgramKind, insns: &[u8]) -> Result<Program, Errno> {
         let mut load = Load::new(kind, insns);
         // SAFETY: the kernel reads the instructions and the license, which live until the call returns.
         unsafe { bpf(command::PROG_LOAD, &mut load).map(|fd| Program(owned(fd))) }
     }
 
-    /// Runs a raw tracepoint's program now, in this process; on the CPU, if one is named.
+    /// Runs a raw tracepoint's program now, in this process; on a given CPU, if any.
     pub fn run(&self, cpu: Option<u32>) -> Result<(), Errno> {
         const ON_CPU: u32 = 1;
         let mut run = Run {
@@ -101,8 +101,8 @@ impl Program {
         unsafe { bpf(command::PROG_TEST_RUN, &mut run).map(drop) }
     }
 
-    /// How often it was not run because it, or another program, was running on the CPU. Kernels before 6.7 count that for
-    /// programs of tracepoints alone.
+    /// How often the program was skipped because it, or another program, was running on the CPU. Kernels
+    /// before 6.7 count that only for programs of tracepoints.
     pub fn missed(&self) -> u64 {
         last_word::<27>(&self.0)
     }

@@ -1,4 +1,4 @@
-//! os/bpf/syscall.rs: the call of bpf(2), and the layouts that it reads.
+//! os/bpf/syscall.rs: the bpf(2) call, and the layouts that it reads.
 
 use rustix::io::Errno;
 use std::ffi::c_long;
@@ -25,7 +25,7 @@ pub(super) mod command {
     pub(crate) const LINK_CREATE: i32 = 28;
 }
 
-/// The beginning of `union bpf_attr` for each command; the kernel takes the rest as zeros.
+/// The beginning of `union bpf_attr` for each command; the kernel treats the rest as zeros.
 #[repr(C)]
 pub(super) struct Create {
     pub(super) kind: u32,
@@ -105,13 +105,13 @@ pub(super) struct Info {
     pub(super) info: u64,
 }
 
-/// Makes a system call of bpf(2).
+/// Calls bpf(2).
 ///
 /// # Safety
 ///
 /// The attribute must be that of the command, and its addresses valid as the command uses them.
 pub(super) unsafe fn bpf<T>(command: i32, attribute: &mut T) -> Result<i32, Errno> {
-    // SAFETY: the caller's; the kernel reads and writes no more of the attribute than its size.
+    // SAFETY: guaranteed by the caller; the kernel reads and writes no more of the attribute than its size.
     let done = unsafe { libc::syscall(libc::SYS_bpf, command, attribute, size_of::<T>()) };
     result(done)
 }
@@ -124,13 +124,13 @@ pub(super) fn result(done: c_long) -> Result<i32, Errno> {
     Ok(done as i32)
 }
 
-/// Takes a descriptor that a call has returned.
+/// Takes ownership of a descriptor that a call has returned.
 pub(super) fn owned(fd: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just made it, and nothing else has it.
+    // SAFETY: the kernel has just created it, and nothing else has it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
-/// The last of so many words that the kernel has about a program or a link; 0 where it has fewer.
+/// The last of that many words of the kernel's information about a program or link; 0 if it has fewer.
 pub(super) fn last_word<const WORDS: usize>(object: &OwnedFd) -> u64 {
     let mut words = [0u64; WORDS];
     let size = size_of_val(&words) as u32;

@@ -1,4 +1,4 @@
-//! os/bpf/types.rs: types of the kernel's format (BTF): those of a program, and those of the kernel's modules.
+//! os/bpf/types.rs: types in the kernel's format (BTF): of a program, and of the kernel's modules.
 
 use super::syscall::{Info, bpf, command, owned};
 use rustix::io::Errno;
@@ -34,10 +34,11 @@ struct TypesInfo {
     of_kernel: u32,
 }
 
-/// The types of a program's functions, as the kernel reads them, and which of them each function has: 8 bytes for each.
+/// The types of a program's functions, as the kernel reads them, and the type of each function: 8 bytes per
+/// function.
 #[derive(Clone, Copy, Debug)]
 pub struct Types<'a> {
-    /// A header, types and strings, as in a file of BTF.
+    /// A header, types and strings, as in a BTF file.
     pub types: &'a [u8],
     /// `struct bpf_func_info` of each function: the unit of its first instruction, and the id of its type.
     pub functions: &'a [u8],
@@ -51,12 +52,12 @@ pub(super) fn load(types: &[u8]) -> Result<OwnedFd, Errno> {
     unsafe { bpf(command::BTF_LOAD, &mut load).map(owned) }
 }
 
-/// The types of a module of the kernel.
+/// The types of a kernel module.
 #[derive(Debug)]
 pub struct ModuleTypes(OwnedFd);
 
 impl ModuleTypes {
-    /// Finds those of a module that is loaded.
+    /// Finds the types of a loaded module.
     pub fn find(module: &str) -> Result<ModuleTypes, Errno> {
         let mut number = 0;
         loop {
@@ -73,7 +74,7 @@ impl ModuleTypes {
                         return Ok(types);
                     }
                 }
-                // They went meanwhile.
+                // The types were removed in the meantime.
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
             }
@@ -81,7 +82,7 @@ impl ModuleTypes {
     }
 
     fn is_of(&self, module: &str) -> Result<bool, Errno> {
-        // The kernel's names of modules are no longer.
+        // The kernel's module names are not longer than this.
         let mut name = [0u8; 64];
         let mut found = TypesInfo {
             types: 0,
@@ -93,7 +94,7 @@ impl ModuleTypes {
         };
         let size = size_of_val(&found) as u32;
         let mut info = Info { descriptor: self.number(), size, info: &raw mut found as u64 };
-        // SAFETY: the kernel writes at most the size of the structure, and of the name.
+        // SAFETY: the kernel writes at most the size of the structure and of the name.
         match unsafe { bpf(command::OBJECT_INFO, &mut info) } {
             Ok(_) => {}
             // The name of a program's types may be longer.

@@ -1,9 +1,10 @@
-//! types/btf/format.rs: the bytes of a BTF file: header, records, what follows each kind of record.
+//! types/btf/format.rs: the bytes of a BTF file: header, records, and the data after each kind of record.
 //!
-//! The format is that of Documentation/bpf/btf.rst in the kernel, little-endian. In newer kernels a record may have 24 bits
-//! for the number of its elements and 7 for its kind, where there were 16 and 5 with zeros above them, and the header may
-//! name a third section, the layout: for each kind the sizes of what follows its record. With it, a kind that is not known
-//! here is skipped: those of inline sites (LOC_PARAM, LOC_PROTO, LOCSEC) are proposed, and do not have numbers yet.
+//! The format is described in Documentation/bpf/btf.rst of the kernel, and is little-endian. In newer kernels
+//! a record may have 24 bits for the number of its elements and 7 for its kind, instead of 16 and 5 with
+//! zeros above them, and the header may describe a third section, the layout: for each kind, the sizes of the
+//! data after its record. With a layout, a kind that is unknown here is skipped: the kinds of inline sites
+//! (LOC_PARAM, LOC_PROTO, LOCSEC) are proposed, and do not have numbers yet.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,13 +16,13 @@ const HEAD: usize = 12;
 /// Why a file is not BTF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Other first bytes, or the other byte order.
+    /// Wrong first bytes, or the other byte order.
     Magic,
-    /// Another version of the format than 1.
+    /// A version of the format other than 1.
     Version(u8),
-    /// The sections that the header describes are not in the file.
+    /// The file does not contain the sections that the header describes.
     Truncated,
-    /// A kind that is not known here, in a file that does not say how long its records are.
+    /// An unknown kind, in a file that does not describe how long its records are.
     Kind(u32),
 }
 
@@ -49,11 +50,11 @@ pub struct Header {
 
 /// The size of a header that describes the layout.
 const WITH_LAYOUT: usize = 32;
-/// The highest kind that was there before files had a layout.
+/// The highest kind before files had a layout.
 const LAST_PLAIN: u32 = 19;
 
 impl Header {
-    /// Reads the header of a file. It is an error if a section's range is not in the file.
+    /// Reads the header of a file. A section outside the file is an error.
     pub fn read(bytes: &[u8]) -> Result<Header, Malformed> {
         let word = |at: usize| u32_at(bytes, at).map(|word| word as usize).ok_or(Malformed::Truncated);
         match bytes {
@@ -81,7 +82,7 @@ impl Header {
         bytes.get(self.types.clone()).unwrap_or_default()
     }
 
-    /// The bytes of the strings, each with a zero after it.
+    /// The bytes of the strings, each with a terminating zero.
     pub fn strings<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         bytes.get(self.strings.clone()).unwrap_or_default()
     }
@@ -97,12 +98,12 @@ pub(super) enum Kind {
     Enum,
     Forward,
     Typedef,
-    /// const, volatile, restrict or a tag of a type: does not affect how a value is read.
+    /// const, volatile, restrict or a type tag: does not affect how a value is read.
     Modifier,
     Function,
     Prototype,
     Variable,
-    /// A section of variables, or a tag of a declaration: not a type.
+    /// A section of variables, or a declaration tag: not a type.
     Other,
     Float,
     Enum64,
@@ -152,8 +153,8 @@ fn tail(info: u32) -> Option<usize> {
     })
 }
 
-/// The number of bytes after the head of a record of any kind that the layout has: four bytes for each kind, of which the
-/// first is the size of what is there once, and the second that of each element.
+/// The number of bytes after the head of a record of any kind in the layout. The layout has four bytes for
+/// each kind: the first is the size of the fixed data, the second the size of each element.
 fn tail_by(layout: &[u8], info: u32) -> Option<usize> {
     let [once, each, ..] = layout.chunks_exact(4).nth(kind(info) as usize)? else { return None };
     Some(usize::from(*once) + count(info) * usize::from(*each))
@@ -288,7 +289,8 @@ pub enum Record<'a> {
     },
     /// Another name of the type of this id.
     Typedef(u32),
-    /// The type of this id with const, volatile, restrict or a tag, which do not change how a value is read.
+    /// The type of this id with const, volatile, restrict or a type tag, which do not change how a value is
+    /// read.
     Modifier(u32),
     /// A function, with the id of its prototype.
     Function(u32),
@@ -306,7 +308,7 @@ pub enum Record<'a> {
         /// Size of a value.
         bytes: u32,
     },
-    /// A section of variables, or a tag of a declaration: not a type.
+    /// A section of variables, or a declaration tag: not a type.
     Other,
 }
 

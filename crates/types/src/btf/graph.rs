@@ -10,8 +10,8 @@ use crate::source::{Member, Prototype, TypeSource};
 use crate::tag::TagKind;
 use crate::ty::{Int, Tagged, Type, TypeId, TypeOrigin};
 
-/// The most steps from a type to its parts, and the most structs without a name inside each other: files whose types go
-/// in circles end here.
+/// The most steps from a type to its parts, and the most nested structs without a name: files whose types
+/// form a cycle end here.
 const MAX_DEPTH: usize = 48;
 const MAX_NESTING: usize = 12;
 /// The most members of one struct, including those of its structs without a name.
@@ -52,7 +52,7 @@ impl Btf {
         })
     }
 
-    /// The number of a function, if there is one of this name and no other.
+    /// The id of a function, if it is the only one with this name.
     pub fn function(&self, name: &str) -> Option<u32> {
         let mut found = self.find(Group::Functions, name).map(|(id, _)| id);
         found.next().filter(|_| found.next().is_none())
@@ -140,7 +140,7 @@ impl Btf {
                 continue;
             }
             let mut bits = Some(field.bits).filter(|bits| *bits != 0);
-            // Before members had lengths, a bit-field had an integer type of its own.
+            // Before BTF recorded the lengths of members, a bit-field had a separate integer type.
             if let (None, Some(Record::Int { bytes, bit_offset: inside, bits: length, .. })) =
                 (bits, self.record(self.resolved(field.ty)).map(|(_, record)| record))
                 && length != 0
@@ -172,7 +172,7 @@ impl Btf {
         std::iter::successors(Some(id), step).take(MAX_DEPTH).last().unwrap_or(id)
     }
 
-    /// The type without typedefs either.
+    /// The type without typedefs, const, volatile and the like.
     fn resolved(&self, id: u32) -> u32 {
         let step = |id: &u32| match self.record(*id) {
             Some((_, Record::Modifier(to) | Record::Typedef(to))) => Some(to),
@@ -185,7 +185,7 @@ impl Btf {
 fn is_kind(record: &Record<'_>, kind: TagKind) -> bool {
     match record {
         Record::Struct { .. } | Record::Forward { .. } => kind_of(record) == kind,
-        // A forward declaration of an enum is one without values.
+        // A forward declaration of an enum is an enum without values.
         Record::Enum { .. } => kind == TagKind::Enum,
         _ => false,
     }
@@ -199,7 +199,7 @@ fn kind_of(record: &Record<'_>) -> TagKind {
     }
 }
 
-/// C has several ways to write an integer type, and BTF has another: `long unsigned int`.
+/// C has several spellings of an integer type, and BTF has another: `long unsigned int`.
 ///
 /// Kernels since 6.2 are compiled with an unsigned char; D's char is signed, and strings consist of it.
 pub fn integer(name: &str, bytes: u32, signed: bool) -> Type {

@@ -1,4 +1,4 @@
-//! types/btf/index.rs: types by name: made for a group of kinds when the first name of it is looked up.
+//! types/btf/index.rs: types by name; the index of a group of kinds is built at the first lookup in it.
 
 use super::format::Kind;
 
@@ -28,19 +28,19 @@ impl Group {
     }
 }
 
-/// Hashes of names with the numbers of their types, sorted: a vector of numbers is sorted in a fraction of the time
-/// that a map of strings takes to fill. The caller distinguishes names that have one hash.
+/// Hashes of names with the ids of their types, sorted: sorting a vector of integers takes a fraction of the
+/// time of filling a map of strings. The caller distinguishes names with equal hashes.
 pub(super) struct Index(Vec<(u32, u32)>);
 
 impl Index {
-    /// Makes the index of types by number, each with its name.
+    /// Builds the index from the types' ids and names.
     pub(super) fn new<'a>(types: impl Iterator<Item = (u32, &'a [u8])>) -> Index {
         let mut entries: Vec<(u32, u32)> = types.map(|(id, name)| (hash(name), id)).collect();
         entries.sort_unstable();
         Index(entries)
     }
 
-    /// The types that may have the name, in their order.
+    /// The types that may have the name, in order.
     pub(super) fn candidates(&self, name: &str) -> impl Iterator<Item = u32> + '_ {
         let hash = hash(name.as_bytes());
         let first = self.0.partition_point(|entry| entry.0 < hash);

@@ -1,4 +1,4 @@
-//! types/btf/: the kernel's own format of types (BTF), read on demand.
+//! types/btf/: the kernel's type format (BTF), read on demand.
 
 mod format;
 mod graph;

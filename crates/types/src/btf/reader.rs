@@ -1,4 +1,4 @@
-//! types/btf/reader.rs: one file of BTF, read on demand.
+//! types/btf/reader.rs: one BTF file, read on demand.
 
 use super::format::{self, Header, Kind, Malformed, Reader, Record};
 use super::index::{Group, Index};
@@ -6,23 +6,23 @@ use std::sync::{Arc, OnceLock};
 
 /// One file of types: of the kernel proper, or of a module, whose types continue those of the kernel proper.
 ///
-/// Nothing in the file is trusted: an offset or number that leads nowhere is the same as no type.
+/// Nothing in the file is trusted: an offset or id that leads nowhere is the same as no type.
 pub struct Btf {
     bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     header: Header,
     base: Option<Arc<Btf>>,
-    /// The file's number among the kernel's, for the handles of its types.
+    /// The file's index among the kernel's, for the handles of its types.
     pub(super) number: u16,
     first_type: u32,
     first_string: u32,
-    /// The offset of each record in the section of types, by number of the type from `first_type`.
+    /// The offset of each record in the section of types, by type id from `first_type`.
     offsets: Vec<u32>,
     indices: [OnceLock<Index>; Group::COUNT],
 }
 
 impl Btf {
-    /// Reads only the heads of the records. A record of an unknown kind is skipped by the layout, this file's or that of
-    /// the file that it continues; without one it is an error, as its length is not known.
+    /// Reads only the heads of the records. A record of an unknown kind is skipped by the layout of this file
+    /// or of the file that it continues; without a layout it is an error, because its length is unknown.
     pub fn parse(
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         base: Option<Arc<Btf>>,
@@ -47,7 +47,7 @@ impl Btf {
         })
     }
 
-    /// The number after the last type.
+    /// The id after the last type.
     fn end(&self) -> u32 {
         self.first_type.saturating_add(self.offsets.len() as u32)
     }
@@ -64,7 +64,7 @@ impl Btf {
         self.header.strings((*self.bytes).as_ref())
     }
 
-    /// The file that has the type: this one, or the one that it continues.
+    /// The file that contains the type: this one, or the one that it continues.
     pub(super) fn owner(&self, id: u32) -> &Btf {
         match &self.base {
             Some(base) if id < self.first_type => base,
@@ -72,7 +72,7 @@ impl Btf {
         }
     }
 
-    /// Name and contents of a type; `None` for void and for a number without a type.
+    /// Name and contents of a type; `None` for void and for an id without a type.
     pub fn record(&self, id: u32) -> Option<(&str, Record<'_>)> {
         let owner = self.owner(id);
         let (name, record) = owner.reader(id)?.record()?;
@@ -84,12 +84,12 @@ impl Btf {
         Reader::at(self.header.types((*self.bytes).as_ref()), at as usize)
     }
 
-    /// A name; empty if there is none, or if it is not text.
+    /// A name; empty if there is none, or if it is not UTF-8.
     pub fn string(&self, offset: u32) -> &str {
         std::str::from_utf8(self.bytes_of(offset)).unwrap_or_default()
     }
 
-    /// The bytes of a name, which need not be text.
+    /// The bytes of a name, which need not be UTF-8.
     fn bytes_of(&self, offset: u32) -> &[u8] {
         match &self.base {
             Some(base) if offset < self.first_string => base.bytes_of(offset),
@@ -101,7 +101,7 @@ impl Btf {
         }
     }
 
-    /// The types of this file alone that have this name, in their order.
+    /// The types with this name in this file only, in order.
     pub(super) fn find<'a>(
         &'a self,
         group: Group,
@@ -115,7 +115,7 @@ impl Btf {
         })
     }
 
-    /// The types of a group that have a name: number, and where the name is.
+    /// The types of a group that have a name: id, and offset of the name.
     pub(super) fn members_of(&self, group: Group) -> impl Iterator<Item = (u32, u32)> {
         let types = self.header.types((*self.bytes).as_ref());
         self.offsets.iter().zip(self.first_type..).filter_map(move |(at, id)| {

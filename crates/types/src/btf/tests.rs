@@ -1,22 +1,22 @@
-//! types/btf/tests.rs: tests of both forms of the format, on files that are made here.
+//! types/btf/tests.rs: tests of both variants of the format, on files that are built here.
 
 use super::format::Malformed;
 use super::reader::Btf;
 use crate::ty::Type;
 use std::sync::Arc;
 
-/// The kinds of inline sites, by the numbers with which they were proposed.
+/// The kinds of inline sites, with their proposed numbers.
 const LOC_PARAM: u32 = 20;
 const LOC_PROTO: u32 = 21;
 const LOC_SECTION: u32 = 22;
 
-/// A file of types that is being made.
+/// A BTF file under construction.
 #[derive(Default)]
 struct File {
     types: Vec<u8>,
     strings: Vec<u8>,
     layout: Vec<u8>,
-    /// The offset of the first string, and the number of the first type.
+    /// The offset of the first string, and the id of the first type.
     first: (u32, u32),
     count: u32,
 }
@@ -29,7 +29,7 @@ impl File {
         at
     }
 
-    /// Adds a record and returns its number.
+    /// Adds a record and returns its id.
     fn record(&mut self, name: &str, kind: u32, count: u32, size: u32, tail: &[u32]) -> u32 {
         let name = if name.is_empty() { 0 } else { self.name(name) };
         let words = [name, kind << 24 | count, size];

@@ -1,4 +1,4 @@
-//! parser/print/layout/: the canonical layout of a script: its tokens and comments, laid out anew.
+//! parser/print/layout/: the canonical layout of a script: formats its tokens and comments.
 
 pub(super) mod pieces;
 pub(super) mod spacing;

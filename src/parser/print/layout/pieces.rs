@@ -5,7 +5,7 @@ use crate::parser::lex::lexer::ItemStart;
 use crate::parser::lex::token::Token;
 use kinst_base::source::Span;
 
-/// The tokens of one external declaration, as they were read.
+/// The tokens of one external declaration, as read.
 #[derive(Debug)]
 pub(in crate::parser) struct ItemTokens {
     pub start: ItemStart,
@@ -28,7 +28,8 @@ pub(crate) enum Kind<'a> {
     Control,
 }
 
-/// Returns each item with its tokens and what precedes each of them; the last item is what follows all others.
+/// Returns each item with its tokens and the pieces before each token; the last item has the pieces after all
+/// tokens.
 pub(crate) fn of_items<'a>(text: &'a str, items: &'a [ItemTokens]) -> Vec<(ItemStart, Vec<Piece<'a>>)> {
     let mut all = Vec::new();
     let mut at = 0;

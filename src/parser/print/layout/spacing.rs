@@ -2,7 +2,7 @@
 
 use crate::parser::lex::token::{BodyToken as B, Token};
 
-/// The context that earlier tokens of a line give the next one.
+/// The context from earlier tokens of a line for the next one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spacing<'a> {
     previous: Option<(&'a Token, &'a str)>,
@@ -45,7 +45,7 @@ pub(crate) struct Join {
 }
 
 impl<'a> Spacing<'a> {
-    /// Decides how a token joins the previous one; `next` is the token after this one.
+    /// Decides how a token joins the preceding one; `next` is the token after this one.
     pub(crate) fn join(&mut self, token: &'a Token, text: &'a str, next: Option<&Token>) -> Join {
         let role = self.role_of(token, next);
         let blank = self.blank(token, text, role);
@@ -140,7 +140,7 @@ impl<'a> Spacing<'a> {
         }
     }
 
-    /// Notes the `/` that opens a predicate, which is not followed by a blank.
+    /// Records the `/` that opens a predicate; no blank follows it.
     pub(crate) fn opened_predicate(&mut self) {
         self.role = Role::Cast;
     }

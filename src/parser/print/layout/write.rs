@@ -5,7 +5,7 @@ use super::spacing::{Join, Spacing};
 use crate::parser::lex::lexer::ItemStart;
 use crate::parser::lex::token::{BodyToken as B, Token};
 
-/// The columns of a line, where it can be broken at all.
+/// The maximum columns of a line, if it can be broken at all.
 const WIDTH: usize = 100;
 const TAB: usize = 8;
 /// The indentation of the rest of a broken line.
@@ -17,7 +17,8 @@ pub(crate) struct Writer<'a> {
     line: Vec<(String, Join)>,
     spacing: Spacing<'a>,
     indent: usize,
-    /// Whether nothing was written since the start of a block or of the text, so that no empty line comes here.
+    /// Whether nothing has been written since the start of a block or of the text, so that no empty line
+    /// comes here.
     fresh: bool,
     pieces: &'a [Piece<'a>],
     at: usize,
@@ -30,7 +31,7 @@ impl<'a> Writer<'a> {
         for (start, pieces) in items {
             (self.pieces, self.at) = (pieces, 0);
             let clause = *start == ItemStart::Clause;
-            // A clause is set apart by empty lines; other items keep the lines they have.
+            // Empty lines separate a clause from other items; the empty lines of other items are preserved.
             let apart = before == Some(ItemStart::Clause) || clause && before.is_some();
             self.leading(apart && !pieces.is_empty(), clause);
             match start {
@@ -216,7 +217,7 @@ impl<'a> Writer<'a> {
         self.end_line();
     }
 
-    /// Returns the next token; comments before it are still to be written.
+    /// Returns the next token; comments before it are not written yet.
     fn peek(&self) -> Option<&'a Token> {
         self.pieces[self.at..].iter().find_map(|piece| match piece.kind {
             Kind::Token(token) => Some(token),
@@ -262,7 +263,7 @@ impl<'a> Writer<'a> {
         if !self.line.is_empty() {
             self.line.push((text, Join { blank: true, may_break: false }));
         } else if piece.newlines == 0 && self.out.ends_with('\n') && !self.out.ends_with("\n\n") {
-            // It follows the text of the line before.
+            // It continues the previous line.
             self.out.pop();
             self.out.push_str(&format!(" {text}\n"));
         } else {
