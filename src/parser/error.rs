@@ -288,7 +288,7 @@ impl LiteralError {
             LiteralError::TooLarge { suffix_helps: false } => {
                 error("integer constant is too large", "does not fit 64 bits")
             }
-            LiteralError::Float => error("floating-point constants are not permitted", "D has integers only"),
+            LiteralError::Float => error("floating-point constants are not permitted", "D has only integers"),
             LiteralError::NewlineInString => {
                 error("newline in a string", "the string does not end on its line")
                     .help("close it with `\"`; a newline inside a string is written `\\n`")
@@ -298,7 +298,7 @@ impl LiteralError {
                     .help("close it with `'`; a newline is written '\\n'")
             }
             LiteralError::NotClosed(quote) => {
-                error(&format!("the closing `{quote}` is missing"), "opened here, and the text ends")
+                error(&format!("the closing `{quote}` is missing"), "opened here, but never closed")
             }
             LiteralError::EmptyCharacter => {
                 error("empty character constant", "no character between the quotes")
@@ -327,7 +327,7 @@ impl MacroError {
                 let d = error(format!("macro variable ${name} is not defined"), "no such variable".into());
                 match suggest::nearest(name, MACRO_VARIABLES) {
                     Some(near) => d.help(format!("did you mean `${near}`?")),
-                    None => d.note(format!("there are ${}", MACRO_VARIABLES.join(" $"))),
+                    None => d.note(format!("available macro variables: ${}", MACRO_VARIABLES.join(" $"))),
                 }
             }
             MacroError::UndefinedArgument { index, given } => {
@@ -339,10 +339,9 @@ impl MacroError {
                 error(format!("macro argument ${index} is not defined"), label)
                     .help("give it after the program, or use -x defaultargs, which makes it 0 or \"\"")
             }
-            MacroError::IndexTooLarge(digits) => error(
-                format!("macro argument ${digits} is out of range"),
-                "no argument has this number".into(),
-            ),
+            MacroError::IndexTooLarge(digits) => {
+                error(format!("macro argument ${digits} is out of range"), "the index is too large".into())
+            }
             MacroError::ValueTooLarge(text) => {
                 error(format!("macro argument `{text}` does not fit a 64-bit integer"), "used here".into())
             }
@@ -364,7 +363,7 @@ impl ControlError {
     fn diagnostic(&self, span: Span) -> Diagnostic {
         let error = |title: String, label: &str| Diagnostic::error(self.tag(), title).at(span, label);
         match self {
-            ControlError::User(words) => error(format!("#error: {words}"), "the program says so"),
+            ControlError::User(words) => error(format!("#error: {words}"), "reported by the program"),
             ControlError::UnknownLine(word) => {
                 let d = error(format!("invalid control line `#{word}`"), "not a control line of D");
                 match word.as_str() {
@@ -380,11 +379,11 @@ impl ControlError {
                 let d = error(format!("invalid pragma `{word}`"), "no such D pragma");
                 match suggest::nearest(word, ["option", "attributes", "binding", "depends_on"]) {
                     Some(near) => d.help(format!("did you mean `#pragma D {near}`?")),
-                    None => d.help("options are set by `#pragma D option name=value`"),
+                    None => d.help("set options with `#pragma D option name=value`"),
                 }
             }
             ControlError::Malformed { shape } => {
-                error("malformed control line".into(), "wrong words").help(format!("the shape is `{shape}`"))
+                error("malformed control line".into(), "wrong words").help(format!("write it as `{shape}`"))
             }
             ControlError::NoNewline => {
                 error("the text ends inside a control line".into(), "no newline after it")
@@ -412,7 +411,7 @@ impl ProbeError {
                 );
                 match shape.get(most.wrapping_sub(1)) {
                     Some(shape) => {
-                        d.note(format!("the shape here is {shape}; the rightmost field is the {rightmost}"))
+                        d.note(format!("the format here is {shape}; the rightmost field is the {rightmost}"))
                     }
                     None => d,
                 }
@@ -423,15 +422,16 @@ impl ProbeError {
             ),
             ProbeError::IdNotAllowed { rightmost } => error(
                 "a probe id is not allowed here".into(),
-                format!("the {rightmost} of probes is expected"),
+                format!("the name of a {rightmost} is expected"),
             )
             .help("use -i for ids"),
             ProbeError::NoSuchId(digits) => {
-                error(format!("there is no probe with id {digits}"), "ids are 1 to 4294967295".into())
+                error(format!("no probe has id {digits}"), "ids are 1 to 4294967295".into())
             }
-            ProbeError::TwoMacros(field) => {
-                error(format!("two macros in the field `{field}`"), "one macro a field is possible".into())
-            }
+            ProbeError::TwoMacros(field) => error(
+                format!("two macros in the field `{field}`"),
+                "only one macro per field is possible".into(),
+            ),
             ProbeError::UndefinedMacro(name) => {
                 let d = error(
                     format!("macro {name} in the probe description is not defined"),
@@ -452,7 +452,7 @@ impl ProbeError {
 
 /// `$target` where the kernel's id of the process is unknown.
 fn unknown_target(span: Span) -> Diagnostic {
-    Diagnostic::error(tags::MACRO_UNDEF, "$target is not known in a PID namespace")
-        .at(span, "the kernel has other numbers for the processes here")
-        .help("trace from outside of the container, or share the machine's processes with it, as --pid=host of docker does")
+    Diagnostic::error(tags::MACRO_UNDEF, "$target is not available in a PID namespace")
+        .at(span, "process ids here differ from the kernel's")
+        .help("trace from outside of the container, or share the host's PID namespace with it (docker run --pid=host)")
 }

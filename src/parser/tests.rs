@@ -159,7 +159,7 @@ fn a_target_that_is_not_known() {
         parse_expression(&texts, file, &options).map_err(|error| error.diagnostic().title)
     };
     assert_eq!(error("$uid + 1").unwrap().to_string(), "0 + 1");
-    assert_eq!(error("pid == $target").unwrap_err(), "$target is not known in a PID namespace");
+    assert_eq!(error("pid == $target").unwrap_err(), "$target is not available in a PID namespace");
     assert_eq!(error("$tarket").unwrap_err(), "macro variable $tarket is not defined");
 }
 

@@ -190,9 +190,9 @@ fn matching<'a>(
     span: Span,
 ) -> Result<Vec<&'a ProviderProbe>, Box<Diagnostic>> {
     let name = &provider.name.node;
-    let error = |title: String| Diagnostic::error(tags::PDESC_ZERO, title).at(span, "asked for here");
+    let error = |title: String| Diagnostic::error(tags::PDESC_ZERO, title).at(span, "requested here");
     if ![&fields.module, &fields.function].iter().all(|field| Pattern::new(field).matches("")) {
-        let title = format!("the probes of {name} are in no module or function here");
+        let title = format!("the probes of {name} have no module or function");
         return Err(Box::new(error(title).help(format!("write {name}:::{}", fields.name))));
     }
     let pattern = Pattern::new(&fields.name);
@@ -219,7 +219,7 @@ fn matching<'a>(
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             let placed = provider.probes.iter().filter(|p| matches!(p.alias, Some(Alias::Places(_))));
-            format!("there are {}", placed.map(probe_name).collect::<Vec<_>>().join(", "))
+            format!("it has {}", placed.map(probe_name).collect::<Vec<_>>().join(", "))
         }
     };
     Err(Box::new(error(format!("{name} has no probe `{}`", fields.name)).help(help)))
@@ -230,10 +230,10 @@ fn probe_name(probe: &ProviderProbe) -> String {
 }
 
 fn only_in_libraries(probe: &ProviderProbe) -> Diagnostic {
-    let title = format!("`{}` is an alias, which only a library defines", probe.name.node);
+    let title = format!("`{}` is an alias, which only a library can define", probe.name.node);
     Diagnostic::error(tags::SYNTAX, title)
-        .at(probe.name.span, "has places of its own")
-        .help("put the provider into a file of a directory, and name that with -L")
+        .at(probe.name.span, "declares its own places")
+        .help("put the provider into a file in a library directory, and use -L DIRECTORY")
 }
 
 /// The inlines of a program that use a name replaced by an alias, directly or through other inlines.
@@ -313,7 +313,7 @@ impl Located<'_> {
                 "probename" => Ok(text(&probe_name(self.probe), span)),
                 "args" => Err(self.refusal("args[] is not available as a whole", span)),
                 name if self.raw.contains(name) => Err(self
-                    .refusal(&format!("`{name}` is an inline over arguments of a probe"), span)
+                    .refusal(&format!("`{name}` is an inline that uses probe arguments"), span)
                     .help("write its value in the clause")),
                 name => match argument(name) {
                     Some(number) => self.value(number, None, span),
@@ -325,7 +325,7 @@ impl Located<'_> {
                     let number = usize::try_from(*value).unwrap_or(usize::MAX);
                     self.value(number, self.probe.native.list.get(number), span)
                 }
-                _ => Err(self.refusal("args[] takes a number", span)),
+                _ => Err(self.refusal("args[] needs a constant index", span)),
             },
             _ => return visit::each_operand_mut(expr, &mut |operand| self.replace(operand, error)),
         };
@@ -347,7 +347,7 @@ impl Located<'_> {
             let title = format!("no argument {number}");
             return Err(self.refusal(&title, span).note(match count {
                 0 => "it has none".to_owned(),
-                1 => "it has arg0 alone".to_owned(),
+                1 => "it has only arg0".to_owned(),
                 count => format!("it has arg0 to arg{}", count - 1),
             }));
         };

@@ -98,7 +98,7 @@ fn expand_list(
             Some(Err(error)) => {
                 let mut error = *error;
                 if error.labels.is_empty() {
-                    error = error.at(span, "asked for here");
+                    error = error.at(span, "requested here");
                 }
                 // The clauses that an `if` was split into share one list of descriptions.
                 if !errors.contains(&error) {
@@ -150,9 +150,9 @@ fn line_probe(probe: &ProbeDesc) -> Option<(&Fields, SourceLine)> {
 }
 
 fn line_of_many(fields: &Fields) -> Diagnostic {
-    Diagnostic::error(tags::PDESC_ZERO, format!("`{}` is a line of one function", fields.name))
-        .note("a line is looked for in the code and in the inlined copies of a function that is named whole")
-        .help(format!("name it: kinst::vfs_read:{}", fields.name))
+    Diagnostic::error(tags::PDESC_ZERO, format!("`{}` needs the name of one function", fields.name))
+        .note("a line is searched for in the code and inlined copies of one function, whose name must be complete")
+        .help(format!("name the function: kinst::vfs_read:{}", fields.name))
 }
 
 fn inline_probe(probe: &ProbeDesc) -> Option<(&Fields, Boundary)> {

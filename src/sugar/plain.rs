@@ -25,7 +25,7 @@ pub enum Item<P = ProbeDesc> {
 pub struct Clause<P = ProbeDesc> {
     pub probes: Vec<P>,
     pub predicate: Option<Expr>,
-    /// `None` if there are no braces at all, as the command line allows.
+    /// `None` without braces, as the command line allows.
     pub body: Option<Vec<Expr>>,
     /// Whether it is one of several clauses made from a clause with `if`.
     pub part: bool,

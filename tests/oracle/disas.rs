@@ -353,7 +353,7 @@ fn a_line_is_where_its_statement_begins() {
         ("kinst::first:L99", "line 99 is outside of `first`"),
         ("kinst::first:other.c@20", "the file `other.c` is not part of `first`"),
         ("kinst::first:nes.c@20", "the file `nes.c` is not part of `first`"),
-        ("kinst::f*:L20", "`L20` is a line of one function"),
+        ("kinst::f*:L20", "`L20` needs the name of one function"),
         ("kinst::frist:L20", "did you mean `first`?"),
         ("kinst:nowhere:first:L20", "there is no module `nowhere`"),
     ] {

@@ -208,7 +208,7 @@ fn a_copy_is_the_one_that_was_asked_for() {
     assert_eq!(entered, "young in accessed: pte in %rbx, shift the constant 5");
     assert_eq!(
         shown(asked("accessed", 0, Some("young"))),
-        "the instruction is in no inlined copy of young()"
+        "the instruction is not in an inlined copy of young()"
     );
     // In the frame: the address follows from the stack pointer at each instruction.
     let place = |offset, name: &str| match &*kernel.scopes(&[asked("submit", offset, None)])[0] {

@@ -532,7 +532,7 @@ fn a_vmlinux_that_cannot_be_used() {
     compile(&["-O2", "-no-pie"], &bare);
     for (path, says) in [
         ("/nowhere/vmlinux", "cannot read /nowhere/vmlinux: No such file"),
-        (&text, "is not an ELF file that can be read"),
+        (&text, "is not a readable ELF file"),
         (bare.to_str().expect("UTF-8"), "bare has no debug information"),
     ] {
         for program in ["kinst::leaf:entry", "BEGIN"] {

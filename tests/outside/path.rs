@@ -81,7 +81,7 @@ fn what_cannot_be_followed() {
 fn predicates_with_mistakes() {
     for (option, predicate, title, place) in [
         ("--when", "arg1 < ", "unexpected end of the program", "1 │ arg1 <\n"),
-        ("--when", "arg1) || (1", "`)` closes nothing", "1 │ arg1) || (1\n"),
+        ("--when", "arg1) || (1", "unmatched `)`", "1 │ arg1) || (1\n"),
         ("--when", "foo > 1", "`foo` is not defined", "1 │ foo > 1\n"),
         ("--when", "wrong", "`wrong` is not defined", "1 │ wrong\n"),
         ("--differ", "/wrong/", "`wrong` is not defined", "1 │ wrong\n"),

@@ -144,7 +144,7 @@ fn words_of_a_command_are_quoted() {
     let run = |command: &str| dtrace(&["-qn", "tick-100s", "-c", command]);
     assert_eq!(text(&run("sh -c \"echo one; echo 'two  words'\"").stdout).trim_end(), "one\ntwo  words");
     let ran = run("sh -c 'exit");
-    assert!(!ran.status.success() && text(&ran.stderr).contains("has a ' without its end"), "{ran:?}");
+    assert!(!ran.status.success() && text(&ran.stderr).contains("has an unclosed '"), "{ran:?}");
 }
 
 #[test]

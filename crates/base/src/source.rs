@@ -49,7 +49,7 @@ impl<T> Spanned<T> {
     }
 }
 
-/// Where a source came from; decides the kind of a probe specifier's rightmost field and the shape of
+/// The origin of a source, which decides the kind of a probe specifier's rightmost field and the shape of
 /// messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {

@@ -31,7 +31,7 @@ pub fn servers() -> Option<String> {
 /// Queries with debuginfod-find, which caches downloads for the user. `of` names the binary that the file
 /// belongs to.
 pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
-    say(&format!("asking debuginfod for the debug information of {of} (build id {id})"));
+    say(&format!("querying debuginfod for the debug information of {of} (build id {id})"));
     let failed = |cause: String| Asked::Failed(Error::Debuginfod { of: of.to_owned(), cause });
     let show = std::io::stderr().is_terminal();
     let mut command = Command::new("debuginfod-find");

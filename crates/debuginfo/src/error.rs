@@ -18,7 +18,7 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// The file is not ELF, or is damaged.
-    #[error("{path} is not an ELF file that can be read: {cause}")]
+    #[error("{path} is not a readable ELF file: {cause}")]
     Elf {
         /// File that was parsed.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum Error {
         cause: String,
     },
     /// The file is big-endian.
-    #[error("{path} is of a machine that is not supported ({machine})")]
+    #[error("{path} is for an unsupported machine ({machine})")]
     Machine {
         /// File that was parsed.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum Error {
         of: String,
     },
     /// The file with the parts that dwz moved out (`.gnu_debugaltlink`) is missing.
-    #[error("{path} shares its debug information with another file, which is not there: {name}")]
+    #[error("{path} shares its debug information with another file, which is missing: {name}")]
     Alternate {
         /// File with the link.
         path: PathBuf,
@@ -80,7 +80,7 @@ pub enum Error {
         wanted: BuildId,
     },
     /// A query to the servers failed.
-    #[error("debuginfod has no answer for the debug information of {of}: {cause}")]
+    #[error("cannot get the debug information of {of} from debuginfod: {cause}")]
     Debuginfod {
         /// Name of the binary whose file was wanted.
         of: String,
@@ -88,13 +88,13 @@ pub enum Error {
         cause: String,
     },
     /// A sysroot without a kernel.
-    #[error("no release of the kernel was found under {root}")]
+    #[error("no kernel release found under {root}")]
     NoRelease {
         /// Path of --sysroot.
         root: PathBuf,
     },
     /// A sysroot without the named release.
-    #[error("there is no kernel {release} under {root}")]
+    #[error("no kernel {release} under {root}")]
     UnknownRelease {
         /// Path of --sysroot.
         root: PathBuf,
@@ -131,21 +131,21 @@ impl Error {
                     None => "the file has no build id".to_owned(),
                 })
                 .note(format!("build id of {of}: {wanted}"))
-                .help("the file is not used; bring the debug package up to date with the kernel, or boot the kernel that it belongs to"),
+                .help("the file is not used; update the debug package to match the kernel, or boot the kernel that it belongs to"),
             Error::Alternate { wanted, .. } => error.note(format!("wanted: build id {wanted}")).help(
-                "functions that the two have in common are not found; install the whole debug package (dwz put them into a file of its own)",
+                "functions in the shared file are not found; install the complete debug package (dwz moved them to a separate file)",
             ),
             Error::Debuginfod { cause, .. } if cause.contains("not installed") => {
                 error.help("install it: apt install debuginfod, or dnf install elfutils-debuginfod-client")
             }
-            Error::Debuginfod { .. } => error.help("DEBUGINFOD_URLS names the servers that are asked; unset it to ask none"),
+            Error::Debuginfod { .. } => error.help("DEBUGINFOD_URLS lists the servers to query; unset it to query none"),
             Error::NoRelease { root } => error.help(format!(
                 "a sysroot has {0}/boot/vmlinuz-RELEASE, {0}/lib/modules/RELEASE or {0}/usr/lib/debug/boot/vmlinux-RELEASE",
                 root.display()
             )),
-            Error::UnknownRelease { found, .. } => error.help(format!("found there: {}", found.join(", "))),
+            Error::UnknownRelease { found, .. } => error.help(format!("available releases: {}", found.join(", "))),
             Error::NoDebugInformation { .. } => {
-                error.help("give the vmlinux of the kernel's debug package, or of a build with CONFIG_DEBUG_INFO")
+                error.help("use the vmlinux of the kernel's debug package, or of a build with CONFIG_DEBUG_INFO")
             }
             Error::Io { .. } | Error::Elf { .. } | Error::Machine { .. } | Error::Unpack { .. } | Error::Dwarf { .. } => error,
         }

@@ -39,7 +39,7 @@ pub(crate) fn apply<'a>(
                 value = value.wrapping_sub(here.wrapping_add(offset));
             }
             (kind, _) => {
-                return Err(format!("a relocation that is not known ({kind:?}, {:?})", relocation.flags()));
+                return Err(format!("an unknown relocation ({kind:?}, {:?})", relocation.flags()));
             }
         }
         let size = usize::from(relocation.size() / 8).min(8);

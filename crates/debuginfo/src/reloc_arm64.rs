@@ -1,4 +1,5 @@
-//! debuginfo/reloc_arm64.rs: the relocations of instructions of aarch64 ("ELF for the Arm 64-bit Architecture", section 5.7).
+//! debuginfo/reloc_arm64.rs: relocations of aarch64 instructions ("ELF for the Arm 64-bit Architecture", section
+//! 5.7).
 
 use object::elf;
 

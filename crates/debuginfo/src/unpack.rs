@@ -99,7 +99,7 @@ pub(crate) fn section<'a>(packed: &CompressedData<'a>) -> Result<Cow<'a, [u8]>, 
         CompressionFormat::Zlib => flate2::read::ZlibDecoder::new(data).take(most).read_to_end(&mut bytes),
         CompressionFormat::Zstandard => zstd::stream::read::Decoder::with_buffer(data)
             .and_then(|decoder| decoder.take(most).read_to_end(&mut bytes)),
-        _ => return Err("packed in an unknown format".to_owned()),
+        _ => return Err("compressed in an unknown format".to_owned()),
     };
     read.map_err(|cause| format!("cannot be unpacked: {cause}"))?;
     if bytes.len() as u64 != packed.uncompressed_size {

@@ -30,7 +30,7 @@ impl<'a> Extent<'a> {
         *slot = Some(attribute.value());
     }
 
-    /// Whether there is no code.
+    /// Whether the entry has no code.
     pub(crate) fn is_none(&self) -> bool {
         self.low_pc.is_none() && self.ranges.is_none()
     }
@@ -72,7 +72,7 @@ impl<'a> Extent<'a> {
         Ok(has_code && self.ranges(dwarf, unit)?.is_empty())
     }
 
-    /// The address where the code is entered; `None` if there is no address at all. `listed` is the result of
+    /// The address where the code is entered; `None` without any address. `listed` is the result of
     /// [`Extent::ranges`].
     pub(crate) fn entry(
         &self,

@@ -170,7 +170,7 @@ pub fn explain(refusal: &Refusal, release: &str, family: Family) -> Explained {
             not_permitted(disabled, listed, family)
         }
         Refusal::Configured(path) => explained(
-            "modprobe.d does not allow loading it",
+            "modprobe.d forbids loading it",
             format!("{} runs a command instead of loading it", path.display()),
             Some(format!("sed -i '/^ *install *{NAME} /d' {}", path.display())),
         ),
@@ -187,12 +187,12 @@ pub fn explain(refusal: &Refusal, release: &str, family: Family) -> Explained {
 
 fn missing(release: &str, family: Family) -> Explained {
     let short = "it is not built for this kernel";
-    let mut why = format!("{short}: there is no {NAME}.ko in /lib/modules/{release}");
+    let mut why = format!("{short}: no {NAME}.ko in /lib/modules/{release}");
     let has_source = Path::new("/var/lib/dkms").join(NAME).exists();
     let mend = match (has_source, has_headers(release)) {
         (true, true) => Some(format!("dkms autoinstall -k {release}")),
         (true, false) => {
-            why += ": DKMS had no headers to build it with";
+            why += ", because DKMS had no headers to build it with";
             archive::install(family, Part::Headers, release)
         }
         // DKMS builds it with headers that are installed, or that a package provides.
@@ -218,10 +218,10 @@ fn rebuild(release: &str) -> String {
 
 fn unsigned(signed: bool, release: &str) -> Explained {
     let (has, short) = match signed {
-        true => ("of a key that is not enrolled", "its key is not enrolled"),
-        false => ("missing", "it is not signed"),
+        true => ("is signed with a key that is not enrolled", "its key is not enrolled"),
+        false => ("has no signature", "it is not signed"),
     };
-    let why = format!("the kernel loads only modules with a good signature, and that of {NAME}.ko is {has}");
+    let why = format!("the kernel loads only modules with a valid signature, and {NAME}.ko {has}");
     let mend = match signed {
         true => "mokutil --import /var/lib/dkms/mok.pub".to_owned(),
         false => rebuild(release),

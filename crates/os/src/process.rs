@@ -63,7 +63,7 @@ pub enum Error {
     #[error("the command of -c is empty")]
     Empty,
     /// A quote in the command is not closed.
-    #[error("the command of -c has a {quote} without its end: {command}")]
+    #[error("the command of -c has an unclosed {quote}: {command}")]
     Quote {
         /// Argument of -c.
         command: String,

@@ -77,7 +77,7 @@ impl Signals {
 #[derive(Debug)]
 pub struct Requests {
     pipe: UnixStream,
-    /// The handlers' end, which stays open if there is no handler.
+    /// The handlers' end, which stays open even without a handler.
     _write: UnixStream,
     renew: Arc<AtomicBool>,
     show: Arc<AtomicBool>,
@@ -97,7 +97,7 @@ pub struct Asked {
 }
 
 impl Requests {
-    /// Installs the handlers. SIGHUP ends the process as before if there are no files, and stays ignored if it was.
+    /// Installs the handlers. Without files, SIGHUP ends the process as before, and stays ignored if it was.
     pub fn install(files: bool) -> io::Result<Requests> {
         let (pipe, write) = UnixStream::pair()?;
         pipe.set_nonblocking(true)?;

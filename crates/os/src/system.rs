@@ -89,7 +89,7 @@ pub fn free_memory() -> Option<u64> {
 /// The CPUs that are `online`, or `possible`.
 pub fn cpus(which: &str) -> std::io::Result<BTreeSet<u32>> {
     let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{which}"))?;
-    numbers(&text).ok_or_else(|| std::io::Error::other("this is not a list of CPUs"))
+    numbers(&text).ok_or_else(|| std::io::Error::other("not a list of CPUs"))
 }
 
 /// Reads a list such as `0-2,5`.

@@ -122,7 +122,7 @@ impl KernelTypes for Intrinsic {
     }
 
     fn without_types(&self) -> Option<String> {
-        Some("no kernel was looked at".to_owned())
+        Some("no kernel was examined".to_owned())
     }
 }
 

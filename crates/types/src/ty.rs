@@ -71,7 +71,7 @@ pub struct Int {
 pub struct Tagged {
     /// Keyword before the name.
     pub kind: TagKind,
-    /// Empty if there is no tag.
+    /// Empty without a tag.
     pub name: String,
     /// Handle by which its source finds the members.
     pub id: TypeId,

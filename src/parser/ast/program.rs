@@ -35,7 +35,7 @@ pub struct Clause<P = ProbeDesc> {
     pub probes: Vec<P>,
     /// The expression between the slashes; `None`: the clause always runs.
     pub predicate: Option<Expr>,
-    /// `None` if there are no braces at all, as the command line allows.
+    /// `None` without braces, as the command line allows.
     pub body: Option<Vec<Stmt>>,
     /// The whole clause, from its first description on.
     pub span: Span,
@@ -210,7 +210,7 @@ pub struct ProviderProbe {
 pub enum Alias {
     /// `= "a::b:c", "d::e:f" if (condition) (value, value), …`: the equivalent places here.
     Places(Vec<AliasPlace>),
-    /// `= "text"`: there is no equivalent; the text names the nearest probe.
+    /// `= "text"`: no equivalent exists; the text names the nearest probe.
     Absent(Spanned<String>),
 }
 

@@ -5,7 +5,7 @@ use kinst_base::source::Span;
 
 /// Returns the value of an integer literal with its suffix.
 ///
-/// A decimal constant without `u` has to fit a signed 64-bit integer, because there is no wider type (C99
+/// A decimal constant without `u` has to fit a signed 64-bit integer, because no wider type exists (C99
 /// 6.4.4.1).
 pub(crate) fn integer(text: &str, span: Span) -> Result<u64, ParseError> {
     let fail = |problem| Err(ParseError::Literal { problem, span });

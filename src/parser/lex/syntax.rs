@@ -88,24 +88,24 @@ fn meant_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
             return Some(place.error(title, "an operand is missing before this `/`"));
         }
         Token::Op(BodyToken::Assign) if place.lexer.mode == Mode::Declaration => {
-            let error = place.error("a declaration cannot set a value", "no initialiser in D");
+            let error = place.error("a declaration cannot set a value", "D has no initialisers");
             return Some(error.with_help("assign it in a clause: BEGIN { x = 0; }"));
         }
         Token::Op(operator) if is_assignment(*operator) && place.after_expression() => {
             let error =
-                place.error("the left side of an assignment is an operation", "assigns to the result of it");
+                place.error("the left side of an assignment is an operation", "assigns to its result");
             return Some(error.with_help("put the assignment in parentheses, or use == to compare"));
         }
         Token::Op(BodyToken::Assign) if place.before() == "==" => {
             let error = place.error("unexpected `=` after `==`", "one `=` too many");
-            return Some(error.with_help("== compares; there is no ==="));
+            return Some(error.with_help("== compares; D has no ==="));
         }
         Token::Op(BodyToken::RParen) if place.takes_operand() => {
             if let Some(name) = pointer_cast(place.lexer, place.span) {
-                let error =
-                    place.error(format!("no type `{name}` is known"), "the operand of `*` is missing");
+                let error = place.error(format!("unknown type `{name}`"), "the operand of `*` is missing");
                 return Some(
-                    error.with_help(&format!("a struct is written with its word: (struct {name} *)")),
+                    error
+                        .with_help(&format!("write `struct` before the name of a struct: (struct {name} *)")),
                 );
             }
         }
@@ -126,7 +126,7 @@ fn keyword_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
     );
     let scoped = matches!(place.before(), "self" | "this");
     if declares && (place.takes_statement() || scoped) && place.lexer.mode == Mode::Body {
-        let title = format!("`{text}` begins a declaration, and a body has statements only");
+        let title = format!("`{text}` begins a declaration, but a body contains only statements");
         let help = "declare the variable outside of clauses, such as: this int x;";
         return Some(place.error(title, "a declaration inside a body").with_help(help));
     }
@@ -139,7 +139,7 @@ fn keyword_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
 fn plainly_expected(place: &Place<'_>) -> SyntaxError {
     let missing = |what: &str| format!("{what} is missing before this");
     let mut error = if place.takes_statement() {
-        place.expected("a statement", "begins no statement")
+        place.expected("a statement", "does not begin a statement")
     } else if place.takes_operand() {
         place.expected("an expression", "an operand is missing here")
     } else if place.takes("end of predicate") {
@@ -171,7 +171,7 @@ fn plainly_expected(place: &Place<'_>) -> SyntaxError {
     } else if place.takes("(") && place.expected.len() == 1 {
         let condition = place.before() == "if";
         let error = place.expected("`(`", &missing("`(`"));
-        if condition { error.with_help("the condition of an if stands in parentheses") } else { error }
+        if condition { error.with_help("write the condition of an `if` in parentheses") } else { error }
     } else if place.takes("<") && place.expected.len() == 1 {
         place.expected("`<`", &missing("`<`"))
     } else if place.takes("name") {
@@ -200,11 +200,11 @@ fn type_as_description(place: &Place<'_>) -> Option<SyntaxError> {
     let title = format!("`{word}` is read as a probe description, not as a type");
     let (label, help) = match place.lexer.origin {
         Origin::Script | Origin::Library => (
-            "option pspec makes the name of a type begin a description",
+            "with option pspec, a type name begins a probe description",
             "leave the option out, or begin the declaration with a keyword: `unsigned long x;`",
         ),
         _ => (
-            "with -n the name of a type begins a description",
+            "with -n, a type name begins a probe description",
             "put the program into a file (-s FILE), or begin the declaration with a keyword: `unsigned long x;`",
         ),
     };
@@ -244,7 +244,7 @@ fn open_predicate(place: &Place<'_>) -> SyntaxError {
         Some(slash) => error
             .with_related(slash, "this `/` divides: it ends a predicate only before `{`")
             .with_help("a clause with a predicate needs a body: /pid == 1/ { }"),
-        None => error.with_help("a predicate stands between slashes: /pid == 1/ { … }"),
+        None => error.with_help("write a predicate between slashes: /pid == 1/ { … }"),
     }
 }
 
@@ -270,7 +270,7 @@ pub(crate) fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseErr
         match lexer.mode {
             Mode::Predicate => {
                 error.title = "the predicate is not closed".to_owned();
-                error.help = Some("a predicate stands between slashes: /pid == 1/ { … }".to_owned());
+                error.help = Some("write a predicate between slashes: /pid == 1/ { … }".to_owned());
             }
             Mode::Probes if has("{") && !has(",") => return predicate_without_body(lexer.previous),
             Mode::Probes => {
@@ -289,7 +289,7 @@ pub(crate) fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseErr
 /// Reports a clause without a body in a file.
 pub(crate) fn missing_body(span: Span) -> ParseError {
     simple("expected a predicate or a body in `{` `}`", span, "a clause without a body")
-        .help("write `{ }` for the default action; only clauses of the command line can go without")
+        .help("write `{ }` for the default action; only clauses on the command line may omit the body")
 }
 
 fn predicate_without_body(span: Span) -> ParseError {
@@ -323,7 +323,7 @@ pub(crate) fn nul_in_literal(span: Span) -> ParseError {
 /// Reports a module without the name of a symbol in it.
 pub(crate) fn symbol_missing(span: Span) -> ParseError {
     simple("a symbol's name is missing after the backtick", span, "no name follows")
-        .help("a symbol of the kernel is `name, or module`name")
+        .help("write a kernel symbol as `name, or module`name")
 }
 
 /// Reports a character that cannot begin a token.
@@ -340,28 +340,28 @@ pub(crate) fn unexpected_character(text: &str, after: &str, mode: Mode, span: Sp
             .help("clauses follow each other without a separator; a clause without a body ends the text"),
         ("}", Mode::Outer | Mode::Probes) => lone_closer(text, span),
         ("(" | ")", Mode::Probes) => simple(&title, span, "not part of a probe description")
-            .help("a predicate stands between slashes: /pid == 1/ { … }"),
-        ("=", Mode::Probes) => simple(&title, span, "statements stand inside of clauses")
+            .help("write a predicate between slashes: /pid == 1/ { … }"),
+        ("=", Mode::Probes) => simple(&title, span, "a statement must be inside a clause")
             .help("write a clause such as BEGIN { x = 1; }"),
         ("$", _) => simple(&title, span, "neither a macro variable nor a macro argument")
             .help("macros are $1, $$1, $pid, $target …"),
         ("#", _) => simple(&title, span, "a control line begins at the start of a line"),
-        ("“" | "”" | "„" | "«" | "»", _) => simple(&title, span, "a quotation mark of printed text")
+        ("“" | "”" | "„" | "«" | "»", _) => simple(&title, span, "a typographic quotation mark")
             .help("strings are written with plain double quotes: \"…\""),
-        ("‘" | "’" | "‚" | "´", _) => simple(&title, span, "a quotation mark of printed text").help(
+        ("‘" | "’" | "‚" | "´", _) => simple(&title, span, "a typographic quotation mark").help(
             "character constants are written with plain single quotes, strings with double ones: \"…\"",
         ),
         ("–" | "—" | "−", _) => {
-            simple(&title, span, "a dash of printed text").help("minus is written with the plain `-`")
+            simple(&title, span, "a typographic dash").help("minus is written with the plain `-`")
         }
-        ("\u{a0}", _) => simple("unexpected no-break space", span, "looks like a space, and is none")
+        ("\u{a0}", _) => simple("unexpected no-break space", span, "looks like a space, but is not one")
             .help("write a plain space; the text was probably copied from a page"),
-        _ => simple(&title, span, "begins nothing in D"),
+        _ => simple(&title, span, "does not begin anything in D"),
     }
 }
 
 pub(crate) fn lone_closer(closer: &str, span: Span) -> ParseError {
-    simple(&format!("`{closer}` closes nothing"), span, "nothing that it could close is open")
+    simple(&format!("unmatched `{closer}`"), span, "no open bracket matches it")
         .help("remove it, or add the opening one")
 }
 
@@ -395,7 +395,7 @@ pub(crate) fn open_comment(span: Span) -> ParseError {
 
 /// Reports `{` after the parameters of what C would call a function.
 pub(crate) fn function_body(span: Span) -> ParseError {
-    simple("D has no functions of its own", span, "a body of statements")
+    simple("D has no user-defined functions", span, "a body of statements")
         .help("clauses have bodies: BEGIN { … }; an inline gives an expression a name")
 }
 
@@ -412,7 +412,7 @@ fn reserved_help(place: &Place<'_>) -> Option<String> {
             "`if` is a statement; inside an expression use condition ? a : b"
         }
         Token::Else if place.takes_statement() => {
-            "no `if` stands before this `else`; a block of several statements needs braces"
+            "no `if` precedes this `else`; a block of several statements needs braces"
         }
         _ => return None,
     };

@@ -24,8 +24,8 @@ both() {
 compare() {
     awk -F'|' 'NR == FNR { live[$1] = $4; bytes[$1] = $2; n++; next }
         { m++; file[$1] = $4
-          if (!($1 in live)) { only_file[$4 == "init code, gone after boot" ? "gone" : ($3 != "-" ? "rewritten" : "other")]++
-              if ($4 != "init code, gone after boot" && $3 == "-") print "only in the file: " $0; next }
+          if (!($1 in live)) { only_file[$4 == "init code, freed after boot" ? "gone" : ($3 != "-" ? "rewritten" : "other")]++
+              if ($4 != "init code, freed after boot" && $3 == "-") print "only in the file: " $0; next }
           if (live[$1] == $4) { same[$4]++; equal++; next }
           why = $3 != "-" ? "rewritten at boot" : (bytes[$1] != $2 ? "other bytes" : "same bytes")
           differ[why]++

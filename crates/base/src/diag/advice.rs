@@ -8,7 +8,7 @@ pub fn advise(mut diagnostic: Diagnostic, text: &str, arguments: &[String]) -> D
     if let Some((index, argument)) = macro_argument(text, arguments) {
         // The argument is the cause: the user did not mean a variable of that name.
         diagnostic.help = vec![format!("write $${index} for its text")];
-        return diagnostic.note(format!("${index} is the argument `{argument}`, which is no number"));
+        return diagnostic.note(format!("${index} is the argument `{argument}`, which is not a number"));
     }
     let about_string = diagnostic.title.contains("string");
     if let Some(quoted) = character_constant(text).filter(|_| about_string) {

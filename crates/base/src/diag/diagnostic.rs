@@ -37,7 +37,7 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// Facts that explain the error.
     pub notes: Vec<String>,
-    /// What to do next, something to paste where possible.
+    /// The next step, something to paste where possible.
     pub help: Vec<String>,
 }
 

@@ -205,7 +205,7 @@ fn remarks(diagnostic: &Diagnostic) -> impl Iterator<Item = String> {
     notes.chain(diagnostic.help.iter().map(|help| format!("help: {help}")))
 }
 
-/// Renders the text around the labels, with notes and help; `None` if there is no place to show.
+/// Renders the text around the labels, with notes and help; `None` without a place to show.
 fn snippet(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> Option<String> {
     let at = primary(diagnostic)?;
     let texts = Texts::new(sources, diagnostic, at, style.width);

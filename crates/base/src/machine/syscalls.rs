@@ -1,4 +1,4 @@
-//! base/machine/syscalls.rs: the numbers of system calls of 64-bit programs, generated from <asm/unistd_64.h> of Linux 7.3.
+//! base/machine/syscalls.rs: system call numbers of 64-bit programs, generated from <asm/unistd_64.h> of Linux 7.3.
 //!
 //! A number is part of the interface to user space: it is the same in all kernels, and never reused. The
 //! numbers of arm64 are those of <asm-generic/unistd.h> plus the optional calls that arm64 selects (renameat,

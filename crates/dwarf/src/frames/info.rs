@@ -92,7 +92,8 @@ impl<'i> DebugInfo<'i> {
         };
         let after = units.partition_point(|unit| *unit as u64 <= at);
         let unit = after.checked_sub(1).and_then(|last| units.get(last)).copied();
-        let unit = unit.ok_or_else(|| Error::dwarf(self.image.path(), format!("no unit has {die:#x}")))?;
+        let unit =
+            unit.ok_or_else(|| Error::dwarf(self.image.path(), format!("no unit contains {die:#x}")))?;
         if die & ALTERNATE == 0 {
             return self.unit(dwarf, unit);
         }

@@ -1,4 +1,4 @@
-//! dwarf/variables/listed.rs: the location of a variable at an instruction: from an expression, a list of them, or a constant.
+//! dwarf/variables/listed.rs: a variable's location at an instruction: an expression, a list of them, or a constant.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -265,7 +265,7 @@ fn constant(value: &AttributeValue<Slice<'_>>) -> Result<Location, Missing> {
         }
         value => match value.udata_value() {
             Some(value) => value,
-            None => return Err(Missing::Operation("a constant that is no number".to_owned())),
+            None => return Err(Missing::Operation("a constant that is not a number".to_owned())),
         },
     };
     Ok(Location::Value(Term::Constant(number)))

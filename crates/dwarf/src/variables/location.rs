@@ -1,4 +1,4 @@
-//! dwarf/variables/location.rs: a location expression of debug information → [`Location`], or why a probe cannot read it.
+//! dwarf/variables/location.rs: a DWARF location expression → [`Location`], or why a probe cannot read it.
 
 use gimli::{Encoding, Expression, Operation};
 

@@ -156,25 +156,25 @@ impl fmt::Display for Missing {
             Missing::NotCovered => f.write_str("its location does not cover this instruction"),
             Missing::NowhereHere => f.write_str("optimised out at this instruction"),
             Missing::ImplicitPointer => {
-                f.write_str("it points to something that the compiler took apart (DW_OP_implicit_pointer)")
+                f.write_str("it points to an object that was optimised out (DW_OP_implicit_pointer)")
             }
             Missing::Pieces => f.write_str("it is in several pieces (DW_OP_piece)"),
             Missing::EntryValue => f.write_str(
-                "only its value at the function's entry is described, which nobody kept (DW_OP_entry_value)",
+                "only its value at the function's entry is described, which was not saved (DW_OP_entry_value)",
             ),
             Missing::ParameterRef => {
-                f.write_str("it is what the caller passed, which nobody kept (DW_OP_GNU_parameter_ref)")
+                f.write_str("it is an argument of the caller, which was not saved (DW_OP_GNU_parameter_ref)")
             }
             Missing::Converted => f.write_str("its location converts between types (DW_OP_convert)"),
             Missing::Register(number) => {
                 write!(f, "it is in register {number}, which is not saved at a probe")
             }
             Missing::Operation(name) => write!(f, "its location uses {name}"),
-            Missing::TooLong => f.write_str("its location is too long an expression"),
+            Missing::TooLong => f.write_str("its location expression is too long"),
             Missing::Frame => {
-                f.write_str("it is in the stack frame, and no unwind information says where that is")
+                f.write_str("it is in the stack frame, whose address is unknown without unwind information")
             }
-            Missing::Address => f.write_str("it is at an address that the kernel does not show"),
+            Missing::Address => f.write_str("it is at an address that the kernel hides"),
             Missing::Damaged(cause) => write!(f, "its location cannot be read: {cause}"),
         }
     }
@@ -186,7 +186,7 @@ impl fmt::Display for NoScope {
             NoScope::DebugInformation(why) => f.write_str(why),
             NoScope::Function(function) => write!(f, "the debug information does not describe {function}()"),
             NoScope::Copy { function } => {
-                write!(f, "the instruction is in no inlined copy of {function}()")
+                write!(f, "the instruction is not in an inlined copy of {function}()")
             }
             NoScope::Damaged(cause) => write!(f, "the debug information cannot be read: {cause}"),
         }

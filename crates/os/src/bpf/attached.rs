@@ -71,7 +71,7 @@ impl Program {
 
     /// Runs the program at the function that it was loaded for.
     pub fn at_function(&self) -> Result<Attached, Errno> {
-        // SAFETY: there is no name.
+        // SAFETY: 0 means that no name is given.
         unsafe { self.open(0) }
     }
 

@@ -29,11 +29,13 @@ pub enum Malformed {
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Malformed::Magic => f.write_str("it does not begin as BTF does"),
-            Malformed::Version(version) => write!(f, "it has version {version} of BTF; 1 is known"),
-            Malformed::Truncated => f.write_str("it is cut short"),
+            Malformed::Magic => f.write_str("it does not begin with the magic number of BTF"),
+            Malformed::Version(version) => {
+                write!(f, "BTF version {version} is not supported; only version 1 is")
+            }
+            Malformed::Truncated => f.write_str("it is truncated"),
             Malformed::Kind(kind) => {
-                write!(f, "it has types of kind {kind}, which is not known, and no layout to skip them by")
+                write!(f, "it has types of unknown kind {kind}, and no layout to skip them")
             }
         }
     }
