@@ -1,5 +1,4 @@
-//! sugar/aliases.rs: probes under another system's name: their clauses become clauses at the places that this kernel
-//! has.
+//! sugar/aliases.rs: probes under another system's name: their clauses move to the places that this kernel has.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -1,5 +1,4 @@
-//! sugar/if_else.rs: rewrites clauses with `if` into clauses without; conditions are stored in clause-local
-//! variables.
+//! sugar/if_else.rs: rewrites clauses with `if` into clauses without; clause-local variables store the conditions.
 
 use super::conditional::Branched;
 use super::error_guard::{self, Guard};

@@ -31,7 +31,7 @@ impl ModuleId {
     }
 }
 
-/// One of a run's files with code of programs.
+/// One of the files of a run that contain the code of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 

@@ -125,7 +125,7 @@ pub struct Place {
 }
 
 impl Source {
-    /// The position of a byte; an offset beyond the end gives that of the end.
+    /// The position of a byte; for an offset beyond the end, the position of the end.
     pub fn place(&self, offset: usize) -> Place {
         let before = self.text.get(..offset.min(self.text.len())).unwrap_or_default();
         let (mut file, mut line) = (None, 1);

@@ -1,5 +1,4 @@
-//! debuginfo/: finds, opens and checks the ELF files of a kernel: build ids, separate debug files, compressed
-//! modules.
+//! debuginfo/: finds, opens and checks a kernel's ELF files: build ids, separate debug files, compressed modules.
 
 pub mod bootable;
 mod buildid;

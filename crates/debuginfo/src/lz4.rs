@@ -1,5 +1,4 @@
-//! debuginfo/lz4.rs: the legacy lz4 format, in which kernels are packed: a magic number, then blocks with their
-//! sizes.
+//! debuginfo/lz4.rs: the legacy lz4 format, in which kernels are packed: a magic number, then sized blocks.
 
 use lz4_flex::block;
 

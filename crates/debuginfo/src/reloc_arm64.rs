@@ -1,5 +1,4 @@
-//! debuginfo/reloc_arm64.rs: relocations of aarch64 instructions ("ELF for the Arm 64-bit Architecture", section
-//! 5.7).
+//! debuginfo/reloc_arm64.rs: relocations of aarch64 instructions ("ELF for the Arm 64-bit Architecture", 5.7).
 
 use object::elf;
 

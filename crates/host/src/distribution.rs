@@ -73,7 +73,7 @@ impl Family {
                 "-v8",
                 "-2712",
             ]),
-            // 6.8.0-31-generic: the version, the number of the build, the flavour.
+            // 6.8.0-31-generic: the version, the build number, the flavour.
             Family::Ubuntu => {
                 let mut parts = release.splitn(3, '-');
                 let version = parts.next().is_some_and(|version| version.split('.').count() == 3);

@@ -110,7 +110,7 @@ impl Clock {
         const PERIOD: u64 = 0x4008_2404;
         let never = NEVER;
         self.samples = None;
-        // SAFETY: the request reads a number. If it fails, samples have nowhere to go.
+        // SAFETY: the request reads an integer. If it fails, samples have nowhere to go.
         unsafe { libc::ioctl(self.event.as_raw_fd(), PERIOD, &raw const never) };
     }
 

@@ -31,7 +31,7 @@ pub struct Facts {
     pub has_module: bool,
     /// Whether the frames of BPF trampolines and kprobe.multi can be recognized on a stack.
     pub has_known_trampolines: bool,
-    /// The instruction that may begin a function; kprobe events at it report the address of the next one.
+    /// The instruction that may begin a function; a kprobe event at it is moved to the next instruction.
     pub mark: &'static [u8],
     /// The largest offset in a function, in bytes, to which its call of ftrace returns.
     pub ftrace_end: u64,

@@ -53,7 +53,7 @@ struct Candidate {
     name: Option<usize>,
     is_tail: bool,
     call: Option<CallSite>,
-    /// The ranges of the copies inside it, if the table has no markers.
+    /// The ranges of the copies inside it, if the compiler writes no markers.
     inner: Vec<Range<u64>>,
 }
 

@@ -71,7 +71,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    /// All names by id; one that is not UTF-8 cannot be looked up, and is converted as well as possible.
+    /// All names by id; one that is not UTF-8 cannot be looked up, and is converted lossily.
     pub(crate) fn into_names(self) -> Vec<String> {
         let mut names = vec![String::new(); self.len()];
         let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();

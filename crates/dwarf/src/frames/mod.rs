@@ -1,5 +1,4 @@
-//! dwarf/frames/: the functions that an instruction belongs to: inlined ones from the inside out, then the one with
-//! the code.
+//! dwarf/frames/: the functions that an instruction belongs to: inlined copies from the inside out, then the body.
 
 mod all;
 mod at;

@@ -1,5 +1,4 @@
-//! dwarf/frames/room.rs: the space for a call of ftrace at a function's start, which gcc before 13 leaves out of its
-//! range.
+//! dwarf/frames/room.rs: the space for an ftrace call at a function's start, which gcc before 13 excludes.
 
 use std::ops::Range;
 

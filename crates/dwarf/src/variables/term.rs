@@ -15,7 +15,7 @@ pub enum Term {
     Address(u64),
     /// An address in the CPU's copy of the per-CPU variables.
     PerCpu(u64),
-    /// The unsigned number in this many bytes of memory.
+    /// The unsigned integer in this many bytes of memory.
     Load {
         /// Address of the lowest byte.
         address: Box<Term>,
@@ -105,7 +105,7 @@ impl Term {
         }
     }
 
-    /// The unsigned number in 1, 2, 4 or 8 bytes of memory.
+    /// The unsigned integer in 1, 2, 4 or 8 bytes of memory.
     pub fn load(address: Term, bytes: u8) -> Term {
         Term::Load { address: Box::new(address), bytes }
     }

@@ -48,7 +48,8 @@ impl Attached {
         perf_request(&self.0, ENABLE, 0)
     }
 
-    /// Hits of kprobe.multi that were missed before the program was considered. Kernels before 6.7 do not
+    /// Hits of kprobe.multi that were missed before the program was called. Kernels before 6.7 do not report
+    /// them.
     /// report them.
     pub fn missed(&self) -> u64 {
         last_word::<5>(&self.0)
@@ -130,6 +131,6 @@ pub fn attach(program: &Program, counted: Counted, cpu: u32) -> Result<Attached,
 }
 
 fn perf_request(event: &OwnedFd, request: i32, argument: i32) -> Result<(), Errno> {
-    // SAFETY: each of these requests takes a number.
+    // SAFETY: each of these requests takes an integer.
     result(unsafe { libc::ioctl(event.as_raw_fd(), request as libc::c_ulong, argument) }.into()).map(drop)
 }

@@ -32,7 +32,7 @@ pub struct Function {
 }
 
 impl ProgramKind {
-    /// The kernel's numbers of the program type and the attach type.
+    /// The program type and the attach type, as the kernel numbers them.
     fn numbers(self) -> (u32, u32) {
         match self {
             ProgramKind::Kprobe => (2, 0),
