@@ -4,8 +4,8 @@ use super::ast::*;
 use super::error::ParseError;
 use kinst_base::source::{Span, Spanned};
 
-/// The maximum number of levels in a tree. Later stages recurse: in a debug build each level costs them some 8 kB
-/// of stack, and a Rust thread has 2 MB.
+/// The maximum number of levels in a tree. Later stages recurse: in a debug build each level costs them about
+/// 8 kB of stack, and a Rust thread has 2 MB.
 pub const MAX_DEPTH: usize = 200;
 
 /// A node still to be visited; the walk keeps these on the heap, so that no depth exhausts the stack.

@@ -326,7 +326,7 @@ mod tests {
         }
         assert_eq!(expanded("kinst::lenient:entry").expect("as it was"), ["kinst::lenient:entry"]);
         assert_eq!(
-            expanded("kinst::some*:entry").expect("the index is asked"),
+            expanded("kinst::some*:entry").expect("the index is queried"),
             ["kinst::one:1", "fbt::something:entry"]
         );
     }

@@ -1,4 +1,4 @@
-//! sugar/: [`ast::Program`](crate::parser::ast::Program) → `plain::Program`; the rewrites and their order are in passes.rs.
+//! sugar/: [`ast::Program`](crate::parser::ast::Program) → `plain::Program`; passes.rs lists the rewrites.
 
 mod aliases;
 mod conditional;

@@ -12,7 +12,7 @@ pub enum Pattern {
     Any,
     /// A field without special characters: matches itself.
     Exact(String),
-    /// The characters of a field with special ones.
+    /// The characters of a field that contains special ones.
     Glob(Vec<char>),
 }
 

@@ -9,9 +9,9 @@ use crate::image::Address;
 pub struct Fields {
     /// `kinst`, `fbt`, `syscall`, or the provider of a driver's static probes.
     pub provider: String,
-    /// Module that has the code: `vmlinux`, `ext4`.
+    /// Module that contains the code: `vmlinux`, `ext4`.
     pub module: String,
-    /// Function that has the code, or the system call.
+    /// Function that contains the code, or the system call.
     pub function: String,
     /// Last field: `entry`, `53-61`, `tick-1s`.
     pub name: String,
@@ -98,7 +98,8 @@ pub enum Place {
     End,
     /// `dtrace:::ERROR`: a clause had a fault.
     Error,
-    /// `bytes` is the instruction that is expected there, at most 16; empty means that it is not compared.
+    /// `bytes` is the instruction that is expected there, at most 16 bytes; empty means that it is not
+    /// compared.
     Insn {
         /// Address of the function's symbol.
         func: Address,

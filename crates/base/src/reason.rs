@@ -30,7 +30,7 @@ impl Untraceable {
     }
 }
 
-/// The text that follows `cannot be traced: `, and an alternative, if there is one.
+/// The text that follows `cannot be traced: `, and an alternative, if any.
 struct Row {
     reason: Reason,
     words: &'static str,

@@ -58,6 +58,6 @@ mod tests {
             assert_eq!(payload(&file[..len]), None, "cut to {len}");
         }
         file[0x1f1] = 0;
-        assert_eq!(payload(&file), None, "behind the end");
+        assert_eq!(payload(&file), None, "after the end");
     }
 }

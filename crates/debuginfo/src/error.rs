@@ -131,14 +131,14 @@ impl Error {
                     None => "the file has no build id".to_owned(),
                 })
                 .note(format!("build id of {of}: {wanted}"))
-                .help("the file is not used; update the debug package to match the kernel, or boot the kernel that it belongs to"),
+                .help("the file is not used; install the debug package of this kernel, or boot the kernel of the file"),
             Error::Alternate { wanted, .. } => error.note(format!("wanted: build id {wanted}")).help(
-                "functions in the shared file are not found; install the complete debug package (dwz moved them to a separate file)",
+                "functions in the shared file (written by dwz) are not found; install the complete debug package",
             ),
             Error::Debuginfod { cause, .. } if cause.contains("not installed") => {
                 error.help("install it: apt install debuginfod, or dnf install elfutils-debuginfod-client")
             }
-            Error::Debuginfod { .. } => error.help("DEBUGINFOD_URLS lists the servers to query; unset it to query none"),
+            Error::Debuginfod { .. } => error.help("DEBUGINFOD_URLS lists the servers; unset it to query none"),
             Error::NoRelease { root } => error.help(format!(
                 "a sysroot has {0}/boot/vmlinuz-RELEASE, {0}/lib/modules/RELEASE or {0}/usr/lib/debug/boot/vmlinux-RELEASE",
                 root.display()

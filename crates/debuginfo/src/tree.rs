@@ -169,7 +169,7 @@ mod tests {
             std::fs::write(&module, text).expect("a file");
             let found = root(dir.path()).modules().remove("ext4").expect("it");
             let stamp = Stamp::of(&std::fs::metadata(&module).expect("a file"));
-            assert_eq!(found.seen(&module), Some(stamp), "that of the path");
+            assert_eq!(found.seen(&module), Some(stamp), "the stamp of the path");
             assert_eq!(found.seen(Path::new("ext4.ko")), None, "another file");
             assert!(found.is_as_seen());
             stamp

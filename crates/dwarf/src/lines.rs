@@ -161,7 +161,7 @@ impl Lines {
     }
 
     fn add(&mut self, mut rows: Vec<Row>, end: u64) {
-        // The rows of a sequence ascend; those of a damaged one may not.
+        // The rows of a sequence ascend, except in a damaged one.
         rows.sort_by_key(|row| row.address);
         if let Some(start) = rows.first().map(|row| row.address).filter(|start| *start < end) {
             self.sequences.push(Sequence { range: start..end, rows });

@@ -58,7 +58,7 @@ pub fn is_plain(text: &str) -> bool {
     !glob::is_glob(text) && !text.contains("::") && !text.contains('<')
 }
 
-/// Splits a name into that of a generic and its arguments: `Vec<i32>` into `Vec` and `i32`.
+/// Splits the name of a generic from its arguments: `Vec<i32>` into `Vec` and `i32`.
 pub fn generic(name: &str) -> (&str, &str) {
     // The operators `<`, `<<`, `<=` and `->`, and names generated for unnamed items: `<impl …>`.
     if name.starts_with("operator") || name.starts_with('<') {

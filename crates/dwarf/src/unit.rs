@@ -199,7 +199,7 @@ impl<'a> Unit<'a> {
         inside.unwrap_or(path)
     }
 
-    /// The path with the unit's directory, if it needs one.
+    /// The path with the unit's directory, if the path is relative.
     pub(crate) fn absolute(&self, path: &str) -> String {
         match self.inner.comp_dir {
             Some(directory) if !path.starts_with('/') => format!("{}/{path}", directory.to_string_lossy()),
@@ -223,8 +223,8 @@ impl<'a> Unit<'a> {
         Ok(())
     }
 
-    /// Whether the first parameter or variable from this entry to the end of its siblings, or below them, is declared at a
-    /// line and column.
+    /// Whether the first parameter or variable from this entry to the end of its siblings, or below them, is
+    /// declared at a line and column.
     pub(crate) fn declares_first_at(
         &self,
         first: UnitOffset,

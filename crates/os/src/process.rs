@@ -280,7 +280,7 @@ mod tests {
     fn ends_are_told_apart() {
         let mut process = Process::start("sh -c exit\t3", &Start::default()).unwrap();
         process.release().unwrap();
-        assert_eq!(wait(&mut process).how, None, "words are split on blanks: sh gets 'exit' alone");
+        assert_eq!(wait(&mut process).how, None, "words are split on blanks: sh gets only 'exit'");
         let mut process = Process::start("false", &Start::default()).unwrap();
         process.release().unwrap();
         assert_eq!(wait(&mut process).how.as_deref(), Some("exited with status 1"));

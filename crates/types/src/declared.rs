@@ -60,7 +60,7 @@ impl Declared {
         tagged
     }
 
-    /// Makes the tag the program's own from here on, though its members are still unknown.
+    /// Makes the tag the program's own from here on, although its members are still unknown.
     pub fn begin(&mut self, tagged: &Tagged) {
         self.begun.push(tagged.id);
     }
@@ -287,7 +287,7 @@ mod tests {
         (members.iter().map(|member| member.bit_offset).collect(), bytes)
     }
 
-    /// The expected numbers are those of gcc.
+    /// gcc computed the expected numbers.
     #[test]
     fn members_stand_where_c_puts_them() {
         let list =

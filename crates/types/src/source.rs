@@ -84,7 +84,7 @@ pub struct Symbol {
 /// The parameters and result of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prototype {
-    /// Names and types, in their order; a name may be empty.
+    /// Names and types, in order; a name may be empty.
     pub params: Vec<(String, Type)>,
     /// Type of the result; `void` if there is none.
     pub returns: Type,

@@ -7,8 +7,8 @@ use std::fmt;
 /// The type of `caller`: an address in the kernel's code, which is shown by its name.
 pub const PLACE_IN_CODE: &str = "pc_t";
 
-/// A D type. A struct, union or enum is a name and a handle: its members come from the [`crate::TypeSource`] that made it, so
-/// a type is a finite value although the kernel's structures refer to each other.
+/// A D type. A struct, union or enum is a name and a handle: its members come from the [`crate::TypeSource`]
+/// that made it, so a type is a finite value although the kernel's structures refer to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     /// `void`.
@@ -212,7 +212,8 @@ impl Type {
 }
 
 impl Tagged {
-    /// A forward declaration is the type of its name, wherever that is defined; in the kernel one name is one type.
+    /// A forward declaration is the same type as any definition of its name; in the kernel one name is one
+    /// type.
     pub fn same(&self, other: &Tagged) -> bool {
         let named = self.kind == other.kind && self.name == other.name && !self.name.is_empty();
         let of_kernel = |tagged: &Tagged| matches!(tagged.id.origin, TypeOrigin::Kernel(_));

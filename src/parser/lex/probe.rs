@@ -9,7 +9,8 @@ use kinst_base::source::{Origin, Span};
 /// The fields from the left, with their maximum size in bytes without the terminating NUL.
 const FIELDS: [(&str, usize); 4] = [("provider", 63), ("module", 63), ("function", 191), ("name", 63)];
 
-/// Returns the number of fields that a specifier of this origin may have; the last of them is its rightmost one.
+/// Returns the number of fields that a specifier of this origin may have; the last one is the rightmost
+/// field.
 fn field_count(origin: Origin) -> usize {
     match origin {
         Origin::Script | Origin::Library | Origin::Predicate | Origin::Name | Origin::Id => 4,

@@ -54,7 +54,7 @@ impl Diagnostic {
         }
     }
 
-    /// Makes the error that the parser reports for a constant, and the checker for a name of one.
+    /// Makes the error that the parser reports for a constant, and the checker for a named constant.
     pub fn division_by_zero(span: Span) -> Diagnostic {
         Diagnostic::error(tags::DIV_ZERO, "division by zero").at(span, "this is 0")
     }

@@ -37,7 +37,7 @@ const PART: usize = 120;
 /// The fewest columns that the program's text gets on a narrow terminal.
 const LEAST: usize = 24;
 
-/// The most characters of an argument, and of a title that quotes the program, in the first line.
+/// The maximum characters of an argument, and of a title that quotes the program, in the first line.
 const LONGEST_QUOTE: usize = 240;
 
 /// Marks omitted text.
@@ -225,13 +225,14 @@ fn snippet(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> Opt
     let mut out = Painted::new(style.color);
     term::emit_to_write_style(&mut out, &term::Config::default(), &texts, &shown).ok()?;
     let all = out.into_string();
-    // We write the header: the first line already contains the title.
+    // The first line already contains the title, so codespan's header is dropped.
     let (_, snippet) = all.split_once('\n')?;
     let lines: Vec<&str> = snippet.trim_end_matches('\n').lines().map(str::trim_end).collect();
     Some(format!("{}\n", lines.join("\n")))
 }
 
-/// Returns the name to show: `-n` for an argument, as the whole argument would not fit beside a line number.
+/// Returns the name to show: `-n` for an argument, because a whole argument would not fit beside a line
+/// number.
 fn short_name(sources: &Sources, file: FileId) -> String {
     let source = sources.get(file);
     match source.origin {

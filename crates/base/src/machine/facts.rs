@@ -83,7 +83,7 @@ pub struct Room {
     pub nop: [u8; 4],
     /// Bytes of a landing pad (bti c), as long as a nop.
     pub landing_pad: [u8; 4],
-    /// The most instructions, the landing pad included.
+    /// The maximum number of instructions, including the landing pad.
     pub most: u64,
 }
 
@@ -108,7 +108,7 @@ pub struct PtRegs {
     pub call: i16,
     /// The size of that number.
     pub call_size: i32,
-    /// The arguments of a system call, in their order.
+    /// The arguments of a system call, in order.
     pub call_arguments: [i16; 6],
     /// The bits that distinguish user mode from kernel mode.
     pub privilege: Privilege,
@@ -127,7 +127,7 @@ pub struct Privilege {
     pub register: i16,
     /// A mask of the bits.
     pub bits: i32,
-    /// Whether they are 0 for a program.
+    /// Whether they are 0 in user mode.
     pub zero_is_user: bool,
 }
 

@@ -1,4 +1,4 @@
-//! base/machine/kind.rs: the kinds of machines whose code can be read.
+//! base/machine/kind.rs: the kinds of machines whose code can be decoded.
 
 use super::facts::Facts;
 use super::{arm64, x86};
@@ -17,7 +17,7 @@ impl Machine {
     /// The machine that this program is compiled for.
     pub const HERE: Machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
 
-    /// The data in which the machine differs from others.
+    /// The machine-specific data.
     pub fn facts(self) -> &'static Facts {
         match self {
             Machine::X86_64 => &x86::FACTS,

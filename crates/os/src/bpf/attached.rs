@@ -33,7 +33,7 @@ struct Link {
 pub enum Counted {
     /// A tracefs event, by id.
     Tracepoint(u64),
-    /// A time of a CPU's clock in nanoseconds.
+    /// A CPU's clock, by its period in nanoseconds.
     Clock(u64),
 }
 
@@ -90,7 +90,7 @@ impl Program {
     pub fn at_functions(&self, addresses: &[u64], returns: bool) -> Result<Attached, Errno> {
         let count = u32::try_from(addresses.len()).map_err(|_| Errno::TOOBIG)?;
         let mut link = self.link(count, addresses.as_ptr() as u64, returns);
-        // SAFETY: the kernel reads as many addresses as are counted, which live until the call returns.
+        // SAFETY: the kernel reads as many addresses as the count says, which live until the call returns.
         let fd = unsafe { bpf(command::LINK_CREATE, &mut link)? };
         Ok(Attached(owned(fd)))
     }

@@ -44,7 +44,7 @@ impl Map {
             return Err(Errno::INVAL);
         }
         let mut element = self.element(key, value.as_ptr() as u64);
-        // SAFETY: the kernel reads the key and the value, which have the sizes of the map's.
+        // SAFETY: the kernel reads the key and the value, whose sizes match the map's.
         unsafe { bpf(command::MAP_UPDATE, &mut element).map(drop) }
     }
 
@@ -56,7 +56,8 @@ impl Map {
         }
         let count = u32::try_from(count).map_err(|_| Errno::TOOBIG)?;
         let mut batch = self.batch(keys.as_ptr() as u64, values.as_ptr() as u64, count);
-        // SAFETY: the kernel reads as many keys and values as are counted, which have the sizes of the map's.
+        // SAFETY: the kernel reads as many keys and values as the count says, and their sizes match the
+        // map's.
         unsafe { bpf(command::MAP_UPDATE_BATCH, &mut batch).map(drop) }
     }
 
@@ -66,7 +67,7 @@ impl Map {
             return Err(Errno::INVAL);
         }
         let mut element = self.element(key, 0);
-        // SAFETY: the kernel reads the key, which has the size of the map's.
+        // SAFETY: the kernel reads the key, whose size matches the map's.
         match unsafe { bpf(command::MAP_DELETE, &mut element) } {
             Ok(_) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(errno),
@@ -80,7 +81,7 @@ impl Map {
         }
         let mut value = vec![0; self.value];
         let mut element = self.element(key, value.as_mut_ptr() as u64);
-        // SAFETY: the kernel reads the key and fills the value, which have the sizes of the map's.
+        // SAFETY: the kernel reads the key and fills the value, whose sizes match the map's.
         unsafe { bpf(command::MAP_LOOKUP, &mut element)? };
         Ok(value)
     }

@@ -109,7 +109,7 @@ pub(super) struct Info {
 ///
 /// # Safety
 ///
-/// The attribute must be that of the command, and its addresses valid as the command uses them.
+/// The attribute must match the command, and its addresses must be valid as the command uses them.
 pub(super) unsafe fn bpf<T>(command: i32, attribute: &mut T) -> Result<i32, Errno> {
     // SAFETY: guaranteed by the caller; the kernel reads and writes no more of the attribute than its size.
     let done = unsafe { libc::syscall(libc::SYS_bpf, command, attribute, size_of::<T>()) };

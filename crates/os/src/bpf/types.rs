@@ -40,7 +40,8 @@ struct TypesInfo {
 pub struct Types<'a> {
     /// A header, types and strings, as in a BTF file.
     pub types: &'a [u8],
-    /// `struct bpf_func_info` of each function: the unit of its first instruction, and the id of its type.
+    /// `struct bpf_func_info` of each function: the index of its first 8-byte unit of code, and the id of its
+    /// type.
     pub functions: &'a [u8],
 }
 
