@@ -1,4 +1,4 @@
-//! typeck/check.rs: a program checked as a whole, item by item.
+//! typeck/check.rs: the check of a whole program, item by item.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ use crate::parser::{ast, visit};
 use crate::sugar::plain::{self, ProbeDesc};
 use kinst_base::probe::Description;
 
-/// Checks a whole program: declarations first, then the clauses in order, as a variable's type is fixed by
-/// the first assignment.
+/// Checks a whole program: declarations first, then the clauses in order, as the first assignment fixes a
+/// variable's type.
 pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> {
     let (checker, clauses) = ahead::check_clauses(program, env)?;
     if let Some(unsupported) = checker.unsupported {
@@ -24,14 +24,14 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     Ok(typed::Program { layout, variables, aggregations, clauses, warnings, remarks })
 }
 
-/// Checks a whole program whose descriptions have not been looked up, which for that reason is not compiled.
+/// Checks a whole program whose descriptions have not been looked up, and which therefore is not compiled.
 pub fn check_written(program: plain::Program<ast::ProbeDesc>, env: &Env<'_>) -> Result<()> {
     let taken = |probes: Vec<ast::ProbeDesc>| probes.into_iter().map(ProbeDesc::as_written).collect();
     check(&program.with_probes(taken), env).map(drop)
 }
 
-/// Makes the checks that the reference implementations make while they read: if a text has a syntax error further
-/// on, these errors come first. `whole`: the text was read to its end.
+/// Makes the checks that the reference implementations make while they parse: if the source has a syntax
+/// error further on, these errors come first. `whole`: the source was parsed to its end.
 pub fn check_read(program: &plain::Program<ast::ProbeDesc>, env: &Env<'_>, whole: bool) -> Result<()> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
@@ -47,7 +47,7 @@ pub fn describe(probes: &[Description], env: &Env<'_>) -> Result<Vec<ProbeStabil
     for library in env.libraries {
         checker.load(library)?;
     }
-    // All at once: each question by itself would open the debug information.
+    // One query for all: each separate query would open the debug information.
     env.places.scopes(&probes.iter().flat_map(|probe| checker.sites_of(probe)).collect::<Vec<_>>());
     Ok(probes.iter().map(|probe| checker.stability_of_probe(probe)).collect())
 }
@@ -94,7 +94,7 @@ impl Checker<'_> {
         program.items.iter().try_for_each(|item| self.check_item(item))
     }
 
-    /// Checks that each name given attributes by a pragma appears in the text.
+    /// Checks that each name that a pragma gives attributes occurs in the program.
     fn check_pragmas_used<P>(&self, program: &plain::Program<P>) -> Result<()> {
         let providers: HashSet<&str> = program.items.iter().filter_map(provider_name).collect();
         program.items.iter().try_for_each(|item| match item {
@@ -103,7 +103,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Checks declarations where they appear, and the types that clauses name there.
+    /// Checks declarations in order, and the types that clauses name.
     pub(super) fn check_item<P>(&mut self, item: &plain::Item<P>) -> Result<()> {
         match item {
             plain::Item::Declaration(declaration) => self.declare(declaration),
@@ -121,8 +121,8 @@ impl Checker<'_> {
         }
     }
 
-    /// sizeof and offsetof of types are numbers as soon as they are read. A type that is defined inside one is left
-    /// for later: it can be defined only once.
+    /// Evaluates sizeof and offsetof of types as soon as they are parsed. An operand that defines a type is
+    /// left for later, since a type can be defined only once.
     fn check_sizes(&mut self, expr: &ast::Expr) -> Result<()> {
         let mut result = Ok(());
         visit::each_operand(expr, &mut |operand| {

@@ -1,4 +1,4 @@
-//! typeck/clause.rs: a clause: its descriptions, statements and predicate, in the order that errors need.
+//! typeck/clause.rs: one clause: its descriptions, statements and predicate, in the order that errors require.
 
 use super::error::{self, Result};
 use super::expr::assign;
@@ -10,7 +10,7 @@ use crate::sugar::plain::{self, ProbeDesc};
 use crate::vocabulary::builtin;
 
 impl Checker<'_> {
-    /// The probes of a clause share its compiled code, unless each of its descriptions has its own `args[]`.
+    /// The probes of a clause share its compiled code, unless the `args[]` of its descriptions differ.
     pub(super) fn check_descriptions(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Clause>> {
         match self.fan_out(clause)? {
             Some(clauses) => Ok(clauses),
@@ -31,10 +31,10 @@ impl Checker<'_> {
         }
     }
 
-    /// The actions come first, so that the predicate may use what they assign. If they need a variable that nothing
-    /// has assigned, the predicate may be what assigns it: then it comes first, and may use what the actions before
-    /// that one assign. The checks that actions make of
-    /// their arguments come after all expressions.
+    /// Checks the actions first, so that the predicate may use their variables. If they need a variable
+    /// that is not assigned yet, the predicate may assign it: then it is checked first, and may use the
+    /// variables that the preceding actions assign. The arguments of actions are checked after all
+    /// expressions.
     pub(super) fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
         self.probes = Some(clause.probes.clone());
         let (predicate, stmts) = match self.check_stmts(clause) {
@@ -62,7 +62,7 @@ impl Checker<'_> {
         Ok(typed::Clause { probes, predicate, body, stability, part, span })
     }
 
-    /// Checks each statement, keeping the errors of its action; any other error is the clause's.
+    /// Checks each statement and keeps the errors of its action; any other error is an error of the clause.
     fn check_stmts(&mut self, clause: &plain::Clause) -> Result<Vec<Result<typed::Stmt>>> {
         let mut checked: Vec<Result<typed::Stmt>> = Vec::new();
         for expr in clause.body.iter().flatten() {
@@ -85,7 +85,7 @@ impl Checker<'_> {
         Ok(checked)
     }
 
-    /// Checks the arguments of an action that refuses one of them: another may be wrong by itself.
+    /// Checks the arguments of an action that refuses one of them: another argument may be wrong in itself.
     fn check_operands(&mut self, expr: &ast::Expr) -> Result<()> {
         let mut result = Ok(());
         visit::each_operand(expr, &mut |operand| {

@@ -1,4 +1,4 @@
-//! typeck/env.rs: the inputs of a check besides the program.
+//! typeck/env.rs: the inputs of a check other than the program.
 
 use crate::parser::ast::ProbeDesc;
 use crate::sugar::plain;
@@ -8,7 +8,7 @@ use kinst_sites::Places;
 use kinst_types::KernelTypes;
 use kinst_types::intrinsic::Intrinsic;
 
-/// The facts from outside that a program depends on.
+/// External facts that a program depends on.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
     /// The types and symbols of the kernel.
@@ -27,21 +27,21 @@ pub struct Env<'a> {
     pub ustackcopy: u32,
     /// Option amin: the least stability of everything that a clause uses.
     pub amin: Option<Attributes>,
-    /// The libraries, each after those that it depends on.
+    /// The libraries, each after its dependencies.
     pub libraries: &'a [Library<'a>],
     /// Option jstackframes: frames of jstack() without an argument.
     pub jstackframes: u32,
     /// Option jstackstrsize: bytes for the names in jstack() without a second argument.
     pub jstackstrsize: u32,
-    /// Whether to report what each clause depends on; types of arguments are looked up for it.
+    /// Whether to report the dependencies of each clause; the types of arguments are looked up for it.
     pub stability: bool,
-    /// Option version: names that are newer are the program's to define.
+    /// Option version: a program may define names that are newer.
     pub version: Option<Version>,
     /// Option missinglocals.
     pub missing_locals: MissingLocals,
 }
 
-/// The meaning of a clause at a place that does not have a variable of the kernel's code that the clause names.
+/// The meaning of a clause at a place that lacks a variable of the kernel's code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingLocals {
     /// The program is refused.
@@ -74,7 +74,7 @@ impl Default for Env<'_> {
     }
 }
 
-/// Declarations that the program did not write itself.
+/// Declarations from a file other than the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Library<'a> {
     /// The name of its file, without the directory, as `depends_on library` gives it.

@@ -1,4 +1,4 @@
-//! typeck/operand.rs: an operand before its use is known: a value, or an object that a translator makes.
+//! typeck/operand.rs: an operand before its use is known: a value, or an object from a translator.
 
 use super::error::{self, Result};
 use super::typed::{Expr, ExprKind};
@@ -6,13 +6,13 @@ use kinst_base::source::Span;
 use kinst_dif::insn::Builtin;
 use kinst_types::Type;
 
-/// The result of an expression where it need not be a value.
+/// The result of an expression that need not be a value.
 pub(in crate::typeck) enum Operand {
     Value(Expr),
     Translated(Box<Translated>),
 }
 
-/// The result of a translator: it has members, and is not a value.
+/// The result of a translator: it has members, but is not a value.
 pub(in crate::typeck) struct Translated {
     pub translator: usize,
     /// A value of the translator's input.
@@ -34,12 +34,12 @@ impl From<Translated> for Operand {
 }
 
 impl Translated {
-    /// A value of the same type, where only that matters. It is not a constant.
+    /// A placeholder of the same type that is not a constant, for uses where only the type matters.
     pub(super) fn stand_in(&self) -> Expr {
         Expr::new(ExprKind::Builtin(Builtin::Id), self.ty.clone(), self.span)
     }
 
-    /// The error that it is used as a value.
+    /// The error for a use of the object as a value.
     pub(super) fn no_value<T>(self, span: Span) -> Result<T> {
         Err(error::Translator::Value { found: self.ty, span }.into())
     }
@@ -53,7 +53,7 @@ impl Operand {
         }
     }
 
-    /// The same at another place of the program.
+    /// Returns the operand with another span.
     pub(super) fn at(self, span: Span) -> Operand {
         match self {
             Operand::Value(value) => Expr { span, ..value }.into(),
@@ -61,7 +61,7 @@ impl Operand {
         }
     }
 
-    /// The value; an object is reported at `span`.
+    /// Returns the value; reports an object at `span`.
     pub(super) fn value(self, span: Span) -> Result<Expr> {
         match self {
             Operand::Value(value) => Ok(value),
@@ -69,7 +69,7 @@ impl Operand {
         }
     }
 
-    /// The value. An aggregation and an object have none: their type and place are returned.
+    /// Returns the value. An aggregation or object has none: returns its type and span.
     pub(super) fn known(self) -> std::result::Result<Expr, (Type, Span)> {
         match self {
             Operand::Value(value) if value.ty != Type::Dynamic => Ok(value),

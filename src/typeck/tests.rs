@@ -1,4 +1,4 @@
-//! typeck/tests.rs: helpers for the tests: D texts parsed, and checked to the typed tree.
+//! typeck/tests.rs: helpers for tests: D programs, parsed and checked to the typed tree.
 
 use super::{Env, check, typed};
 use crate::parser::{self, Macros, ParseOptions, Settings};
@@ -9,12 +9,12 @@ use kinst_sites::{NothingWanted, SiteIndex};
 use kinst_types::TypeSource;
 use kinst_types::intrinsic::Intrinsic;
 
-/// Parses and checks a text.
+/// Parses and checks a program.
 pub(crate) fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
     check(&parse_text(text)?, &Env::default()).map_err(|error| error.diagnostic())
 }
 
-/// Parses a text into the tree without sugar, in which nothing is inlined.
+/// Parses a program into the tree without sugar, with nothing inlined.
 pub(crate) fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
     let mut sources = Sources::default();
     let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };

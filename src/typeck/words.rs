@@ -1,4 +1,4 @@
-//! typeck/words.rs: the types of D's words, which the vocabulary writes as text.
+//! typeck/words.rs: the types of D's words, which the vocabulary stores as text.
 
 use crate::vocabulary::constants;
 use kinst_types::intrinsic::Intrinsic;

@@ -83,7 +83,7 @@ impl Checker<'_> {
             return Err(error::Declaration::Redeclared { name: name.to_string(), declared, span }.into());
         }
         if self.global_is_taken(name, span) {
-            // In a program the word of D means the same after as before an #include.
+            // In a program, a word of D means the same before and after an #include.
             return match self.in_header {
                 true => Ok(()),
                 false => {
@@ -150,18 +150,18 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Whether the name is that of a variable, constant, function or inline.
+    /// Whether a variable, constant, function or inline has this name.
     pub(in crate::typeck) fn global_is_taken(&self, name: &str, span: Span) -> bool {
         let wanted = Name { scope: Scope::Global, name, span };
-        // Some of the names known to every program are defined by a library.
+        // A library defines some of the names that every program has.
         self.builtin(name).is_some_and(|entry| !self.in_library || !matches!(entry.what, What::Library))
             || constants::lookup(name).is_some()
             || self.names.find(&wanted).is_some()
             || self.inlines.contains_key(name)
     }
 
-    /// Whether the name is already that of a type of the same layout. The sign of a number may differ: id_t has none
-    /// in C.
+    /// Whether a type of this name with the same layout exists already. The signedness of an integer may
+    /// differ: id_t has none in C.
     fn types_are_compatible(&self, name: &str, ty: &Type) -> bool {
         let known = Intrinsic.named(name).or_else(|| self.declared.named(name));
         known.is_some_and(|known| match (known.resolved(), ty.resolved()) {

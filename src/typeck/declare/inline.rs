@@ -130,7 +130,7 @@ impl Checker<'_> {
         self.passed(found, &inline.ty, span, mismatch)
     }
 
-    /// Gives what was found the type that is declared for it; `mismatch` is the error that it cannot have that.
+    /// Converts a result to its declared type; `mismatch` is the error if that is impossible.
     pub(in crate::typeck) fn passed(
         &self,
         found: Operand,

@@ -1,4 +1,5 @@
-//! typeck/declare/library.rs: libraries: declarations before the program's, left out where they do not fit the kernel.
+//! typeck/declare/library.rs: libraries: declarations that precede the program's; one that does not fit the
+//! kernel is left out.
 
 use std::collections::HashMap;
 

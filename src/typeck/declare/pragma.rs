@@ -1,4 +1,4 @@
-//! typeck/declare/pragma.rs: pragmas about names, and the dependencies of a text.
+//! typeck/declare/pragma.rs: pragmas about names, and the dependencies of a program or library.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use kinst_base::attributes::{self, CLASSES, STABILITIES, Trouble};
 use kinst_base::diag::suggest;
 use kinst_base::source::Spanned;
 
-/// The parts of a provider that have attributes of their own.
+/// The parts of a provider that have separate attributes.
 const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];
 
 impl Checker<'_> {
-    /// Checks what can be checked of a pragma by itself.
+    /// Checks the pragma without reference to the rest of the program.
     pub(in crate::typeck) fn check_pragma(&mut self, pragma: &Pragma) -> Result<()> {
         match pragma {
             Pragma::Option { .. } => Ok(()),
@@ -42,7 +42,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a pragma about a name that every program has: such a name is not the program's to describe.
+    /// Refuses a pragma about a name that every program has: the program may not describe it.
     fn check_owned(&self, name: &Spanned<String>) -> Result<()> {
         let known = match self.builtin(&name.node).map(|entry| entry.what) {
             // A library variable is described by the library that defines it.

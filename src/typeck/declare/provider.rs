@@ -19,7 +19,7 @@ const MOST_ARGUMENTS: usize = 255;
 /// The arguments that a probe passes, and those that programs see.
 type Arguments = (Vec<Type>, Vec<(Type, usize)>);
 
-/// `args[i]` of a probe: the native argument's number and type, and the type that programs see.
+/// `args[i]` of a probe: the native argument's index and type, and the type that programs see.
 pub(in crate::typeck) type Argument = (usize, Type, Type);
 
 impl Checker<'_> {

@@ -184,7 +184,7 @@ impl Checker<'_> {
         Ok(Type::Enum(self.declared.define_enum(&tagged, enumerators, span)))
     }
 
-    /// Whether the name is that of this number already: one of D, or of a library.
+    /// Whether D or a library already defines this name with the same number.
     fn is_constant(&mut self, name: &str, number: i64) -> bool {
         if let Some((value, _)) = constants::lookup(name) {
             return value == number;
@@ -196,7 +196,7 @@ impl Checker<'_> {
         )
     }
 
-    /// Returns the type of an enumerator: int, as in C; in a header, as in GNU C, what holds the number.
+    /// Returns the type of an enumerator: int, as in C; in a header, as in GNU C, a type that holds the number.
     fn enumerator_type(&self, number: i128) -> Option<Type> {
         let types = [INT, UINT, LONG, ULONG];
         let types = &types[..if self.in_header { 4 } else { 1 }];

@@ -9,7 +9,7 @@ use kinst_base::source::{Span, Spanned};
 use kinst_types::declared::Declared;
 use kinst_types::{KernelTypes, Member, TagKind, Tagged, Type, TypeOrigin, TypeSource};
 
-/// All types that the program can name at this point: its own, then the kernel's.
+/// All types that the program can name at this point: first its declarations, then the kernel's types.
 #[derive(Clone, Copy)]
 pub(in crate::typeck) struct Types<'a> {
     pub declared: &'a Declared,
@@ -40,7 +40,7 @@ impl TypeSource for Types<'_> {
         }
     }
 
-    /// Completes a type; one that the program only declares forward may be a type of the kernel.
+    /// Completes a type; the kernel may define one that the program only declares forward.
     fn complete(&self, tagged: &Tagged) -> Tagged {
         let known = self.source(tagged).complete(tagged);
         let kernel = match known.bytes {
@@ -84,7 +84,7 @@ impl Checker<'_> {
         Types { declared: &self.declared, kernel: self.env.kernel }
     }
 
-    /// Returns the type, completed with what is known of it so far.
+    /// Returns the type, completed with the declarations so far.
     pub(in crate::typeck) fn complete(&self, ty: Type) -> Type {
         match ty {
             Type::Record(tagged) => Type::Record(self.types().complete(&tagged)),
@@ -234,7 +234,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The error for a type of a module: where the module is not there, neither are its types.
+    /// The error for a type of a module: if the module is missing, so are its types.
     fn unknown_in_module(&self, name: &str, full: String, span: Span) -> Box<Error> {
         let module = name.split('`').next().unwrap_or_default();
         if module.is_empty() || self.env.kernel.has_module(module) {
@@ -316,10 +316,10 @@ impl Checker<'_> {
     }
 }
 
-/// What a parameter list may hold besides named objects.
+/// The entries that a parameter list permits in addition to named objects.
 #[derive(Clone, Copy)]
 pub(in crate::typeck) struct Allowed {
-    /// `void` alone, for no parameters.
+    /// A single `void`, for no parameters.
     pub void: bool,
     /// `...`
     pub variadic: bool,

@@ -99,7 +99,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Puts a string, cut to `len` bytes with its NUL, into an array of char in memory of the probe.
+    /// Puts a string, cut to `len` bytes with its NUL, into an array of char in the probe's scratch memory.
     fn in_array(&mut self, text: Expr, len: u64, ty: Type, span: Span) -> Result<Expr> {
         let expr = |kind, ty: &Type| Expr::new(kind, ty.clone(), span);
         let number = |value| expr(ExprKind::Int(value), &ULONG);
@@ -227,8 +227,7 @@ impl Checker<'_> {
     }
 }
 
-/// Copies a string into memory of the machine's own, with room for all of its bytes: a string constant ends where
-/// its text does.
+/// Copies a string into scratch memory of full size: a string constant ends at its NUL.
 fn padded(text: Expr) -> Expr {
     let span = text.span;
     let empty = Expr::new(ExprKind::Str(Vec::new()), Type::String, span);

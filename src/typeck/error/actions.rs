@@ -26,7 +26,7 @@ impl Action {
         match self {
             Self::Order { tag, title, span, before } => {
                 error(*tag, *title).at(*span, "not possible here").and(*before, "after this").help(
-                    "use several clauses for the same probe; their actions run in the order of the program",
+                    "use several clauses for the same probe; their actions run in program order",
                 )
             }
             Self::StackCount { user, found, span } => {

@@ -16,7 +16,7 @@ pub enum Aggregating {
 impl Aggregating {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
-            Self::Missing { span } => error(tags::AGG_NULL, "an aggregation alone does nothing")
+            Self::Missing { span } => error(tags::AGG_NULL, "an aggregation by itself does nothing")
                 .at(*span, "no function is applied")
                 .help("feed it with `@name = count();` or print it with `printa(@name);`"),
             Self::NotScalar { function, found, span } => operand(

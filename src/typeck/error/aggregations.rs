@@ -32,12 +32,12 @@ impl Aggregation {
                 error(tags::AGG_REDEF, title)
                     .at(*span, format!("{function}() here"))
                     .and(*declared, format!("{before}() here"))
-                    .help("use an aggregation of another name")
+                    .help("use an aggregation with another name")
             }
             Self::NotAggregating { found, span } => {
                 let title = match found {
                     Some(function) => format!("{function}() is not an aggregating function"),
-                    None => "an aggregation takes the call of an aggregating function".to_string(),
+                    None => "an aggregation is assigned a call of an aggregating function".to_string(),
                 };
                 error(tags::AGG_FUNC, title)
                     .at(*span, "not an aggregating function")

@@ -23,7 +23,7 @@ pub enum Args {
         probe: Span,
         notes: Vec<String>,
     },
-    /// Of the matched probes this one is a driver's own, and others are not.
+    /// The description matches this driver's static probe, and probes of other kinds.
     Driver {
         driver: String,
         span: Span,
@@ -66,21 +66,21 @@ impl Args {
                 diagnostic
             }
             Self::Driver { driver, span } => {
-                let title = "the description matches a driver's own probes, and others";
+                let title = "the description matches static probes of a driver and other probes";
                 error(tags::ARGS_MULTI, title)
-                    .at(*span, format!("{driver} is a driver's"))
+                    .at(*span, format!("{driver} is a static probe of a driver"))
                     .help("name the provider, or write a clause for each")
             }
             Self::Index { number, count, span } => {
                 let title = match count {
                     0 => "the probe has no typed arguments".to_string(),
-                    1 => format!("args[{number}] is not there: the probe has one argument"),
-                    count => format!("args[{number}] is not there: the probe has {count} arguments"),
+                    1 => format!("args[{number}] does not exist: the probe has one argument"),
+                    count => format!("args[{number}] does not exist: the probe has {count} arguments"),
                 };
                 error(tags::ARGS_IDX, title).at(*span, "out of range")
             }
             Self::WithoutType { function, why, span } => {
-                let title = format!("nothing says what type this argument of {function}() has");
+                let title = format!("the type of this argument of {function}() is unknown");
                 because(error(tags::ARGS_TYPE, title).at(*span, "argument without a type"), why)
                     .help("use the raw arguments `arg0` to `arg9`, which are 64-bit integers")
             }

@@ -32,7 +32,7 @@ pub(crate) fn narrowing(variable: &Variable, found: &Type, span: Span) -> Diagno
         format!("{found} is cut to {ty}, the type of `{}`", variable.full_name()),
     )
     .at(span, format!("this is {found}"))
-    .and(variable.span, "its first value says the type")
+    .and(variable.span, "its first value determines the type")
     .help(format!("declare it before the clauses: `{declaration};`"))
 }
 
@@ -40,7 +40,7 @@ impl Assignment {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::NotLvalue { span } => {
-                error(tags::OP_LVAL, "this cannot be assigned").at(*span, "not a variable, nor memory")
+                error(tags::OP_LVAL, "this cannot be assigned").at(*span, "neither a variable nor memory")
             }
             Self::ReadOnly { name, span } => error(tags::OP_WRITE, format!("`{name}` cannot be written"))
                 .at(*span, "read only")
@@ -54,7 +54,7 @@ impl Assignment {
                 let diagnostic = error(tags::OP_ARRFUN, format!("{found} cannot be assigned"));
                 let diagnostic = diagnostic.at(*span, format!("this is {found}"));
                 match found.is_string_compatible() {
-                    true => diagnostic.help("to keep the text, assign `stringof(…)` of it"),
+                    true => diagnostic.help("to keep the string, assign its `stringof(…)`"),
                     false => diagnostic,
                 }
             }
@@ -75,7 +75,7 @@ impl Assignment {
                 match found.is_void() {
                     true => diagnostic,
                     false => diagnostic.help(
-                        "D cannot read an aggregation: it is printed, by printa(@name); what a program reads itself it counts in a variable",
+                        "D cannot read an aggregation; print it with printa(@name), or count in a variable",
                     ),
                 }
             }

@@ -31,10 +31,10 @@ impl Call {
                 usage(error(tags::PROTO_LEN, title).at(*span, "wrong number of arguments"), function)
             }
             Self::Prefix { constant: true, span } => {
-                error(tags::PROTO_ARG, "inet_ntoa6() writes addresses of IPv4 with their prefix only")
-                    .at(*span, "0 asks for them alone")
+                error(tags::PROTO_ARG, "inet_ntoa6() always writes IPv4 addresses with their prefix")
+                    .at(*span, "0 would drop the prefix")
                     .note("::ffff:127.0.0.1 rather than 127.0.0.1")
-                    .help("without the prefix it is `substr(t, rindex(t, \":\") + 1)` of such a text t")
+                    .help("without the prefix: `substr(t, rindex(t, \":\") + 1)` for such a string `t`")
             }
             Self::Prefix { constant: false, span } => {
                 error(tags::PROTO_ARG, "argument 2 of inet_ntoa6() must be an integer constant")

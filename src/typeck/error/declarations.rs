@@ -42,7 +42,7 @@ impl Declaration {
                 error(tags::DECL_VOIDOBJ, "a variable cannot be void").at(*span, "declared void")
             }
             Self::EmptyArray { name, span } => error(tags::DECL_ARRNULL, format!("`{name}` needs a length"))
-                .at(*span, "an array of no length"),
+                .at(*span, "an array without a length"),
             Self::ArrayLength { span } => {
                 error(tags::DECL_ARRSUB, "the length of an array must be a positive integer constant")
                     .at(*span, "not such a constant")
@@ -55,7 +55,7 @@ impl Declaration {
                     .at(*span, "only a variable can be one")
             }
             Self::Redeclared { name, declared, span } => {
-                let diagnostic = error(tags::DECL_IDRED, format!("`{name}` is already there"));
+                let diagnostic = error(tags::DECL_IDRED, format!("`{name}` is already declared"));
                 let diagnostic = diagnostic.at(*span, "declared again");
                 match declared {
                     Some((ty, at)) => diagnostic.and(*at, format!("here, as {ty}")),

@@ -38,7 +38,7 @@ impl Format {
                 .at(*span, "in this format")
                 .help("a percent sign itself is written `%%`"),
             Self::Missing { conversion, span, call } => {
-                error(tags::PRINTF_ARG_PROTO, format!("there is no argument for `{conversion}`"))
+                error(tags::PRINTF_ARG_PROTO, format!("no argument for `{conversion}`"))
                     .at(*span, "takes an argument")
                     .and(*call, "too few arguments")
             }
@@ -58,15 +58,15 @@ impl Format {
                 error(tags::PRINTF_ARG_TYPE, format!("`{conversion}` prints {expected}, not {found}"))
                     .at(*span, format!("this is {found}"))
                     .and(*format, format!("takes {expected}"))
-                    .help("`%k` prints stacks, `%a` addresses of the kernel and `%A` those of programs")
+                    .help("`%k` prints stacks, `%a` kernel addresses, `%A` user addresses")
             }
             Self::KeyType { conversion, expected, span } => {
-                error(tags::PRINTF_ARG_TYPE, format!("`{conversion}` prints {expected}, not what the key is"))
+                error(tags::PRINTF_ARG_TYPE, format!("`{conversion}` prints {expected}, but the key has another type"))
                     .at(*span, format!("takes {expected}"))
                     .note("the conversions take the elements of the key in order; `%@…` takes the value")
             }
             Self::CountMissing { what, span, call } => {
-                error(tags::PRINTF_DYN_PROTO, format!("there is no argument for the {what} `*`"))
+                error(tags::PRINTF_DYN_PROTO, format!("no argument for the {what} `*`"))
                     .at(*span, format!("the {what} is an argument"))
                     .and(*call, "too few arguments")
             }
@@ -81,7 +81,7 @@ impl Format {
             }
             Self::FreopenName { span } => error(tags::FREOPEN_INVALID, "freopen() cannot write to `.`")
                 .at(*span, "a directory")
-                .help("freopen(\"\") gives standard output back"),
+                .help("freopen(\"\") restores standard output"),
         }
     }
 
@@ -117,7 +117,7 @@ fn format_help(diagnostic: Diagnostic, conversion: &str, found: &Type) -> Diagno
             "`{found}` is only an address: print `stringof(…)` of it, or `copyinstr((uintptr_t)…)` if it is of the process"
         )),
         's' | 'S' if found.is_integer() => diagnostic.help(
-            "print a number with `%d` or `%x`; if it is the address of a text of the process, print `copyinstr(…)` of it",
+            "print a number with `%d` or `%x`; if it is the address of a string in the process, print `copyinstr(…)` of it",
         ),
         'd' | 'i' | 'u' | 'x' | 'X' | 'o' if found.is_string_compatible() => {
             diagnostic.help("print a string with `%s`")

@@ -22,7 +22,7 @@ impl Kernel {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::Type { name, why, span } => {
-                let title = format!("there is no type {name} in the kernel");
+                let title = format!("the kernel has no type {name}");
                 let diagnostic = error(tags::TYPE_ERR, title).at(*span, "unknown type");
                 match why {
                     Some(why) => diagnostic.note(why.clone()).help(
@@ -41,14 +41,14 @@ impl Kernel {
             }
             Self::LargeValue { found, bytes, span } => {
                 let size = bytes.map_or("more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes"));
-                error(tags::UNKNOWN, format!("a value of {found} has {size}: that is too large"))
+                error(tags::UNKNOWN, format!("a value of {found} is too large: {size}"))
                     .at(*span, format!("this is {found}"))
                     .help("take a member of it, or a part of its memory with tracemem()")
             }
             Self::SymbolUndefined { name, span } => {
                 error(tags::IDENT_UNDEF, format!("the kernel has no symbol `{}`", plain(name)))
                     .at(*span, "unknown symbol")
-                    .help("/proc/kallsyms lists the symbols that there are; of a module that is not loaded there are none")
+                    .help("/proc/kallsyms lists all symbols; those of a module appear once it is loaded")
             }
             Self::UserSymbol { name, span } => {
                 let symbol = name.replace("``", "`");
@@ -57,7 +57,7 @@ impl Kernel {
                     .help(format!("write it with one: `{symbol}`"))
             }
             Self::SymbolWithoutType { name, why, span } => {
-                let title = format!("nothing says what type `{}` has", plain(name));
+                let title = format!("the type of `{}` is unknown", plain(name));
                 let diagnostic = error(tags::SYM_NOTYPES, title).at(*span, "symbol without a type");
                 because(diagnostic, why).help(
                     "the types of the kernel's variables are in its debug information: install it (apt install \

@@ -5,7 +5,7 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::Span;
 use kinst_types::Type;
 
-/// The number of places that are listed one by one.
+/// The number of places that a message lists.
 const SHOWN: usize = 5;
 const ZERO: &str = "probe an instruction where it is live, or, where it is not, take 0 (-x missinglocals=zero) or leave the clause out (-x missinglocals=skip)";
 
@@ -36,12 +36,12 @@ pub struct Unknown {
     pub elsewhere: Option<String>,
 }
 
-/// A variable that has no value at some places of a clause; one for each name in the text.
+/// A variable that has no value at some places of a clause; one for each name in the source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
     /// `locals->count`, `args[1]`
     pub what: String,
-    /// Those places, each with the reason.
+    /// The places, each with the reason.
     pub places: Vec<(String, String)>,
     pub span: Span,
 }
@@ -49,16 +49,16 @@ pub struct Absence {
 impl Local {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
-            Self::Alone { span } => error(tags::LOCALS, "`locals` is no value by itself")
+            Self::Alone { span } => error(tags::LOCALS, "`locals` by itself is not a value")
                 .at(*span, "a variable must follow")
                 .help(
                     "write `locals->name`, of a variable of the kernel's code that is in scope at the probe, or `print(locals)` for all",
                 ),
             Self::Outside { what, probe, span } => {
-                let title = format!("`{what}` belongs to the instructions of the kernel's code");
+                let title = format!("`{what}` exists only at instructions of the kernel");
                 let diagnostic = error(tags::LOCALS, title).at(*span, "of which code?");
                 let diagnostic = match probe {
-                    Some(probe) => diagnostic.and(*probe, "this probe is at no instruction"),
+                    Some(probe) => diagnostic.and(*probe, "this probe is not at an instruction"),
                     None => diagnostic,
                 };
                 diagnostic.help("use it at probes of kinst: `kinst::FUNCTION:entry` of an inlined function, or `kinst::FUNCTION:OFFSET`")
@@ -68,7 +68,7 @@ impl Local {
                 tags::LOCALS,
                 format!("{what} is not available at {place}, and too large to be 0 there"),
             )
-            .at(*span, format!("this has {bytes} bytes, and a made-up value {most} at most"))
+            .at(*span, format!("this has {bytes} bytes, and a placeholder {most} at most"))
             .help("probe an instruction where it is live"),
             Self::Type { what, found, span } => {
                 error(tags::LOCALS, format!("{what} has no value that D can hold"))
@@ -89,13 +89,13 @@ impl Local {
             Self::LeftOut { total, places, span } => {
                 let title = format!("the clause is left out at {} of {total} places", places.len());
                 let diagnostic = Diagnostic::warning(tags::LOCALS, title)
-                    .at(*span, "these places do not have all that it names");
+                    .at(*span, "some of its variables are not available at these places");
                 with_first(diagnostic, places.iter().cloned())
             }
             Self::NoPlace { probe, span } => {
                 error(tags::PDESC_ZERO, format!("probe description {probe} does not match any probes"))
                     .at(*span, "no such probe")
-                    .help("-l lists the probes that there are")
+                    .help("-l lists all probes")
             }
             Self::Description { diagnostic, span } => match diagnostic.labels.is_empty() {
                 true => diagnostic.as_ref().clone().at(*span, "no such probe"),
@@ -148,7 +148,7 @@ fn absent(absence: &Absence, zero: bool) -> Diagnostic {
     }
 }
 
-/// Lists the first places, and says how many more there are.
+/// Lists the first places and the number of the others.
 fn with_first(diagnostic: Diagnostic, mut places: impl ExactSizeIterator<Item = String>) -> Diagnostic {
     let diagnostic = places.by_ref().take(SHOWN).fold(diagnostic, Diagnostic::note);
     match places.len() {

@@ -5,14 +5,14 @@ use kinst_base::diag::{Diagnostic, Tag, tags};
 use kinst_base::source::Span;
 use kinst_types::Type;
 
-/// A probe whose `args[]` are meant, and whether it is the return of a function.
+/// The probe that `args[]` refers to, and whether it is the return of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
     pub probe: String,
     pub returns: bool,
 }
 
-/// An access to memory, or a question about its layout, that its type does not allow.
+/// An access to memory, or a query of its layout, that its type does not allow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Memory {
     NotPointer { found: Type, span: Span },

@@ -1,10 +1,10 @@
-//! typeck/error/misplaced.rs: messages about calls without a value where one is wanted.
+//! typeck/error/misplaced.rs: messages about calls without a value where a value is required.
 
 use super::text::error;
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::Span;
 
-/// A call without a value in the place of a value.
+/// A call without a value where a value is required.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Misplaced {
     Action { action: String, span: Span },
@@ -17,7 +17,7 @@ impl Misplaced {
             Self::Action { action, span } => {
                 error(tags::CG_EXPR, format!("the action {action}() cannot be part of an expression"))
                     .at(*span, "an action has no value")
-                    .help(format!("make it a statement of its own: `{action}(…);`"))
+                    .help(format!("make it a separate statement: `{action}(…);`"))
             }
             Self::Aggregating { function, span } => {
                 let title = format!("the aggregating function {function}() has no value");

@@ -1,4 +1,4 @@
-//! typeck/error/: what can be wrong with a program that parses; one enum a file, one message a variant.
+//! typeck/error/: errors of a program that parses; one enum a file, one message a variant.
 
 mod actions;
 mod aggregating;

@@ -1,4 +1,4 @@
-//! typeck/error/names.rs: messages about names that mean nothing, or something else.
+//! typeck/error/names.rs: messages about names without a meaning, or with another one.
 
 use super::text::{did_you_mean, error};
 use crate::vocabulary::peers;
@@ -11,7 +11,7 @@ pub enum Meant {
     Variable,
     /// The name of a variable of the kernel.
     Kernel,
-    /// A text without its quotes.
+    /// A string without its quotes.
     Text,
 }
 
@@ -33,15 +33,15 @@ impl Name {
         match self {
             Self::Undefined { name, similar, meant, span } => undefined(name, similar, *meant, *span),
             Self::Unassigned { name, similar, span } => {
-                let diagnostic = error(tags::VAR_UNDEF, format!("`{name}` is read but nothing assigns it"));
+                let diagnostic = error(tags::VAR_UNDEF, format!("`{name}` is read but never assigned"));
                 let diagnostic = diagnostic.at(*span, "not assigned or declared so far");
                 did_you_mean(diagnostic, similar)
-                    .help("assign it in this clause or in one before it, in the order of the program")
+                    .help("assign it in this clause or an earlier one")
             }
             Self::ElementsUnknown { name, span } => {
-                let title = format!("nothing says what type the elements of `{name}` have");
+                let title = format!("the type of the elements of `{name}` is unknown");
                 error(tags::VAR_UNDEF, title)
-                    .at(*span, "read before the first assignment, which does not say it either")
+                    .at(*span, "read before the first assignment, which does not determine it either")
                     .help(format!("declare the array before the clauses, as in `int {name}[string];`"))
             }
             Self::FunctionAsVariable { name, span } => {
@@ -55,20 +55,20 @@ impl Name {
                     .help(format!("name one element: `{name}[…]`"))
             }
             Self::BareScope { span } => {
-                error(tags::IDENT_BADREF, "`self` and `this` are no values by themselves")
+                error(tags::IDENT_BADREF, "`self` and `this` are not values by themselves")
                     .at(*span, "a variable must follow")
                     .help("write `self->name` or `this->name`")
             }
             Self::Register { name, machine, span } => error(
                 tags::IDENT_BADREF,
-                format!("`{name}` is a register of x86_64, and the kernel is one of {machine}"),
+                format!("`{name}` is an x86_64 register, but the kernel runs on {machine}"),
             )
             .at(*span, "not a register there")
             .help("args[N] and locals->NAME read the registers that have variables"),
             Self::TooManyVariables { span } => {
                 error(tags::ID_OFLOW, "the program has more variables than DIF can number")
                     .at(*span, "one variable too many")
-                    .note("each scope has 64,256 numbers for variables")
+                    .note("each scope has at most 64,256 variables")
             }
         }
     }
@@ -82,7 +82,7 @@ fn undefined(name: &str, similar: &Option<String>, meant: Meant, span: Span) -> 
     }
     let diagnostic = match meant {
         Meant::Kernel => {
-            diagnostic.help(format!("the kernel's variable of this name has a backquote before it: `{name}"))
+            diagnostic.help(format!("write the kernel's variable of this name with a backquote: `{name}"))
         }
         Meant::Text => {
             return did_you_mean(diagnostic, similar)
@@ -91,6 +91,6 @@ fn undefined(name: &str, similar: &Option<String>, meant: Meant, span: Span) -> 
         Meant::Variable => did_you_mean(diagnostic, similar),
     };
     diagnostic.help(format!(
-        "a variable begins to exist where it is assigned, in the order of the program: `{name} = …;`"
+        "a variable exists from its first assignment on: `{name} = …;`"
     ))
 }

@@ -51,7 +51,7 @@ impl Operator {
                 operand(tags::OP_ARITH, format!("`{op}` needs integers, not {found}"), found, *span)
             }
             Self::Incompatible { op, left, right, span } => {
-                let title = format!("`{op}` does not go with {left} and {right}");
+                let title = format!("`{op}` cannot be applied to {left} and {right}");
                 let diagnostic = error(tags::OP_INCOMPAT, title).at(*span, format!("{left} {op} {right}"));
                 incompatible_help(diagnostic, op, left, right)
             }
@@ -63,7 +63,7 @@ impl Operator {
             Self::ActionOperand { op, action, span } => {
                 error(tags::OP_ACT, format!("the action {action}() cannot be an operand of `{op}`"))
                     .at(*span, "an action has no value")
-                    .help("make the whole statement the choice, or use `if`/`else`: c ? trace(1) : trace(2);")
+                    .help("make the choice a statement, or use `if`/`else`: c ? trace(1) : trace(2);")
             }
             Self::Stringof { found, span } => {
                 error(tags::STRINGOF_TYPE, format!("{found} cannot be read as a string"))
@@ -95,7 +95,7 @@ fn incompatible_help(diagnostic: Diagnostic, op: &str, left: &Type, right: &Type
     let char_pointers = left.is_string_compatible() && right.is_string_compatible();
     match op {
         "+" if left.is_string() && right.is_string() => diagnostic.help("join strings with `strjoin(a, b)`"),
-        _ if compares && char_pointers => diagnostic.help("compare texts with `stringof(…)` on both sides"),
+        _ if compares && char_pointers => diagnostic.help("compare strings with `stringof(…)` on both sides"),
         _ => diagnostic,
     }
 }

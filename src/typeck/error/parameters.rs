@@ -25,11 +25,11 @@ impl Parameter {
             Self::Void { kind, span } => {
                 error(tags::DECL_PROTO_VOID, format!("void among other parameters of this {kind}"))
                     .at(*span, "no object can be void")
-                    .help("`(void)` alone says that there are no parameters")
+                    .help("`(void)` by itself means no parameters")
             }
             Self::VoidName { kind, span } => {
                 error(tags::DECL_PROTO_NAME, format!("a void parameter of this {kind} has a name"))
-                    .at(*span, "nothing that a name could stand for")
+                    .at(*span, "void has no value to name")
             }
             Self::Type { kind, found, span } => {
                 let found = match found {

@@ -4,7 +4,7 @@ use super::text::{did_you_mean, error};
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::Span;
 
-/// A pragma with an unknown word, or about a name that it cannot be about.
+/// A pragma with an unknown word, or about a name that pragmas may not describe.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pragma {
     Word { what: &'static str, found: String, similar: Option<String>, span: Span },
@@ -17,7 +17,7 @@ impl Pragma {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::Word { what, found, similar, span } => {
-                let diagnostic = error(tags::PRAGMA_INVAL, format!("`{found}` is no {what}"));
+                let diagnostic = error(tags::PRAGMA_INVAL, format!("invalid {what} `{found}`"));
                 did_you_mean(diagnostic.at(*span, format!("unknown {what}")), similar)
             }
             Self::Scope { name, span } => {
@@ -31,7 +31,7 @@ impl Pragma {
             Self::Dependency { class, name, span } => {
                 let diagnostic = error(
                     tags::PRAGMA_DEPEND,
-                    format!("the program depends on {class} `{name}`, which is not there"),
+                    format!("the program depends on {class} `{name}`, which is missing"),
                 )
                 .at(*span, "the dependency");
                 match class.as_str() {

@@ -28,8 +28,8 @@ use kinst_base::diag::Diagnostic;
 /// Why a program was refused: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
-/// An error in a program, by its subject. Each subject is an enum that has a message for each of its variants and
-/// converts into a `Box<Error>`. Errors of actions are subjects of their own (`is_of_action`).
+/// An error in a program, by its subject. Each subject is an enum that has a message for each of its
+/// variants and converts into a `Box<Error>`. Errors of actions are separate subjects (`is_of_action`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
     /// A name that has no meaning where it is used.
@@ -44,11 +44,11 @@ pub enum Error {
     Local(Local),
     /// A call of something that is not a function, or with the wrong arguments.
     Call(Call),
-    /// A call without a value in the place of a value.
+    /// A call without a value where a value is required.
     Misplaced(Misplaced),
     /// An operator, cast or condition with an operand that it does not take.
     Operator(Operator),
-    /// An access to memory, or a question about its layout, that its type does not allow.
+    /// An access to memory, or a query of its layout, that its type does not allow.
     Memory(Memory),
     /// An assignment to something that cannot be written, or of a value that it cannot hold.
     Assignment(Assignment),
@@ -72,17 +72,17 @@ pub enum Error {
     Definition(Definition),
     /// An invalid parameter of a function, inline, associative array or probe.
     Parameter(Parameter),
-    /// A pragma with an unknown word, or about a name that it cannot be about.
+    /// A pragma with an unknown word, or about a name that pragmas may not describe.
     Pragma(Pragma),
     /// An invalid definition or use of a translator.
     Translator(Translator),
     /// An invalid declaration of a provider or its probes.
     Provider(Provider),
-    /// An error about a void value, where that value is a misplaced call.
+    /// An error about a void value that a misplaced call causes.
     OfAction {
         /// The error about the void value.
         error: Box<Error>,
-        /// The call that has no value; its help replaces that of the error.
+        /// The call without a value; its help replaces the help of the error.
         action: Misplaced,
     },
 }
@@ -124,17 +124,17 @@ subjects!(
 );
 
 impl Error {
-    /// Whether a name is used that is not assigned so far.
+    /// Whether a name is used that has not been assigned so far.
     pub fn is_undefined(&self) -> bool {
         matches!(self, Error::Name(Name::Undefined { .. } | Name::Unassigned { .. }))
     }
 
-    /// Whether the descriptions of a clause have different `args[]`, so that each must be checked alone.
+    /// Whether the descriptions of a clause have different `args[]`, so that each must be checked separately.
     pub fn is_of_several_probes(&self) -> bool {
         matches!(self, Error::Args(Args::Differ { .. }))
     }
 
-    /// Whether another place may have what this one lacks: a variable of the kernel's code, or a parameter.
+    /// Whether another place may have the missing item: a variable of the kernel's code, or a parameter.
     pub fn is_of_place(&self) -> bool {
         match self {
             Error::Local(Local::NoScope { .. } | Local::Absent { .. }) | Error::Args(Args::Index { .. }) => {
@@ -145,18 +145,18 @@ impl Error {
         }
     }
 
-    /// Whether an expression names an aggregation that is not assigned so far.
+    /// Whether an expression names an aggregation that has not been assigned so far.
     pub fn is_undefined_aggregation(&self) -> bool {
         matches!(self, Error::Name(Name::Undefined { name, .. }) if name.starts_with('@'))
     }
 
-    /// Whether an action takes an aggregation that is not assigned so far.
+    /// Whether an action takes an aggregation that has not been assigned so far.
     pub fn is_unassigned_aggregation(&self) -> bool {
         matches!(self, Error::Action(Action::AggregationUndefined { .. }))
     }
 
-    /// Whether an action or aggregating function rejects its arguments. Such an error is reported only if all
-    /// expressions of the clause are correct.
+    /// Whether an action or aggregating function rejects its arguments. Such an error is reported only if
+    /// all expressions of the clause are correct.
     pub fn is_of_action(&self) -> bool {
         match self {
             Error::OfAction { error, .. } => error.is_of_action(),
@@ -186,7 +186,7 @@ impl Error {
         }
     }
 
-    /// Whether something is void where a value is wanted.
+    /// Whether a void operand is used where a value is required.
     pub fn is_about_void(&self) -> bool {
         match self {
             Error::Call(error) => error.is_about_void(),

@@ -31,12 +31,12 @@ impl Provider {
                     .at(*span, "this one has more")
             }
             Self::TranslatedParameter { name, span } => {
-                error(tags::DECL_PROTO_FORM, format!("`{name}` is no parameter of the probe's input"))
+                error(tags::DECL_PROTO_FORM, format!("`{name}` is not a parameter of the probe's input"))
                     .at(*span, "not in the first list")
-                    .help("each translated parameter has the name of the one that it is made of")
+                    .help("a translated parameter has the name of its source parameter")
             }
             Self::ProbeTranslator { input, output, span } => {
-                error(tags::PROV_PRXLATOR, format!("there is no translator from {input} to {output}"))
+                error(tags::PROV_PRXLATOR, format!("no translator from {input} to {output}"))
                     .at(*span, "translated here")
             }
             Self::Redefined { name, span } => {

@@ -20,15 +20,15 @@ impl TypeSpec {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::Unknown { name, similar, span } => {
-                let diagnostic = error(tags::UNKNOWN, format!("there is no type `{name}`"));
+                let diagnostic = error(tags::UNKNOWN, format!("type `{name}` is not defined"));
                 did_you_mean(diagnostic.at(*span, "unknown type"), similar)
             }
             Self::NoModule { name, module, span } => error(
                 tags::UNKNOWN,
-                format!("there is no type `{name}`: the kernel has no module `{module}`"),
+                format!("type `{name}` is not defined: the kernel has no module `{module}`"),
             )
             .at(*span, "unknown type")
-            .help(format!("load the module first, if there is one: modprobe {module}")),
+            .help(format!("load the module first, if it exists: modprobe {module}")),
             Self::BadMix { span } => {
                 error(tags::DECL_COMBO, "these words do not make a type").at(*span, "this type")
             }

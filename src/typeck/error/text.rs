@@ -1,4 +1,4 @@
-//! typeck/error/text.rs: the parts that the messages of several subjects have in common.
+//! typeck/error/text.rs: parts that the messages of several subjects share.
 
 use kinst_base::diag::{Diagnostic, Tag};
 use kinst_base::source::Span;

@@ -44,7 +44,7 @@ impl Trace {
                 format!("the size of printm() must be an integer constant, 1 to {MAX_TRACEMEM}"),
             )
             .at(*span, "not such a constant")
-            .help("the length is that of the memref: `printm(256, memref(address, length))`"),
+            .help("the memref holds the length: `printm(256, memref(address, length))`"),
             Self::PrintmAddress { found, span } => {
                 error(tags::PRINTM_ADDR, format!("printm() prints what a memref() names, not {found}"))
                     .at(*span, format!("this is {found}"))

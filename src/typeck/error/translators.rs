@@ -21,11 +21,11 @@ impl Translator {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::Output { found, span } => {
-                let title = "a translator makes a struct or union that is defined".to_string();
+                let title = "the output of a translator must be a defined struct or union".to_string();
                 operand(tags::XLATE_SOU, title, found, *span)
             }
             Self::Redefined { output, input, span, declared } => {
-                error(tags::XLATE_REDECL, format!("there is a translator from {input} to {output} already"))
+                error(tags::XLATE_REDECL, format!("a translator from {input} to {output} is already defined"))
                     .at(*span, "defined again")
                     .and(*declared, "defined here")
             }
@@ -39,7 +39,7 @@ impl Translator {
             )
             .at(*span, format!("this is {found}")),
             Self::Missing { output, input, span } => {
-                error(tags::XLATE_NONE, format!("there is no translator from {input} to {output}"))
+                error(tags::XLATE_NONE, format!("no translator from {input} to {output}"))
                     .at(*span, "translated here")
                     .help("define one: translator output < input name > { member = value; };")
             }
@@ -49,8 +49,8 @@ impl Translator {
             )
             .at(*span, "used here")
             .and(*declared, "the translator"),
-            Self::Value { found, span } => error(tags::CG_DYN, format!("a translated {found} is no value"))
-                .at(*span, "it exists by its members only")
+            Self::Value { found, span } => error(tags::CG_DYN, format!("a translated {found} is not a value"))
+                .at(*span, "only its members exist")
                 .help("use a member of it"),
         }
     }

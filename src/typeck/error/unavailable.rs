@@ -32,11 +32,11 @@ impl Unavailable {
                 let diagnostic = error(tags::IDENT_UNDEF, title).at(*span, "a variable of a D library");
                 match why {
                     Some(why) => diagnostic.note(why.clone()),
-                    None => diagnostic.help("-xnolibs reads no libraries, and -xsyslibdir=DIR others than those that come with the compiler"),
+                    None => diagnostic.help("-xnolibs skips all libraries, and -xsyslibdir=DIR replaces the built-in ones"),
                 }
             }
             Self::Unstable { what, found, least, span } => {
-                error(tags::ATTR_MIN, format!("{what} is less stable than amin asks for"))
+                error(tags::ATTR_MIN, format!("{what} is less stable than -x amin requires"))
                     .at(*span, format!("this is {found}"))
                     .help(format!("use something that is {least} at least, or set a lower -x amin"))
             }

@@ -12,13 +12,13 @@ use crate::typeck::{error, typed, words};
 use kinst_base::source::Span;
 use kinst_types::Type;
 
-/// Checks the clauses, again for as long as a pass finds other types of arrays than it began with.
+/// Checks the clauses, repeatedly until a pass ends with the array types that it began with.
 pub(in crate::typeck) fn check_clauses<'a>(
     program: &plain::Program,
     env: &'a Env<'a>,
 ) -> Result<(Checker<'a>, Vec<typed::Clause>)> {
     let mut ahead = arrays_of(program);
-    // A type may follow from that of another array.
+    // A type may follow from the type of another array.
     let mut passes = ahead.assigned.len() + 2;
     loop {
         let mut checker = Checker::new(env);
@@ -44,7 +44,7 @@ pub(in crate::typeck) fn check_clauses<'a>(
 }
 
 impl Checker<'_> {
-    /// Checks an element of an array that does not exist so far; an assignment has to follow.
+    /// Checks an element of an array that does not exist so far; an assignment must follow.
     pub(super) fn read_ahead(&mut self, name: &Name<'_>, indices: &[ast::Expr], span: Span) -> Result<Expr> {
         let array = (name.scope, name.name.to_owned());
         if !self.ahead.assigned.contains(&array) {
@@ -62,7 +62,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Place(Place::Element { array, keys }), ty, span))
     }
 
-    /// Notes the type of the first value that an array gets which was read before.
+    /// Notes the type of the first value that is assigned to an array after it was read.
     pub(in crate::typeck) fn learn(&mut self, array: VariableId, ty: &Type) -> bool {
         let variable = self.names.variable(array);
         let name = Name { scope: variable.scope, name: &variable.name, span: variable.span };
@@ -74,8 +74,8 @@ impl Checker<'_> {
         true
     }
 
-    /// After an array was read without a type, errors may follow from that: the assignments of the clause are looked at
-    /// alone, and the others are left to the next pass.
+    /// After an array was read without a type, errors may follow from that. Only the assignments of the
+    /// clause are checked; the rest is left to the next pass.
     pub(in crate::typeck) fn learn_from(&mut self, parts: &[&plain::Clause]) {
         for part in parts {
             for expr in part.predicate.iter().chain(part.body.iter().flatten()) {
@@ -110,7 +110,7 @@ fn each_assigned<'e>(expr: &'e ast::Expr, visit: &mut dyn FnMut(Name<'e>)) {
     visit::each_operand(expr, &mut |operand| each_assigned(operand, visit));
 }
 
-/// Calls `visit` with each array of which the expression reads an element.
+/// Calls `visit` with each array that the expression reads an element of.
 fn each_read<'e>(expr: &'e ast::Expr, visit: &mut dyn FnMut(Name<'e>)) {
     let assigned = target(expr).filter(|_| matches!(expr.kind, ast::ExprKind::Assign { op: None, .. }));
     if let Some(name) = array(expr) {
@@ -140,7 +140,7 @@ fn array(expr: &ast::Expr) -> Option<Name<'_>> {
     }
 }
 
-/// The arrays that the program assigns somewhere; of none the type is known.
+/// The arrays that the program assigns somewhere; no type is known yet.
 fn arrays_of(program: &plain::Program) -> Ahead {
     let mut ahead = Ahead::default();
     for item in &program.items {

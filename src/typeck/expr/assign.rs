@@ -22,7 +22,7 @@ enum Target<'a> {
         place: Place,
         ty: Type,
     },
-    /// A variable that nothing has assigned so far.
+    /// A variable that has not been assigned so far.
     New {
         name: Name<'a>,
         keys: Option<Vec<Expr>>,
@@ -246,8 +246,9 @@ impl Checker<'_> {
         })
     }
 
-    /// Whether a place is writable: what D's variables hold and point to, through any number of steps, and what a cast
-    /// or a subroutine makes; not what a built-in variable or a symbol points to. The kernel checks the address anyway.
+    /// Whether a place is writable: memory that D's variables hold or point to, through any number of
+    /// steps, and results of casts and subroutines; not the targets of built-in variables or symbols. The
+    /// kernel checks the address anyway.
     fn is_writable(&self, place: &ast::Expr) -> bool {
         use ast::ExprKind as K;
         match &place.kind {
@@ -299,7 +300,8 @@ impl Checker<'_> {
         Ok(Some((ty, error)))
     }
 
-    /// Warns if a variable whose type follows from its first value gets one of a wider type, which is cut to it.
+    /// Warns if a variable whose first value fixed its type is assigned a value of a wider type, which is
+    /// truncated.
     fn warn_of_narrowing(&mut self, place: &Place, value: &Expr) {
         let (Place::Variable(id) | Place::Element { array: id, .. }) = place else { return };
         let variable = self.names.variable(*id);
@@ -311,7 +313,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the place is a variable whose memory is allocated when it is assigned, and freed when it becomes 0.
+    /// Whether assigning the place allocates its memory, and assigning 0 frees it.
     fn is_dynamic_variable(&self, place: &Place) -> bool {
         match place {
             Place::Element { .. } => true,
@@ -332,8 +334,9 @@ impl Checker<'_> {
     }
 }
 
-/// The type of a variable that nothing declares and whose first value this is: that of the value. A number without a cast
-/// is often only where a variable begins, which gets an address or a time later; a character is one for `%c`.
+/// The type of an undeclared variable with this first value: the type of the value. A number without a cast
+/// is an exception, as the variable often holds an address or a time later; a character stays one, for
+/// `%c`.
 fn first_type(written: &ast::Expr, value: &Expr) -> Type {
     let says_its_type = matches!(written.kind, ast::ExprKind::Cast { .. } | ast::ExprKind::Char { .. });
     match value.constant() {

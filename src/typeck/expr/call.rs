@@ -38,8 +38,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks a call without a value where a value may be required. If one is, the context reports it; otherwise
-    /// the call is still misplaced.
+    /// Checks a call without a value. The context reports it if it requires a value; otherwise the call is
+    /// still misplaced.
     fn check_void(&mut self, args: &[ast::Expr], misplaced: error::Misplaced, span: Span) -> Result<Expr> {
         for arg in args {
             if super::assign::as_aggregation(arg).is_none() {
@@ -50,7 +50,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Int(0), Type::Void, span))
     }
 
-    /// Returns the function of this name, and notes one that is not supported yet.
+    /// Returns the function of this name; records one that is not supported yet.
     pub(in crate::typeck) fn function(&mut self, callee: &Spanned<String>) -> Result<&'static Entry> {
         let (name, span) = (&callee.node, callee.span);
         let Some(entry) = builtin::lookup(name) else {
@@ -123,8 +123,8 @@ impl Checker<'_> {
         Ok(Expr::new(kind, words::type_of(prototype.returns), span))
     }
 
-    /// Checks the second argument of inet_ntoa6() that Oracle's DTrace has: whether an address of IPv4 in one of IPv6 keeps
-    /// its prefix, as it does here.
+    /// Checks the second argument that inet_ntoa6() has in Oracle's DTrace: whether an IPv4-mapped address
+    /// keeps its prefix, as it does here.
     fn check_prefix(&mut self, prefix: &ast::Expr) -> Result<()> {
         let value = self.check_expr(prefix)?;
         match value.constant().filter(|_| value.ty.is_integer()) {
@@ -133,7 +133,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks the number of arguments; `most` is `None` where any number of further arguments may follow.
+    /// Checks the number of arguments; `most` is `None` if any number of further arguments may follow.
     pub(in crate::typeck) fn require_count(
         &self,
         function: &str,

@@ -56,7 +56,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks an expression that may also be a translated object, which has only members.
+    /// Checks an expression that may also be a translated object, which only has members.
     pub(in crate::typeck) fn check_operand(&mut self, expr: &ast::Expr) -> Result<Operand> {
         use ast::ExprKind as K;
         let span = expr.span;
@@ -133,7 +133,7 @@ impl Checker<'_> {
                 }
                 Ok(Expr::new(ExprKind::Builtin(id), self.builtin_type(id, ty), span))
             }
-            // Its type comes from the kernel: without it, no use of the variable can be checked.
+            // The kernel defines its type: without it, no use of the variable can be checked.
             What::Library => {
                 let (name, why) = (entry.name, self.env.kernel.without_types());
                 Err(error::Unavailable::Library { name, why, span }.into())
@@ -165,7 +165,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Place(Place::Variable(id)), variable.ty.clone(), span))
     }
 
-    /// Returns the error for a variable that is read although nothing has assigned it so far.
+    /// Returns the error for a variable that is read but has not been assigned so far.
     pub(in crate::typeck) fn undefined(&self, name: &Name<'_>) -> Box<Error> {
         let (similar, span) = (self.names.similar_variable(name), name.span);
         match name.scope {
@@ -236,8 +236,9 @@ impl Checker<'_> {
         Ok(self.dereference(address, span)?.into())
     }
 
-    /// Refuses a constant index beyond the array, and has others checked where the array is in a variable of D: its
-    /// neighbours are other variables. An array elsewhere may have a length that its type does not tell.
+    /// Refuses a constant index beyond the array. For an array in a variable of D, adds a run-time check of
+    /// other indices: its neighbours are other variables. The length of an array elsewhere may differ from
+    /// its type.
     fn bounded(&self, base: &Expr, index: Expr) -> Result<Expr> {
         let inside = in_variable(base);
         let length = match base.ty.resolved() {

@@ -1,4 +1,4 @@
-//! typeck/expr/convert.rs: compatibility of types, and the conversions it takes.
+//! typeck/expr/convert.rs: compatibility of types, and the conversions that it requires.
 
 use super::fold;
 use crate::typeck::error;
@@ -9,13 +9,13 @@ use kinst_base::source::Span;
 use kinst_types::{Type, promote};
 
 impl Checker<'_> {
-    /// Whether `value` can be passed, stored or used as a key where `to` is wanted.
+    /// Whether `value` can be passed, stored or used as a key where the type `to` is required.
     pub(in crate::typeck) fn is_compatible(&self, value: &Expr, to: &Type) -> bool {
         let from = &value.ty;
         if from.is_integer() && to.is_integer() {
             return true;
         }
-        // Assigning 0 frees what a string variable holds.
+        // Assigning 0 frees the memory of a string variable.
         if to.is_string() && from.is_integer() && value.constant() == Some(0) {
             return true;
         }
@@ -40,13 +40,13 @@ impl Checker<'_> {
         value
     }
 
-    /// Converts a value to `to`, which is known to be possible; a constant is folded.
+    /// Converts a value to `to`, where the caller has checked that it is possible; folds a constant.
     pub(in crate::typeck) fn cast(&self, value: Expr, to: Type, span: Option<Span>) -> Expr {
         let span = span.unwrap_or(value.span);
         let bytes = self.layout.size(&to).unwrap_or(0);
         match value.kind {
             ExprKind::Int(constant) if to.is_scalar() && value.ty.is_scalar() => {
-                // A constant too may exceed its type: widening it takes what the narrower type can hold.
+                // A constant too may exceed its type: widening it keeps only the bits of the narrower type.
                 let from = self.layout.size(&value.ty).unwrap_or(8);
                 let (bytes, signed) =
                     if bytes >= 8 { (from, value.ty.is_signed()) } else { (bytes, to.is_signed()) };

@@ -61,7 +61,7 @@ impl Checker<'_> {
         Ok(self.load_member(base, found, user, span)?.into())
     }
 
-    /// The probe whose argument the expression is, if it is `args[N]`.
+    /// The probe that the expression is an argument of, if it is `args[N]`.
     fn argument_meant(&self, expr: &ast::Expr) -> Option<error::Argument> {
         let ast::ExprKind::Index { base, .. } = &expr.kind else { return None };
         if !matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args") {
@@ -188,7 +188,7 @@ pub(in crate::typeck) fn in_user_memory(value: &Expr) -> bool {
     value.ty.is_user() || there && value.ty.is_by_ref()
 }
 
-/// Whether a structure, an array or a string is in a variable of D, or part of what is.
+/// Whether a struct, array or string is in a variable of D, or is part of such a value.
 pub(in crate::typeck) fn in_variable(mut value: &Expr) -> bool {
     while value.ty.is_by_ref() {
         let ExprKind::Place(place) = &value.kind else { return false };
@@ -206,7 +206,7 @@ pub(in crate::typeck) fn in_variable(mut value: &Expr) -> bool {
     false
 }
 
-/// Whether evaluating it twice is the same as once: variables, members and sums of them.
+/// Whether it may be evaluated twice: variables, members and sums of them.
 fn is_pure(value: &Expr) -> bool {
     let mut open = vec![value];
     while let Some(value) = open.pop() {

@@ -133,7 +133,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The error of the left side of a comparison: if the right one is a string, a word may be a text without quotes.
+    /// The error of the left side of a comparison: if the right side is a string, a word may be a string
+    /// without quotes.
     fn without_quotes(&mut self, error: Box<error::Error>, right: &ast::Expr) -> Box<error::Error> {
         match self.check_expr(right) {
             Ok(right) if right.ty.is_string_compatible() => as_text(*error),
@@ -141,7 +142,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks an arithmetic operator, also that of `op=` and `[]`; `op_text` is what the user wrote.
+    /// Checks an arithmetic operator, also for `op=` and `[]`; `op_text` is the user's spelling.
     pub(in crate::typeck) fn arith(
         &self,
         op: ArithOp,
@@ -229,7 +230,7 @@ impl Checker<'_> {
             found,
             span,
         })?;
-        // A constant decides which arm there is; the other one may be anything that parses.
+        // A constant selects the arm; the other arm may be anything that parses.
         if let Some(value) = condition.constant() {
             let chosen = self.check_operand(if value != 0 { then } else { otherwise })?;
             return Ok(chosen.at(span));
@@ -295,7 +296,7 @@ fn unary(value: Expr, fold: impl Fn(u64) -> u64, kind: impl Fn(Box<Expr>) -> Exp
     Expr::new(kind, ty, span)
 }
 
-/// Checks `&x`, the address that `x` would be loaded from; a variable of D has none.
+/// Checks `&x`, the address that `x` would be loaded from; variables of D have no address.
 fn check_address_of(value: Expr, span: Span) -> Result<Expr> {
     match value.kind {
         ExprKind::Place(Place::Memory(Memory { address, user })) => {
@@ -420,7 +421,7 @@ fn logic_op(op: BinaryOp) -> Option<LogicOp> {
     }
 }
 
-/// A variable that is compared with a string and is not there is probably the text itself.
+/// An unknown variable that is compared with a string is probably the string itself, without quotes.
 fn as_text(error: error::Error) -> Box<error::Error> {
     match error {
         error::Error::Name(error::Name::Undefined { name, similar, span, .. }) => {
@@ -442,7 +443,7 @@ fn compare_op(op: BinaryOp) -> Option<CompareOp> {
     }
 }
 
-/// Returns the arithmetic operator of `op`, which is not a comparison. For a logical operator it is the bitwise one.
+/// Returns the arithmetic operator of `op`, which is not a comparison; the bitwise one for a logical operator.
 pub(in crate::typeck) fn arith_op(op: BinaryOp) -> ArithOp {
     match op {
         BinaryOp::BitOr | BinaryOp::LogOr => ArithOp::Or,
@@ -482,7 +483,7 @@ fn symbol(op: BinaryOp) -> &'static str {
     }
 }
 
-/// Whether this is `args[…]`: an element of a variable, though its value is computed.
+/// Whether this is `args[…]`: syntactically an element of a variable, but a computed value.
 pub(in crate::typeck) fn is_argument(expr: &ast::Expr) -> bool {
     let ast::ExprKind::Index { base, .. } = &expr.kind else { return false };
     matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args")

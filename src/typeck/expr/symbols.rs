@@ -1,4 +1,4 @@
-//! typeck/expr/symbols.rs: names that get their meaning from the kernel: symbols, curthread, enumerators.
+//! typeck/expr/symbols.rs: names that the kernel defines: symbols, curthread, enumerators.
 
 use crate::parser::ast;
 use crate::typeck::error::Result;
@@ -35,7 +35,7 @@ impl Checker<'_> {
             return Ok(address);
         }
         let value = self.dereference(address, span)?;
-        // A declaration `char name[]` does not say how long the text is: it ends at its NUL.
+        // A declaration `char name[]` does not give the length of the string: it ends at its NUL.
         let endless = matches!(value.ty.resolved(), Type::Array { len: 0, .. });
         match endless && value.ty.is_string_compatible() {
             true => Ok(self.cast(value, Type::String, Some(span))),
@@ -43,7 +43,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Completes the type of an array whose declaration does not give its length, by the size of the symbol.
+    /// Completes an array type without a length from the size of the symbol.
     fn with_length(&self, ty: Type, bytes: u64) -> Type {
         match ty.resolved() {
             Type::Array { of, len: 0 } => match self.layout.size(&self.complete(Type::clone(of))) {
@@ -54,15 +54,15 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the address of a per-CPU variable on the processor that the probe fires on.
+    /// Returns the address of a per-CPU variable on the CPU where the probe fires.
     fn own_address(&self, symbol: &Symbol, pointer: Type, span: Span) -> Result<Expr> {
         Ok(Expr { ty: pointer, ..self.own_place(symbol.address, &symbol.name, span)? })
     }
 
-    /// Returns the address of the current processor's instance of what is at `address` in the per-CPU area.
+    /// Returns the address of the current CPU's instance of the per-CPU variable at `address`.
     pub(in crate::typeck) fn own_place(&self, address: u64, name: &str, span: Span) -> Result<Expr> {
         let Some(offsets) = self.env.kernel.symbol("vmlinux`__per_cpu_offset") else {
-            let (name, why) = (name.to_string(), "where each processor has its own is not known".to_string());
+            let (name, why) = (name.to_string(), "the location of each processor's copy is not known".to_string());
             return Err(error::Kernel::SymbolWithoutType { name, why: Some(why), span }.into());
         };
         let value = |kind| Expr::new(kind, ULONG, span);
@@ -87,7 +87,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks the right side of a comparison whose left side is an enum, if it is the name of one of its values.
+    /// Checks the right side of a comparison whose left side is an enum, if it names one of its values.
     pub(in crate::typeck) fn check_enumerator(
         &mut self,
         left: &Type,

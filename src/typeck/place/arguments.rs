@@ -1,4 +1,4 @@
-//! typeck/place/arguments.rs: args[]: the arguments as the probes of a clause define them.
+//! typeck/place/arguments.rs: args[]: the arguments that the probes of a clause define.
 
 use crate::parser::ast;
 use crate::sugar::plain::ProbeDesc;
@@ -31,7 +31,7 @@ const ARGUMENTS: [Builtin; 10] = [
     Builtin::Arg9,
 ];
 
-/// The element of `args[]` that is meant, and the spans of the index and the whole.
+/// The requested element of `args[]`, and the spans of the index and the whole.
 #[derive(Clone, Copy)]
 struct Wanted {
     number: u64,
@@ -40,7 +40,7 @@ struct Wanted {
 }
 
 impl Checker<'_> {
-    /// Checks `args[i]` as the probes of the clause define it.
+    /// Checks `args[i]` against the probes of the clause.
     pub(in crate::typeck) fn check_typed_argument(
         &mut self,
         indices: &[ast::Expr],
@@ -90,8 +90,8 @@ impl Checker<'_> {
         Ok(self.translated(ty, value, span)?.into())
     }
 
-    /// Returns the argument on which all probes that a description names must agree. Probes whose arguments have no
-    /// types at all, such as those of assembly code, do not count against the others.
+    /// Returns the argument that all probes of a description must agree on. Probes whose arguments have no
+    /// types, such as functions in assembly, are ignored.
     fn argument_of_all(&self, probe: &ProbeDesc, wanted: Wanted) -> Result<Argument> {
         let probes = self.probes_of(&probe.kind);
         let found = probes.iter().map(|fields| (fields, self.argument_of(fields, wanted)));
@@ -189,8 +189,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the prototype of the function that a probe of fbt is in. A tracepoint, as for sdt's probes, has that of
-    /// the function that calls all its listeners; the first parameter, which is for that function itself, is dropped.
+    /// Returns the prototype of the function that an fbt probe is in. For a tracepoint, as with sdt's
+    /// probes, it is the prototype of the function that calls all listeners, without the first parameter,
+    /// which is for that function itself.
     fn prototype_of(&self, fields: &Fields) -> Option<Prototype> {
         let module = if is_glob(&fields.module) { "" } else { fields.module.as_str() };
         match fields.provider.as_str() {
@@ -203,7 +204,7 @@ impl Checker<'_> {
         Some(Prototype { params, ..caller })
     }
 
-    /// Returns the prototype of a system call, whose pointers point to the memory of the process.
+    /// Returns the prototype of a system call, whose pointers refer to the memory of the process.
     fn system_call(&self, name: &str) -> Option<Prototype> {
         let params = syscalls::parameters(name)?.map(|text| {
             let base = text.trim_end_matches([' ', '*']);
@@ -238,7 +239,7 @@ impl Checker<'_> {
         if lists.all(agrees) { first } else { Vec::new() }
     }
 
-    /// Returns the names of the arguments of a description's probes; `args[0]` where one has no name of its own.
+    /// Returns the argument names of a description's probes; `args[0]` where an argument has no name.
     pub(super) fn argument_names(&self, probe: &Description) -> Vec<String> {
         let count = self.argument_types(probe).len();
         let fields = self
@@ -278,17 +279,17 @@ impl Checker<'_> {
     }
 }
 
-/// The number in arg0 to arg9.
+/// The index N of `argN`, for arg0 to arg9.
 pub(super) fn number_of(name: &str) -> Option<usize> {
     ARGUMENTS.iter().position(|argument| argument.name() == name)
 }
 
-/// Whether two arguments have the same place and the same types.
+/// Whether two arguments have the same location and the same types.
 fn same(a: &Argument, b: &Argument) -> bool {
     a.0 == b.0 && a.1.same(&b.1) && a.2.same(&b.2)
 }
 
-/// Whether the probes of this provider have the arguments of functions.
+/// Whether the probes of this provider have function arguments.
 fn has_prototypes(fields: &Fields) -> bool {
     matches!(fields.provider.as_str(), "fbt" | "sdt" | "syscall")
 }
@@ -297,7 +298,7 @@ fn is_return(fields: &Fields) -> bool {
     fields.provider != "sdt" && fields.name == "return"
 }
 
-/// The type of the first argument of a return probe: the offset of the return in fbt, the value in syscall.
+/// The type of the first argument of a return probe: in fbt the offset of the return, in syscall the value.
 fn first_of_return(fields: &Fields) -> Type {
     if fields.provider == "fbt" { INT } else { LONG }
 }

@@ -1,4 +1,4 @@
-//! typeck/place/driven.rs: args[] and arg0 at probes that a driver has of its own, from the driver's notes.
+//! typeck/place/driven.rs: args[] and arg0 at a driver's static probes, from the driver's notes.
 
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ use kinst_sites::{Driven, DrivenArgument, DrivenType};
 use kinst_types::{TagKind, Type};
 
 impl Checker<'_> {
-    /// Takes the descriptions of drivers' probes out of the list: a place for each probe, which only its id means, as
-    /// one description may have several, each with its arguments elsewhere.
+    /// Takes the descriptions of drivers' static probes out of the list and makes a place for each probe,
+    /// identified by its id, as one description may have several probes whose arguments are in different
+    /// locations.
     pub(super) fn driven_places(&self, probes: Vec<ProbeDesc>) -> Result<(Vec<Place>, Vec<ProbeDesc>)> {
         let mut places = Vec::new();
         let mut others = Vec::new();
@@ -31,7 +32,7 @@ impl Checker<'_> {
                 let driver = driven[0].name.to_string();
                 return Err(error::Args::Driver { driver, span: probe.span }.into());
             }
-            let why = || NoScope::Function("it is a probe of a driver, which has arguments only".to_owned());
+            let why = || NoScope::Function("a driver's static probe has only arguments".to_owned());
             places.extend(driven.into_iter().map(|driven| Place {
                 probe: ProbeDesc { kind: Description::Id(driven.id), span: probe.span },
                 in_scope: Arc::new(Err(why())),
@@ -41,7 +42,7 @@ impl Checker<'_> {
         Ok((places, others))
     }
 
-    /// Checks `args[number]` at a probe of a driver; `None` if the clause is not at one.
+    /// Checks `args[number]` at a driver's static probe; `None` if the clause is not at one.
     pub(super) fn check_driver_argument(
         &mut self,
         number: u64,
@@ -58,7 +59,8 @@ impl Checker<'_> {
         Some(self.driver_argument(argument, ty, &format!("args[{number}]"), span))
     }
 
-    /// Checks arg0 to arg9 at a probe of a driver; `None` if the clause is not at one, or the name is another.
+    /// Checks arg0 to arg9 at a driver's static probe; `None` if the clause is not at one, or for any other
+    /// name.
     pub(in crate::typeck) fn check_raw_driver_argument(
         &mut self,
         name: &str,
@@ -86,10 +88,10 @@ impl Checker<'_> {
     ) -> Result<Expr> {
         let Some(value) = &argument.value else {
             let place = self.require_place("args", span)?;
-            return self.absent_at(what, "no program can read where it is".to_owned(), ty, &place, span);
+            return self.absent_at(what, "a program cannot read its location".to_owned(), ty, &place, span);
         };
         let value = self.term(value, span)?;
-        // What is loaded is as large as the argument, but the upper bits of a register mean nothing.
+        // The load is as large as the argument, but the upper bits of a register are undefined.
         let value = Expr::new(ExprKind::Convert(Box::new(value)), native(argument.ty), span);
         Ok(Expr::new(ExprKind::Convert(Box::new(value)), ty, span))
     }
@@ -100,7 +102,8 @@ impl Checker<'_> {
         arguments.map(|argument| self.type_of_driven(argument, &driven.name.module)).collect()
     }
 
-    /// The type that the driver writes, if that is known and as large; else what the macro knows.
+    /// The type that the driver wrote, if it is known and of the right size; otherwise the type that the
+    /// macro recorded.
     fn type_of_driven(&self, argument: &DrivenArgument, module: &str) -> Type {
         let native = native(argument.ty);
         let written = argument.written.as_deref().and_then(|text| self.written_type(text, module));
@@ -109,7 +112,7 @@ impl Checker<'_> {
             .unwrap_or(native)
     }
 
-    /// Reads a type as a driver writes it: a name or a tag, and stars. It is the driver's own, or the kernel's.
+    /// Parses a type as a driver writes it: a name or tag, and stars. The driver or the kernel defines it.
     fn written_type(&self, text: &str, module: &str) -> Option<Type> {
         let base = text.trim_end_matches([' ', '*']);
         let stars = text.chars().filter(|c| *c == '*').count();

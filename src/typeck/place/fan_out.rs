@@ -1,4 +1,4 @@
-//! typeck/place/fan_out.rs: a clause that names arguments or variables of the kernel's code, split by its places.
+//! typeck/place/fan_out.rs: clauses that name arguments or variables of the kernel's code, split by place.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,8 @@ use kinst_base::source::Span;
 use kinst_dwarf::variables::scope::NoScope;
 
 impl Checker<'_> {
-    /// Asks for the scopes of all places of a program in one question: each by itself would open the debug information.
+    /// Queries the scopes of all places of a program at once: each separate query would open the debug
+    /// information.
     pub(in crate::typeck) fn ask_ahead(&self, program: &plain::Program) {
         let mut asked: Vec<Site> = Vec::new();
         for item in &program.items {
@@ -27,7 +28,7 @@ impl Checker<'_> {
                     continue;
                 }
                 let sites = self.sites_of(&probe.kind);
-                // Of a single instruction, the report says the types of the arguments.
+                // For a single instruction, the report lists the types of the arguments.
                 if named || sites.len() == 1 {
                     asked.extend(sites);
                 }
@@ -38,8 +39,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Splits a clause by its places, as each has its variables somewhere else; the probes of other providers stay
-    /// together. `None`: the clause stays as it is.
+    /// Splits a clause by its places, as variables are in different locations at each; the probes of other
+    /// providers stay together. `None`: the clause needs no split.
     pub(in crate::typeck) fn fan_out(
         &mut self,
         clause: &plain::Clause,
@@ -85,7 +86,7 @@ impl Checker<'_> {
         Ok(Some(clauses))
     }
 
-    /// Checks a clause at one of its places; `None` if it is left out there.
+    /// Checks a clause at one of its places; `None` if the clause is left out there.
     fn check_at(&mut self, place: Place, clause: &plain::Clause) -> Result<Option<typed::Clause>> {
         let probe = place.probe.clone();
         if self.left_out.iter().any(|left_out| left_out.probe == probe) {
@@ -110,8 +111,8 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// Returns the clauses that were one before the sugar pass, from `first` on: they share their descriptions. What
-    /// one of them lacks at a place leaves all of them out there.
+    /// Returns the clauses that the sugar pass made from one, starting at `first`: they share their
+    /// descriptions. If one of them lacks a variable at a place, all of them are left out there.
     pub(in crate::typeck) fn parts<'p>(
         first: &'p plain::Item,
         rest: &'p [plain::Item],
@@ -125,8 +126,8 @@ impl Checker<'_> {
         std::iter::once(first).chain(more).collect()
     }
 
-    /// Checks the parts of one clause, again for as long as a further place leaves them out. A condition may need a
-    /// variable that only a later part assigns, as a predicate may.
+    /// Checks the parts of one clause, again whenever another place leaves them out. A condition may need a
+    /// variable that only a later part assigns, as with a predicate.
     pub(in crate::typeck) fn check_parts(&mut self, parts: &[&plain::Clause]) -> Result<Vec<typed::Clause>> {
         self.left_out.clear();
         let (before, warned) = (self.names.mark(), self.warnings.len());
@@ -137,7 +138,7 @@ impl Checker<'_> {
             match checked {
                 Err(error) if error.is_undefined() && parts.len() > 1 && !assigned_later => {
                     for part in parts {
-                        // The error of the pass after this one counts.
+                        // The error of the next pass counts.
                         let _ = self.check_descriptions(part);
                     }
                     assigned_later = true;
@@ -184,7 +185,7 @@ impl Checker<'_> {
         named
     }
 
-    /// Returns the places that a description names, each with a description of its own and its instruction.
+    /// Returns the places that a description names, each with a separate description and its instruction.
     fn places_of(&self, probe: &ProbeDesc) -> Result<Vec<(ProbeDesc, Site)>> {
         let nothing = || error::Local::NoPlace { probe: probe.kind.to_string(), span: probe.span }.into();
         let fields = match &probe.kind {
@@ -215,7 +216,7 @@ impl Checker<'_> {
         if places.is_empty() { Err(nothing()) } else { Ok(places) }
     }
 
-    /// Returns the instructions that a description of kinst names; none if the lookup fails. That error is reported
+    /// Returns the instructions that a kinst description names; none if the lookup fails, which is reported
     /// later.
     pub(in crate::typeck) fn sites_of(&self, description: &Description) -> Vec<Site> {
         match description {
@@ -241,8 +242,8 @@ impl Checker<'_> {
     }
 }
 
-/// Removes, from the places of each description, those after the end of the function's code: the padding up to the
-/// next function is never executed, and no debug information describes it.
+/// Removes places in the padding between the end of a function's code and the next function: padding is
+/// never executed, and no debug information describes it.
 fn without_padding(places: Vec<Place>) -> Vec<Place> {
     let described: HashSet<Span> =
         places.iter().filter(|place| place.in_scope.is_ok()).map(|place| place.probe.span).collect();
@@ -252,7 +253,7 @@ fn without_padding(places: Vec<Place>) -> Vec<Place> {
     places.into_iter().filter(|place| !is_padding(place)).collect()
 }
 
-/// Adds a clause, or its probes to a clause with the same expressions.
+/// Adds a clause, or adds its probes to a clause with the same expressions.
 fn share(clauses: &mut Vec<typed::Clause>, clause: typed::Clause) {
     let same = |known: &&mut typed::Clause| known.predicate == clause.predicate && known.body == clause.body;
     match clauses.iter_mut().find(same) {
@@ -266,7 +267,7 @@ fn share(clauses: &mut Vec<typed::Clause>, clause: typed::Clause) {
     }
 }
 
-/// Which variables of the kernel's code a clause names.
+/// The variables of the kernel's code that a clause names.
 #[derive(Clone, Copy, Default)]
 struct Named {
     args: bool,
@@ -281,7 +282,8 @@ impl Named {
     }
 }
 
-/// Whether this is the first instruction of a function, where its parameters are still where they were passed.
+/// Whether this is the first instruction of a function, where its parameters still have their initial
+/// locations.
 fn is_entry(probe: &ProbeDesc) -> bool {
     match &probe.kind {
         Description::Fields(fields) => {
@@ -291,12 +293,12 @@ fn is_entry(probe: &ProbeDesc) -> bool {
     }
 }
 
-/// Returns the site of the first instruction of a function that fbt traces.
+/// Returns the site of the first instruction of a function with an fbt probe.
 fn first_instruction(fields: &Fields) -> Site {
     Site { module: fields.module.clone(), function: fields.function.clone(), ..Site::default() }
 }
 
-/// Whether this names an instruction of the kernel, or several.
+/// Whether this names one or more instructions of the kernel.
 pub(in crate::typeck) fn is_of_kinst(description: &Description) -> bool {
     match description {
         Description::Site(_) => true,

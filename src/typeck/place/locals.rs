@@ -21,7 +21,7 @@ use kinst_sites::InScope;
 use kinst_types::Type;
 use kinst_types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 
-/// The most bytes that a register holds.
+/// The size of a register in bytes.
 const REGISTER_BYTES: u64 = 8;
 
 impl Checker<'_> {
@@ -89,7 +89,7 @@ impl Checker<'_> {
         index: Span,
         span: Span,
     ) -> Option<Result<Expr>> {
-        // The arguments of fbt are those of the prototype.
+        // In fbt, the prototype defines the arguments.
         let place = self.place.clone().filter(|place| is_of_kinst(&place.probe.kind))?;
         Some(self.site_argument(&place, number, index, span))
     }
@@ -99,7 +99,7 @@ impl Checker<'_> {
             && parameter(place, number).is_none()
             && let Some(ty) = self.parameter_elsewhere(number)
         {
-            let why = why_missing(place, "there are not so many parameters there");
+            let why = why_missing(place, "the function has fewer parameters");
             return self.absent_at(&format!("args[{number}]"), why, ty, place, span);
         }
         let scope = self.require_scope(place, &format!("`args[{number}]`"), span)?;
@@ -130,13 +130,13 @@ impl Checker<'_> {
         self.env.places.scopes(&[self.site_of(description)?]).pop()
     }
 
-    /// Returns the instruction that a description names, if it is one.
+    /// Returns the instruction, if the description names exactly one.
     pub(in crate::typeck) fn site_of(&self, description: &Description) -> Option<Site> {
         let [site] = <[Site; 1]>::try_from(self.sites_of(description)).ok()?;
         Some(site)
     }
 
-    /// Returns the types of the parameters of the function, or copy, that a place is in, for listings.
+    /// Returns the parameter types of the function, or inlined copy, that contains a place, for listings.
     pub(in crate::typeck) fn types_of_parameters(&self, scope: &scope::Scope) -> Vec<Type> {
         let parameters = scope.frame().map(|frame| frame.parameters.as_slice()).unwrap_or_default();
         parameters.iter().map(|parameter| self.type_of_variable(parameter, scope)).collect()
@@ -200,7 +200,7 @@ impl Checker<'_> {
                 self.held(value, ty, span)
             }
             Ok(Location::Value(_)) => {
-                let why = "it is larger than the register that it is said to be in".to_owned();
+                let why = "it is larger than the register that the debug information names".to_owned();
                 self.absent_at(what, why, ty, place, span)
             }
             Err(missing) => {
@@ -212,8 +212,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Notes a missing variable, and gives it the value 0. It is reported once, after all places of the clause have
-    /// been checked, with everything that the clause says of it.
+    /// Records a missing variable and substitutes 0. It is reported once, after all places of the clause
+    /// have been checked, with all findings about it.
     pub(super) fn absent_at(
         &mut self,
         what: &str,
@@ -251,9 +251,9 @@ impl Checker<'_> {
         self.dereference(expr(made, Type::pointer_to(ty)), span)
     }
 
-    /// Puts a structure that is in a register into memory of the probe, as a structure's value is its place in memory.
+    /// Copies a struct from a register into scratch memory, as the value of a struct is its address.
     fn held(&mut self, value: Expr, ty: Type, span: Span) -> Result<Expr> {
-        // One variable for each place in the text; no program can write this name.
+        // One variable for each position in the source; no program can write this name.
         let wanted = Name { scope: Scope::Clause, name: &format!("%local_{}", span.start), span };
         let pointer = Type::pointer_to(ULONG);
         let id = match self.names.find(&wanted) {
@@ -324,7 +324,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns a parameter of the function, or copy, that a place is in.
+/// Returns a parameter of the function, or inlined copy, that contains a place.
 fn parameter(place: &Place, number: u64) -> Option<(&scope::Scope, &Variable)> {
     let scope = place.in_scope.as_ref().as_ref().ok()?;
     Some((scope, scope.frame()?.parameters.get(usize::try_from(number).ok()?)?))

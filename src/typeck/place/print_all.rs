@@ -28,7 +28,7 @@ impl Checker<'_> {
         Some(lines.map(StmtKind::PrintAll))
     }
 
-    /// The variables in scope, by function from the innermost out.
+    /// Returns the variables in scope, by function, innermost first.
     fn all_locals(&mut self, span: Span) -> Result<Vec<Printed>> {
         let place = self.require_place("locals", span)?;
         let scope = self.require_scope(&place, "`locals`", span)?;
@@ -68,7 +68,7 @@ impl Checker<'_> {
             ast::Expr::new(ast::ExprKind::Index { base: Box::new(args.clone()), indices }, args.span)
         };
         let mut lines = Vec::new();
-        // Without types the first argument says why.
+        // Without types, the first argument gives the reason.
         for number in 0..names.len().max(1) {
             let value = self.check_traced("print", &[element(number)], span)?;
             let shape = self.shape(&value.ty);
@@ -95,7 +95,7 @@ impl Checker<'_> {
         if bytes > u64::from(MAX_VALUE) {
             return missing(name, format!("it has {bytes} bytes, and {MAX_VALUE} can be recorded"));
         }
-        // A variable that is not there is no error here: the list says so.
+        // A missing variable is not an error here: the list shows the reason.
         let before = self.absences.len();
         let value = self.read_variable(variable, &format!("print {name}"), scope, place, span)?;
         if self.absences.len() > before {

@@ -14,7 +14,7 @@ use kinst_base::probe::{Description, Fields, Site};
 use kinst_types::TypeSource as _;
 
 impl Checker<'_> {
-    /// Records the attributes that a text gives to a name of its own.
+    /// Records the attributes that a program or library gives its names.
     pub(in crate::typeck) fn note_attributes(&mut self, pragma: &Pragma) {
         let Pragma::Attributes { attributes, of, .. } = pragma else { return };
         let Ok(given) = attributes::parse(&attributes.node) else { return };
@@ -50,7 +50,7 @@ impl Checker<'_> {
     pub(in crate::typeck) fn stability_of_probe(&self, probe: &Description) -> ProbeStability {
         let found = match probe {
             Description::Fields(_) | Description::Site(_) => None,
-            // A number is one probe.
+            // An id names one probe.
             Description::Id(_) => self.env.places.probes(probe).pop(),
         };
         let probe = found.map_or_else(|| probe.clone(), |fields| Description::Fields(Box::new(fields)));
@@ -93,7 +93,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns the least attributes of an expression and all its operands; `arguments` are those of `args[]`.
+    /// Returns the least attributes of an expression and all its operands; `arguments` are the attributes
+    /// of `args[]`.
     pub(in crate::typeck) fn least_of(&self, expr: &Expr, arguments: Attributes) -> Attributes {
         let (mut open, mut least) = (vec![expr], STABLE);
         while let Some(expr) = open.pop() {
@@ -135,7 +136,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the attributes of a provider; one that a description leaves open promises nothing.
+    /// Returns the attributes of a provider; a description without a provider guarantees nothing.
     fn provider_of(&self, provider: &str) -> Provider {
         if provider.is_empty() || is_glob(provider) {
             return Provider::UNKNOWN;
@@ -150,7 +151,7 @@ impl Checker<'_> {
         self.provider_of(&fields.provider).of_description(module, function, written(&fields.name))
     }
 
-    /// Returns the attributes of a type: those of the kernel if only the kernel defines it.
+    /// Returns the attributes of a type: the kernel's if only the kernel defines it.
     fn attributes_of_type(&self, ty: &ast::TypeName) -> Attributes {
         let own = |spec: &TypeSpec| match spec {
             TypeSpec::Name(name) => {

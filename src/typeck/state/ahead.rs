@@ -11,31 +11,32 @@ use kinst_types::Type;
 /// An array's scope and name.
 pub(in crate::typeck) type Array = (Scope, String);
 
-/// The arrays that are read first. As in libdtrace an array exists from its first use, which fixes its keys; the first
-/// assignment says what its elements are. Until that is known they pass for integers, and the program is checked
-/// again with what a pass has found, until one finds what it began with.
+/// The arrays that are read first. As in libdtrace, an array exists from its first use, which fixes its
+/// keys; the first assignment fixes the type of its elements. Until then the elements count as integers,
+/// and the program is checked again with the types that a pass finds, until a pass ends with the types that
+/// it began with.
 #[derive(Clone, Debug, Default)]
 pub(in crate::typeck) struct Ahead {
     /// The arrays that the program assigns somewhere.
     pub assigned: HashSet<Array>,
-    /// The types that the pass before this one has found.
+    /// The types that the previous pass found.
     pub types: HashMap<Array, Type>,
-    /// The arrays that this pass has read first, in their order.
+    /// The arrays that this pass read first, in order.
     pub read: Vec<(Array, Span)>,
     pub found: HashMap<Array, Type>,
-    /// The first error, and the first one of an assignment that would have said a type.
+    /// The first error, and the first error of an assignment that would have fixed a type.
     pub error: Option<Box<Error>>,
     pub failed: Option<Box<Error>>,
 }
 
 impl Ahead {
-    /// Whether nothing has said the type of this array so far.
+    /// Whether the type of this array is still unknown.
     pub(crate) fn is_open(&self, name: &Name<'_>) -> bool {
         let array = (name.scope, name.name.to_owned());
         self.read.iter().any(|(read, _)| *read == array) && !self.found.contains_key(&array)
     }
 
-    /// The error of a clause is looked at again after the pass, as it may follow from a type that is not known yet.
+    /// Keeps the error of a clause until the pass ends, as it may follow from a type that is not known yet.
     pub(crate) fn keep(&mut self, error: Box<Error>) {
         self.error.get_or_insert(error);
     }

@@ -1,4 +1,4 @@
-//! typeck/state/checker.rs: the state of one check, on which all rooms of the checker work.
+//! typeck/state/checker.rs: the state of one check, which all parts of the checker share.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub(in crate::typeck) struct Checker<'a> {
     pub ahead: Ahead,
     /// The probes of the clause being checked; `None` outside all clauses.
     pub probes: Option<Vec<ProbeDesc>>,
-    /// What the program declares besides variables.
+    /// The program's declarations other than variables.
     pub declared: Declared,
     pub externs: HashMap<String, (Type, Span)>,
     pub inlines: HashMap<String, Inline>,
@@ -44,16 +44,16 @@ pub(in crate::typeck) struct Checker<'a> {
     pub expansions: u32,
     /// The first action of the statement that is used where a value is required.
     pub misplaced: Option<error::Misplaced>,
-    /// The first thing that the machine does not have yet. It is reported last: errors of the program itself matter
-    /// more.
+    /// The first feature that the DIF machine does not support yet. It is reported last: errors of the
+    /// program itself take precedence.
     pub unsupported: Option<error::Unavailable>,
-    /// The current place of the clause being checked, if the clause names variables there.
+    /// The current place of the clause being checked, if the clause names variables of that place.
     pub place: Option<Place>,
     /// All places of that clause.
     pub places: Vec<Place>,
-    /// Variables that the clause names but that some of its places do not have.
+    /// Variables that the clause names and that some of its places lack.
     pub absences: Vec<error::Absence>,
-    /// The places at which the clause, and the others that were one with it, are left out.
+    /// The places at which the clause, and the clauses split from the same one, are left out.
     pub left_out: Vec<LeftOut>,
     pub warnings: Vec<Diagnostic>,
     pub remarks: Vec<Diagnostic>,
@@ -90,13 +90,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Looks up a name that every program has. Libraries, and what they define, have all of them.
+    /// Looks up a name that every program has. Libraries and their definitions have all of them.
     pub(in crate::typeck) fn builtin(&self, name: &str) -> Option<&'static Entry> {
         let own = !self.in_library && self.frames.is_empty();
         builtin::lookup_in(name, self.env.version.filter(|_| own))
     }
 
-    /// Adds a warning, once: a clause may be checked more than once.
+    /// Adds a warning once; a clause may be checked several times.
     pub(in crate::typeck) fn warn(&mut self, warning: Diagnostic) {
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);

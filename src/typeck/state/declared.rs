@@ -1,4 +1,4 @@
-//! typeck/state/declared.rs: what a program declares besides types and variables: inlines, translators, providers.
+//! typeck/state/declared.rs: the declarations other than types and variables: inlines, translators, providers.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(in crate::typeck) struct Inline {
     pub params: Option<Vec<(String, Type)>>,
     pub ty: Type,
     pub value: Value,
-    /// The attributes of what its value depends on; a pragma may override them.
+    /// The attributes of everything that its value depends on; a pragma may override them.
     pub attributes: Attributes,
     pub span: Span,
 }
@@ -27,7 +27,7 @@ pub(in crate::typeck) enum Value {
     Expression(ast::Expr),
 }
 
-/// What the names of the parameters stand for while a body is checked.
+/// The expressions that the parameter names stand for while a body is checked.
 pub(in crate::typeck) type Frame = HashMap<String, Expr>;
 
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub(in crate::typeck) struct Translator {
     pub span: Span,
 }
 
-/// The translators in the order of their definition, and also by the output's name, as there may be many.
+/// The translators in the order of their definition, and by the output's name, as there may be many.
 #[derive(Clone, Debug, Default)]
 pub(in crate::typeck) struct Translators {
     pub list: Vec<Translator>,
@@ -52,7 +52,7 @@ impl Translators {
         self.list.push(translator);
     }
 
-    /// Returns the translators that make this type, with their numbers.
+    /// Returns the translators that make this type, with their indices.
     pub(crate) fn making(&self, output: &Tagged) -> impl Iterator<Item = (usize, &Translator)> {
         let indices = self.by_output.get(&output.name).into_iter().flatten();
         let all = indices.map(|&index| (index, &self.list[index]));
@@ -78,6 +78,6 @@ pub(in crate::typeck) struct Provider {
 pub(in crate::typeck) struct Probe {
     pub name: String,
     pub native: Vec<Type>,
-    /// The arguments as programs see them, each with the index of the native argument it is made from.
+    /// The arguments as programs see them, each with the index of its native argument.
     pub translated: Vec<(Type, usize)>,
 }

@@ -1,4 +1,4 @@
-//! typeck/state/: the state of one check: what is declared, which names there are, the clause and the place at hand.
+//! typeck/state/: the state of one check: declarations, names, the current clause and place.
 
 pub(super) mod ahead;
 mod checker;

@@ -25,14 +25,14 @@ pub(in crate::typeck) struct Names {
     counts: [u32; 3],
 }
 
-/// The number of names at some moment.
+/// The number of names at one moment.
 pub(in crate::typeck) struct Mark {
     variables: usize,
     aggregations: usize,
     counts: [u32; 3],
 }
 
-/// A name in a scope, and where it was written.
+/// A name in a scope, with its span in the source.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::typeck) struct Name<'a> {
     pub scope: Scope,
@@ -81,7 +81,7 @@ impl Names {
         Ok(id)
     }
 
-    /// Makes a variable that nothing declares.
+    /// Makes a variable without a declaration.
     pub(crate) fn infer(&mut self, name: &Name<'_>, keys: Option<Vec<Type>>, ty: Type) -> Result<VariableId> {
         let id = self.create(name, keys, ty)?;
         self.variables[id.0].inferred = true;
@@ -92,7 +92,7 @@ impl Names {
         self.variables[id.0].ty = ty;
     }
 
-    /// Returns a mark to return to after a trial.
+    /// Returns a mark that a trial can be reset to.
     pub(crate) fn mark(&self) -> Mark {
         Mark { variables: self.variables.len(), aggregations: self.aggregations.len(), counts: self.counts }
     }
@@ -123,7 +123,7 @@ impl Names {
         id
     }
 
-    /// Returns the variable that a misspelt name may have meant, written in full.
+    /// Returns the full name of the variable that a misspelt name may have meant.
     pub(crate) fn similar_variable(&self, name: &Name<'_>) -> Option<String> {
         // The likeliest candidate is the variable of the same name in another scope.
         let namesake = self.variables.iter().find(|v| v.name == name.name && v.scope != name.scope);

@@ -1,4 +1,4 @@
-//! typeck/state/place.rs: the places of a clause whose variables it names.
+//! typeck/state/place.rs: the places of a clause that names their variables.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use kinst_sites::{Driven, InScope};
 pub(in crate::typeck) struct Place {
     pub probe: ProbeDesc,
     pub in_scope: InScope,
-    /// At a probe of a driver: its arguments.
+    /// At a driver's static probe: its arguments.
     pub driven: Option<Arc<Driven>>,
 }
 

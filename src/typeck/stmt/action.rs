@@ -251,20 +251,20 @@ impl Checker<'_> {
         Ok((symbol, address))
     }
 
-    /// Checks that there is exactly one argument, an address; returns whether it is like `caller`.
+    /// Checks that the only argument is an address; returns whether it is like `caller`.
     fn check_address(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Result<(Expr, bool)> {
         let (value, to) = self.check_argument(name, args, "uintptr_t", span)?;
         let called = value.ty.is_place_in_code() && !matches!(value.ty.resolved(), Type::Pointer { .. });
         Ok((self.convert(value, &to), called))
     }
 
-    /// Checks that there is exactly one argument: an integer, or a pointer where an address is wanted.
+    /// Checks that the only argument is an integer, or a pointer where an address is expected.
     fn check_one(&mut self, name: &str, args: &[ast::Expr], param: &str, span: Span) -> Result<Expr> {
         let (value, to) = self.check_argument(name, args, param, span)?;
         Ok(self.convert(value, &to))
     }
 
-    /// Returns the argument as it is, and what it is to be converted to.
+    /// Returns the argument unconverted, and the type to convert it to.
     fn check_argument(
         &mut self,
         name: &str,

@@ -105,7 +105,7 @@ impl Checker<'_> {
         .into())
     }
 
-    /// Converts the keys to those of the first assignment.
+    /// Converts the keys to the types of the first assignment.
     fn match_keys(&self, id: AggregationId, keys: Vec<Key>, span: Span) -> Result<Vec<Key>> {
         let known = self.names.aggregation(id);
         let (name, declared) = (known.shown(), known.keys_span);
@@ -126,7 +126,7 @@ impl Checker<'_> {
                         error::Array::KeyType { name, number, expected, found, span, declared }.into()
                     );
                 }
-                // Places of both kinds are shown as those of the first assignment.
+                // The first assignment decides how addresses of both kinds are shown.
                 (
                     key @ Key::Symbol(SymbolAction::Sym { .. }, _),
                     KeyType::Symbol(SymbolAction::Sym { .. }),
@@ -140,7 +140,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the aggregating function that the right side must be.
+/// Returns the aggregating function on the right side; anything else is an error.
 fn aggregating_call(right: &ast::Expr) -> Result<(&'static str, Aggregating, &[ast::Expr])> {
     let span = right.span;
     let ast::ExprKind::Call { callee, args } = &right.kind else {

@@ -17,7 +17,7 @@ pub(in crate::typeck) struct Checked {
 }
 
 impl Checker<'_> {
-    /// `previous`: the function that an earlier assignment gave the same aggregation.
+    /// `previous`: the function of an earlier assignment to the same aggregation.
     pub(in crate::typeck) fn check_aggregating(
         &mut self,
         kind: Aggregating,
@@ -166,7 +166,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks one of the required numbers: first an integer, as in any function's prototype, and then a constant.
+    /// Checks a required number: first that it is an integer, as in any function's prototype, then that it
+    /// is constant.
     fn parameter(
         &mut self,
         function: &str,

@@ -19,7 +19,7 @@ use kinst_dif::{Conversion, Count, Format};
 use kinst_types::Type;
 use kinst_types::intrinsic::{LONG, ULONG};
 
-/// The name that means standard output in the reference implementations: no file can have it.
+/// The name that means standard output in the reference implementations, and so cannot be a file.
 const FREOPEN_SENTINEL: &[u8] = b".";
 
 /// The argument of a conversion.
@@ -224,7 +224,7 @@ impl Checker<'_> {
         Ok(parsed.into_format())
     }
 
-    /// Whether the conversion takes such an argument. If so, the conversion is set to read it.
+    /// Whether the conversion accepts such an argument. If so, sets the conversion to read it.
     fn fit(&self, conversion: &mut Conversion, size: SizePrefix, argument: &Argument<'_>) -> bool {
         let ty = match (argument, conversion.letter) {
             (Argument::Stack, letter) => return letter == 'k',
@@ -277,7 +277,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the type for a message: the result of an action has no type that a program can name.
+/// Returns the type for a message: the result of an action has a type that programs cannot name.
 fn type_of(value: &Key) -> Type {
     match value {
         Key::Value(value) => value.ty.clone(),
@@ -294,7 +294,7 @@ fn argument(key: &KeyType) -> Argument<'_> {
     }
 }
 
-/// Describes what a conversion takes.
+/// Describes the argument that a conversion requires.
 fn expected(letter: char, size: SizePrefix) -> &'static str {
     match (letter, size) {
         ('d' | 'i', SizePrefix::Short) => "a short",
@@ -316,10 +316,10 @@ fn expected(letter: char, size: SizePrefix) -> &'static str {
     }
 }
 
-/// Returns the span of some bytes of a format in the program.
+/// Returns the span in the program of a byte range of a format.
 fn within(format: &ast::Expr, at: &Range<usize>) -> Span {
     let ast::ExprKind::Str { text, .. } = &format.kind else { return format.span };
-    // An argument such as $$1 has no text of its own in the program.
+    // An argument such as $$1 has no text in the program.
     let whole = format.span.end - format.span.start == text.len() as u32;
     match (raw_offset(text, at.start), raw_offset(text, at.end)) {
         (Some(start), Some(end)) if whole => Span {
@@ -331,13 +331,13 @@ fn within(format: &ast::Expr, at: &Range<usize>) -> Span {
     }
 }
 
-/// Returns the conversion as it is written, `%-5ld`.
+/// Returns the conversion as written: `%-5ld`.
 fn written(format: &ast::Expr, at: &Range<usize>) -> String {
     let bytes = string_constant(format).and_then(|text| text.get(at.clone()));
     String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
-/// Returns the place in a constant as written, quotes and escapes counted, of a byte of its value.
+/// Returns the offset in a constant as written, with quotes and escapes, of a byte of its value.
 fn raw_offset(text: &str, wanted: usize) -> Option<usize> {
     let (mut raw, mut value) = (1, 0);
     while value < wanted {

@@ -1,4 +1,4 @@
-//! typeck/stmt/order.rs: which actions may follow which in one clause.
+//! typeck/stmt/order.rs: the permitted order of actions in one clause.
 
 use crate::typeck::error;
 use crate::typeck::error::Result;
@@ -8,7 +8,7 @@ use kinst_base::source::Span;
 use kinst_dif::ActionKind;
 use kinst_dif::insn::Subr;
 
-/// What a clause has done so far.
+/// The actions of a clause so far.
 #[derive(Debug, Default)]
 pub(in crate::typeck) struct Order {
     speculate: Option<Span>,
@@ -94,7 +94,7 @@ impl Order {
             let (tag, title) = (tags::DREC_COMM, "an action that records data cannot follow commit()");
             return Err(error::Action::Order { tag, title, span, before }.into());
         }
-        // Speculative data is not in the principal buffer yet.
+        // Speculative data does not reach the principal buffer yet.
         if self.speculate.is_none() {
             self.data = Some(span);
         }

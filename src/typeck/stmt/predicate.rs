@@ -6,7 +6,7 @@ use crate::typeck::error::Error;
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::Span;
 
-/// Returns the error of a predicate: what cannot be written was to be compared.
+/// Returns the error of a predicate: a read-only place on the left was probably meant to be compared.
 pub(crate) fn explain(predicate: &ast::Expr, error: Box<Error>) -> Box<Error> {
     match *error {
         Error::Assignment(error::Assignment::ReadOnly { name, span }) if is_assigned(predicate, span) => {
@@ -16,14 +16,14 @@ pub(crate) fn explain(predicate: &ast::Expr, error: Box<Error>) -> Box<Error> {
     }
 }
 
-/// Returns the warning for a predicate that assigns a constant, and so is the same at each firing.
+/// Returns the warning for a predicate that assigns a constant, and so never changes its result.
 pub(crate) fn constant(predicate: &ast::Expr) -> Option<Diagnostic> {
     use ast::ExprKind as K;
     match &predicate.kind {
         K::Assign { op: None, right, .. }
             if matches!(right.kind, K::Int { .. } | K::Char { .. } | K::Str { .. }) =>
         {
-            let title = "this predicate assigns a constant, and is the same at each firing";
+            let title = "this predicate assigns a constant, and never changes";
             let warning = Diagnostic::warning(tags::PRED_SCALAR, title).at(predicate.span, "`=` assigns");
             Some(warning.help("compare with `==`"))
         }
@@ -34,7 +34,7 @@ pub(crate) fn constant(predicate: &ast::Expr) -> Option<Diagnostic> {
     }
 }
 
-/// Whether `=` has this on its left side.
+/// Whether `=` has this operand on its left side.
 fn is_assigned(expr: &ast::Expr, span: Span) -> bool {
     let here = matches!(&expr.kind, ast::ExprKind::Assign { op: None, left, .. } if left.span == span);
     let mut found = here;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kinst_dif::{Conversion, Count, Format, FormatPiece};
 
-/// A format that was split into pieces, each with the range of its text in bytes.
+/// A format split into pieces, each with its byte range.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::typeck) struct Parsed {
     pub pieces: Vec<(Piece, Range<usize>)>,
@@ -116,7 +116,7 @@ fn conversion(format: &[u8], start: usize) -> Result<(Piece, usize), BadFormat> 
     match letter {
         b'%' => Err(BadFormat { title: "flags before %% have no meaning".into(), at: start..end }),
         b'*' | b'.' | b'$' => {
-            let title = format!("`{}` cannot stand here in a conversion", char::from(letter));
+            let title = format!("`{}` is not allowed here in a conversion", char::from(letter));
             Err(BadFormat { title, at: start..end })
         }
         letter if LETTERS.as_bytes().contains(&letter) => {
@@ -130,14 +130,14 @@ fn conversion(format: &[u8], start: usize) -> Result<(Piece, usize), BadFormat> 
     }
 }
 
-/// Returns the first characters of a format, up to the one at a place: that of several bytes whole, and one that moves
-/// the cursor as it is written in D.
+/// Returns the beginning of a format, through the character at `last`: a multi-byte character is shown
+/// whole, and a character that moves the cursor as its escape in D.
 fn shown(format: &[u8], last: usize) -> String {
     let before = String::from_utf8_lossy(&format[..last]).chars().count();
     String::from_utf8_lossy(format).chars().take(before + 1).collect::<String>().escape_debug().to_string()
 }
 
-/// Scripts write `%@6d` and `%6@d`.
+/// Scripts write both `%@6d` and `%6@d`.
 fn value_of_aggregation(format: &[u8], at: &mut usize) -> bool {
     let found = format.get(*at) == Some(&b'@');
     *at += usize::from(found);
@@ -155,7 +155,7 @@ fn count(format: &[u8], at: &mut usize, start: usize) -> Result<Option<Count>, B
         *at += 1;
         let digit = u32::from(digit - b'0');
         let next = value.unwrap_or(0).checked_mul(10).and_then(|v| v.checked_add(digit));
-        // In printf(3) the width is an int as well.
+        // The width in printf(3) is an int too.
         let Some(next) = next.filter(|v| i32::try_from(*v).is_ok()) else {
             return Err(BadFormat { title: "the width is too large".into(), at: start..*at });
         };

@@ -1,12 +1,12 @@
-//! typeck/stmt/shape.rs: the shape in which print() shows a value of a type: its numbers, texts and members.
+//! typeck/stmt/shape.rs: the layout in which print() shows a value: its numbers, strings and members.
 
 use crate::typeck::state::Checker;
 use kinst_dif::shape::{Part, Shape};
 use kinst_types::{Member, Type, TypeSource as _};
 
-/// The limit on structs nested in structs; real ones end long before, those of a damaged file perhaps never.
+/// The limit on nested structs; real ones end long before, but a damaged file may nest without end.
 const MAX_DEPTH: usize = 24;
-/// The limit on members of the printed value, including those of nested structs.
+/// The limit on members of the printed value, including members of nested structs.
 const MAX_PARTS: usize = 1 << 14;
 
 impl Checker<'_> {

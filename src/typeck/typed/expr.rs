@@ -12,7 +12,7 @@ pub struct Expr {
     pub kind: ExprKind,
     /// The type of the value.
     pub ty: Type,
-    /// The text that it was made of.
+    /// The span in the source.
     pub span: Span,
 }
 
@@ -32,7 +32,7 @@ pub enum ExprKind {
         /// A constant, the index of a register.
         index: Box<Expr>,
     },
-    /// The value in a place; that of a struct, array or string is its address.
+    /// The value in a place; for a struct, array or string, its address.
     Place(Place),
     /// `-x`
     Negate(Box<Expr>),
@@ -128,7 +128,7 @@ pub enum ExprKind {
     },
 }
 
-/// A place that can be read and, except for built-ins, written. Its type is that of the node around it.
+/// A place that can be read and, except for built-ins, written. The enclosing node has its type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// A variable that is not an associative array.

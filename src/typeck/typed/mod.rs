@@ -1,6 +1,6 @@
 //! typeck/typed/: the tree after checking: names resolved, a type on every node, constants folded.
-//! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. Where a value must be
-//! narrowed there is a `Convert`, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
+//! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. A `Convert` marks
+//! each required narrowing, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
 mod expr;
 mod names;

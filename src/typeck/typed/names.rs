@@ -10,7 +10,7 @@ pub struct VariableId(pub usize);
 /// A variable of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Global, or that of a thread or of a firing.
+    /// The scope: global, thread or clause.
     pub scope: Scope,
     /// Without `self->` or `this->`; with a `%` in front if the compiler made it.
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Variable {
     pub ty: Type,
     /// The place where its type was fixed.
     pub span: Span,
-    /// Whether nothing declares it: its type is that of its first value.
+    /// Whether the variable is undeclared, and its first value fixed the type.
     pub inferred: bool,
 }
 
@@ -59,13 +59,13 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
-    /// The name as the program has it.
+    /// The name as the program writes it.
     pub fn shown(&self) -> String {
         written_aggregation(&self.name)
     }
 }
 
-/// The name of an aggregation as a program writes it: `@name`, or `@` alone.
+/// The name of an aggregation as a program writes it: `@name`, or a lone `@`.
 pub fn written_aggregation(name: &str) -> String {
     format!("@{}", if name == "_" { "" } else { name })
 }
@@ -164,7 +164,7 @@ pub enum StackAction {
 pub enum SymbolAction {
     /// `sym(address)`, `func(address)`
     Sym {
-        /// Whether the address is one that a call returns to, or of an inlined copy: `caller`.
+        /// Whether the address is a return address, or in an inlined copy: `caller`.
         called: bool,
     },
     /// `mod(address)`

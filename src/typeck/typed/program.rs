@@ -14,13 +14,13 @@ use kinst_types::{Layout, Type};
 /// A checked program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// The size of a `string`, by option strsize; other sizes do not vary.
+    /// The size of a `string`, by option strsize; all other sizes are fixed.
     pub layout: Layout,
     /// Variables of all scopes, indexed by [`super::VariableId`].
     pub variables: Vec<Variable>,
     /// Indexed by [`AggregationId`]; the id in DIF is one more.
     pub aggregations: Vec<Aggregation>,
-    /// In the order of the text. A clause that differs between its places comes once for each group of them.
+    /// In source order. A clause that differs between its places has one entry for each group of them.
     pub clauses: Vec<Clause>,
     /// Warnings about the program.
     pub warnings: Vec<Diagnostic>,
@@ -28,10 +28,10 @@ pub struct Program {
     pub remarks: Vec<Diagnostic>,
 }
 
-/// A clause, or one of those that it was made into.
+/// A clause, or one of the parts that a clause was split into.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause {
-    /// Descriptions and sites whose probes run it.
+    /// The descriptions and sites whose probes run it.
     pub probes: Vec<ProbeDesc>,
     /// A scalar; `None`: the clause always runs.
     pub predicate: Option<Expr>,
@@ -39,9 +39,9 @@ pub struct Clause {
     pub body: Vec<Stmt>,
     /// `Some` if it was requested.
     pub stability: Option<Stability>,
-    /// Whether it is one of several that a clause with `if` was made into.
+    /// Whether it is one of several parts that a clause with `if` was split into.
     pub part: bool,
-    /// The text that it was made of.
+    /// The span in the source.
     pub span: Span,
 }
 
@@ -82,7 +82,7 @@ pub enum StmtKind {
         action: FormatAction,
         /// Each of its conversions fits its argument.
         format: Format,
-        /// The arguments of the conversions, and those of `*` before them.
+        /// The arguments of the conversions, and of any `*` that precedes them.
         args: Vec<Key>,
     },
     /// `printa(@a)`, `printa(format, @a, @b)`
@@ -125,7 +125,7 @@ pub enum StmtKind {
 /// One line of print(args) or print(locals).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Printed {
-    /// The function that the variables after it are of.
+    /// The function that the following variables belong to.
     Function(String),
     /// A variable with its value.
     Variable {
@@ -136,7 +136,7 @@ pub enum Printed {
         /// The shape of the value's type.
         shape: Shape,
     },
-    /// A variable that cannot be read there, with its type, and why.
+    /// A variable that cannot be read there, with its type and the reason.
     Missing {
         /// The variable's name in the output.
         name: String,
@@ -147,7 +147,7 @@ pub enum Printed {
     },
 }
 
-/// An action of the consumer, in its place among the records.
+/// An action of the consumer, in its position among the records.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
     /// `clear(@a)`
@@ -201,7 +201,7 @@ pub enum FormatAction {
     Freopen,
 }
 
-/// The stability of what a clause depends on.
+/// The stability of a clause's dependencies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stability {
     /// By description of the clause.
