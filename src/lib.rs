@@ -1,7 +1,7 @@
 //! kinst for Linux: a D compiler and DTrace consumer that traces any kernel instruction, and inlined functions.
 //!
-//! The modules are the stages of a program, and the words of D. The layers below them are crates of their own (crates/), which
-//! are modules of this one by the names that docs/ARCHITECTURE.md has for them.
+//! The modules are the stages of a program, and the vocabulary of D. The layers below them are separate
+//! crates (crates/), re-exported as modules under the names in docs/ARCHITECTURE.md.
 //!
 //! ```text
 //! D text ─parser→ ast::Program ─sugar→ plain::Program ─typeck→ typed::Program ─codegen→ dif::Program ─backend→ the kernel

@@ -16,7 +16,7 @@ use kinst_base::source::{FileId, Source, Sources, Span};
 use kinst_sites::Places;
 use kinst_types::KernelTypes;
 
-/// The inputs of a compilation besides its texts.
+/// The inputs of a compilation other than the source files.
 #[derive(Clone, Copy)]
 pub struct Given<'a> {
     /// The macro arguments and variables: `$1`, `$target`.
@@ -25,27 +25,27 @@ pub struct Given<'a> {
     pub kernel: &'a dyn KernelTypes,
     /// The kernel's probes, and the variables at instructions.
     pub places: &'a dyn Places,
-    /// The function that makes the index of inlined copies, called only if a program names one.
+    /// The function that makes the index of inlined copies, called only if a program names an inlined function.
     pub index: &'a MakeIndex<'a>,
     /// The D libraries in the order in which they are read.
     pub libraries: &'a [LibraryFile],
-    /// Whether [`Compiled::stability`] is wanted.
+    /// Whether to compute [`Compiled::stability`].
     pub stability: bool,
 }
 
 /// A D library among the sources.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryFile {
-    /// The id of its text.
+    /// The id of its source.
     pub file: FileId,
-    /// Whether it comes with the compiler: what the kernel has no types for is then left out.
+    /// Whether it comes with the compiler: it is left out if the kernel lacks its types.
     pub own: bool,
 }
 
-/// The outcome of a compilation, and the texts that it made on the way.
+/// The outcome of a compilation, and its intermediate output.
 #[derive(Debug)]
 pub struct Compilation {
-    /// -d: the programs after sugar, as D text. Empty if that stage was not reached.
+    /// -d: the programs after sugar, as D source. Empty if that stage was not reached.
     pub desugared: String,
     /// -xtree and -x dump: the trees.
     pub dumps: String,
@@ -58,17 +58,17 @@ pub struct Compilation {
 pub struct Compiled {
     /// The clauses and DIFOs, from which a back end makes its image.
     pub program: kinst_dif::Program,
-    /// The places where the probe descriptions were written, by clause of the program.
+    /// The spans of the probe descriptions, by clause of the program.
     pub descriptions: Vec<Vec<Span>>,
-    /// The stability of what each clause depends on, by clause of the program. Empty if it was not requested.
+    /// The stability of each clause's dependencies, by clause of the program. Empty if it was not requested.
     pub stability: Vec<typeck::Stability>,
     /// The warnings, which do not stop a run.
     pub warnings: Vec<Diagnostic>,
-    /// What is said with -v.
+    /// The remarks that -v shows.
     pub remarks: Vec<Diagnostic>,
 }
 
-/// Compiles all programs of a run into one. `options` gains what their pragmas set.
+/// Compiles all programs of a run into one. `options` receives the settings of their pragmas.
 pub fn compile(
     sources: &Sources,
     programs: &[FileId],
@@ -93,12 +93,12 @@ pub fn describe(
     typeck::describe(probes, &env).map_err(|error| vec![error.diagnostic()])
 }
 
-/// Returns the text in its canonical layout, or an error if that layout would parse into another tree.
+/// Returns the program in its canonical layout, or an error if that layout would parse into another tree.
 pub fn format(source: &Source, given: Given<'_>, sources: &Sources) -> Result<String, Vec<Diagnostic>> {
     let mut types = HashSet::new();
     parse_libraries(sources, given, &mut types)?;
     let is_type_name = |word: &str| is_type(word, &types, given.kernel);
-    // Arguments are not given, and the preprocessor's definitions are not known.
+    // Arguments and the preprocessor's definitions are unknown.
     let settings = Settings {
         defaultargs: true,
         argref: true,
@@ -160,7 +160,7 @@ impl Stages {
         let arguments = &given.macros.arguments;
         let typed = typeck::check(&plain, &env).map_err(|error| {
             let diagnostic = error.diagnostic();
-            // An error in a clause may follow from that there is no such probe.
+            // An error in a clause may follow from a probe that does not exist.
             let unmatched = (!zdefs).then(|| unmatched(&plain, &diagnostic, given.places)).flatten();
             vec![unmatched.unwrap_or_else(|| explained(sources, arguments, diagnostic))]
         })?;
@@ -174,7 +174,7 @@ impl Stages {
         Ok(Compiled { program, descriptions, stability, warnings, remarks: typed.remarks })
     }
 
-    /// Desugars the programs and joins the results: variables and aggregations are common to all.
+    /// Desugars the programs and joins the results: they share variables and aggregations.
     fn desugar(
         &mut self,
         trees: Vec<ast::Program>,
@@ -204,7 +204,7 @@ impl Stages {
     }
 }
 
-/// Which trees to dump.
+/// The trees to dump.
 #[derive(Clone, Copy)]
 struct Dump {
     ast: bool,
@@ -215,7 +215,7 @@ struct Dump {
 }
 
 impl Dump {
-    /// Bits of -xtree: 1 the parse tree, 2 and 4 the checked one, 8 the D text after sugar.
+    /// Bits of -xtree: 1 the parse tree, 2 and 4 the checked tree, 8 the D source after sugar.
     fn new(options: &Options) -> Dump {
         let (tree, dump) = (options.number(key::TREE), options.text(key::DUMP).unwrap_or_default());
         Dump {
@@ -268,14 +268,14 @@ fn parse(
     Ok(trees)
 }
 
-/// `$target` where there is neither -c nor -p.
+/// `$target` without -c or -p.
 fn targetless(span: Span) -> Diagnostic {
     Diagnostic::warning(tags::MACRO_UNDEF, "nothing gives $target a value: it is 0")
         .at(span, "process 0 is the idle task")
         .help("name the process: -c COMMAND or -p PID")
 }
 
-/// The first error of a text that is an expression and nothing else.
+/// The first error of a text that contains only an expression.
 pub fn expression(sources: &Sources, file: FileId, given: Given<'_>) -> Result<(), Box<Diagnostic>> {
     let is_type_name = |word: &str| is_type(word, &HashSet::new(), given.kernel);
     let settings = Settings { defaultargs: true, argref: true, ..Settings::default() };
@@ -283,21 +283,21 @@ pub fn expression(sources: &Sources, file: FileId, given: Given<'_>) -> Result<(
     parser::parse_expression(sources, file, &options).map(drop).map_err(|error| Box::new(error.diagnostic()))
 }
 
-/// A program whose descriptions are those of its text.
+/// A program whose descriptions are as written.
 type Written = plain::Program<ast::ProbeDesc>;
 
-/// A text that could not be read to its end, or that has a pragma that is refused.
+/// A program that could not be parsed to its end, or that has a refused pragma.
 struct Interrupted {
-    /// The programs before it.
+    /// The preceding programs.
     before: Vec<ast::Program>,
-    /// The part before the mistake, and whether that is the whole text.
+    /// The part that precedes the mistake, and whether that is the whole program.
     read: ast::Program,
     whole: bool,
     errors: Vec<Diagnostic>,
 }
 
-/// The first error before a mistake: each program is checked before the next one is read, and declarations while they
-/// are read.
+/// The first error that precedes a mistake: each program is checked before the next one is parsed, and
+/// declarations while they are parsed.
 fn earlier_error(
     before: Vec<ast::Program>,
     read: ast::Program,
@@ -313,13 +313,12 @@ fn earlier_error(
     typeck::check_read(&all, env, whole).err().map(|error| error.diagnostic())
 }
 
-/// The kernel is consulted last: its types are read at the first word that is not otherwise known.
+/// The kernel is consulted last: its types are read at the first word that is otherwise unknown.
 fn is_type(word: &str, types: &HashSet<String>, kernel: &dyn KernelTypes) -> bool {
     types.contains(word) || !vocabulary::is_known_name(word) && kernel.named(word).is_some()
 }
 
-/// Parses the libraries; of those that come with the compiler, one that does not parse with this kernel's types is left
-/// out.
+/// Parses the libraries. A library of the compiler that does not parse with this kernel's types is left out.
 fn parse_libraries(
     sources: &Sources,
     given: Given<'_>,
@@ -345,7 +344,7 @@ fn parse_libraries(
     Ok(programs)
 }
 
-/// The libraries as the checker takes them: the name is that of the file.
+/// The libraries in the checker's format, each named by its file.
 fn named<'a>(sources: &'a Sources, libraries: &'a [(LibraryFile, Written)]) -> Vec<typeck::Library<'a>> {
     let library = |(library, program): &'a (LibraryFile, Written)| {
         let name = &sources.get(library.file).name;
@@ -354,7 +353,7 @@ fn named<'a>(sources: &'a Sources, libraries: &'a [(LibraryFile, Written)]) -> V
     libraries.iter().map(library).collect()
 }
 
-/// Adds the types of this text, which the texts after it may use.
+/// Adds the types of this program, which later programs may use.
 fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
     for item in &program.items {
         if let ast::Item::Declaration(declaration) = item {
@@ -363,8 +362,8 @@ fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
     }
 }
 
-/// Sets the options of `#pragma D option name=value`, in the order of the text. An error is the index of the refused
-/// item, and the reason.
+/// Sets the options of `#pragma D option name=value`, in source order. On an error, returns the index of
+/// the refused item and the reason.
 fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), (usize, Box<Diagnostic>)> {
     for (index, item) in program.items.iter().enumerate() {
         let ast::Item::Pragma(ast::Pragma::Option { name, value, span }) = item else { continue };
@@ -406,7 +405,7 @@ fn environment<'a>(
     }
 }
 
-/// Option version, whose form was checked when it was set.
+/// Option version, whose format was checked when it was set.
 fn version(options: &Options) -> Option<Version> {
     let mut version = [0; 3];
     for (part, text) in version.iter_mut().zip(options.text(key::VERSION)?.split('.')) {
@@ -415,16 +414,16 @@ fn version(options: &Options) -> Option<Version> {
     Some(version)
 }
 
-/// The first description that matches nothing, in the clause of an error or in one before it.
+/// The first description that matches nothing, in the clause of an error or in a preceding one.
 fn unmatched(program: &plain::Program, error: &Diagnostic, places: &dyn Places) -> Option<Diagnostic> {
     let at = error.labels.iter().find(|label| label.primary).map(|label| label.span);
-    // The text of a library is no part of the program.
+    // A library's source is not part of the program.
     let is_before = |span: Span| at.is_none_or(|at| span.file != at.file || span.start <= at.start);
     let probes = program.items.iter().filter_map(|item| match item {
         plain::Item::Clause(clause) if is_before(clause.span) => Some(&clause.probes),
         _ => None,
     });
-    // Sites have been looked up.
+    // Sites have already been looked up.
     let mut described = probes.flatten().filter(|probe| !matches!(probe.kind, Description::Site(_)));
     described.find_map(|probe| {
         let diagnostic = *places.unmatched(&probe.kind)?;
@@ -433,7 +432,7 @@ fn unmatched(program: &plain::Program, error: &Diagnostic, places: &dyn Places) 
     })
 }
 
-/// Adds the help that follows from the text of the error.
+/// Adds help that depends on the wording of the error.
 fn explained(sources: &Sources, arguments: &[String], diagnostic: Diagnostic) -> Diagnostic {
     let span = diagnostic.labels.iter().find(|label| label.primary).map(|label| label.span);
     let text = span.and_then(|at| sources.get(at.file).text.get(at.start as usize..at.end as usize));
@@ -443,7 +442,7 @@ fn explained(sources: &Sources, arguments: &[String], diagnostic: Diagnostic) ->
     }
 }
 
-/// Warnings about system calls that the C library does not make, each at its description.
+/// Warnings about system calls that the C library does not use, each at its description.
 fn seldom_made(program: &plain::Program) -> Vec<Diagnostic> {
     let (fields, spans): (Vec<_>, Vec<_>) = program.described().into_iter().unzip();
     let warnings = kinst_sites::seldom_made(&fields).into_iter();

@@ -1,4 +1,5 @@
-//! codegen/bits.rs: bit-fields: loaded with the integer around them and extended; stored beside their neighbours.
+//! codegen/bits.rs: bit-fields: loaded with the enclosing integer and extended; stored without changing
+//! their neighbours.
 
 use super::error::Result;
 use super::expr::Object;

@@ -6,7 +6,7 @@ use super::regs::Held;
 use crate::typeck::typed::{Expr, ExprKind};
 use kinst_dif::insn::{Opcode, PUSH_D, PUSH_STRING, TUPLE_ENTRIES};
 
-/// An evaluated key or argument, and how it is pushed.
+/// An evaluated key or argument, and the way it is pushed.
 pub(super) struct Entry {
     value: Held,
     push: Push,
@@ -22,7 +22,7 @@ enum Push {
 }
 
 impl Object<'_, '_> {
-    /// Evaluates all before the first is pushed: each may use the tuple stack itself.
+    /// Evaluates all expressions before it pushes the first value: each may use the tuple stack itself.
     pub(super) fn hold_all(&mut self, exprs: &[Expr]) -> Result<Vec<Entry>> {
         if exprs.len() > TUPLE_ENTRIES {
             let (found, most, span) = (exprs.len(), TUPLE_ENTRIES, self.span);

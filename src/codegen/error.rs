@@ -1,4 +1,4 @@
-//! codegen/error.rs: reasons why a checked program cannot become DIF: limits of the machine.
+//! codegen/error.rs: reasons why a checked program cannot become DIF: limits of DIF.
 
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::Span;
@@ -17,14 +17,14 @@ pub enum Error {
     },
     /// The keys of an array or the arguments of a subroutine do not fit the tuple stack.
     TooManyKeys {
-        /// The keys or arguments that there are.
+        /// The number of keys or arguments.
         found: usize,
         /// The entries of the tuple stack.
         most: usize,
         /// The whole expression.
         span: Span,
     },
-    /// A variable of a type too large for any variable.
+    /// A variable whose type is too large for any variable.
     LargeVariable {
         /// The variable's name without `self->` or `this->`.
         name: String,

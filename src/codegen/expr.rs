@@ -14,7 +14,7 @@ use kinst_dif::insn::{Opcode, Reg};
 use kinst_types::{Layout, Type};
 
 impl Generator<'_> {
-    /// Generates an object whose value is that of the expression.
+    /// Generates an object that computes the value of the expression.
     pub(super) fn value(&mut self, expr: &Expr) -> Result<DifoIndex> {
         let rtype = layout::dif_type(&expr.ty, &self.program.layout);
         self.object(expr, rtype)
@@ -47,8 +47,8 @@ pub(super) struct Object<'g, 'p> {
 }
 
 impl Object<'_, '_> {
-    /// Evaluates an expression into a register that the caller owns. No register is owned during the call: values
-    /// that the caller still needs are held.
+    /// Evaluates an expression into a register that the caller owns. No register is owned during the call:
+    /// the caller holds the values that it still needs.
     pub(super) fn eval(&mut self, expr: &Expr) -> Result<Reg> {
         match &expr.kind {
             ExprKind::Int(value) => self.constant(*value),
@@ -126,8 +126,8 @@ impl Object<'_, '_> {
         Ok(reg)
     }
 
-    /// Evaluates both operands into owned registers. The left one is evaluated first, unless only the other order
-    /// fits the free registers and makes no observable difference.
+    /// Evaluates both operands into owned registers. The left one is evaluated first, unless only the
+    /// reverse order fits the free registers and makes no observable difference.
     pub(super) fn pair(&mut self, left: &Expr, right: &Expr) -> Result<(Reg, Reg)> {
         let (l, r) = (need(left), need(right));
         if l.max(r + 1) > self.regs.free_count() && r > l && is_pure(left) && is_pure(right) {
@@ -144,7 +144,7 @@ impl Object<'_, '_> {
         Ok((self.take(first)?, second))
     }
 
-    /// Returns a free register; if there is none, the oldest held value moves to its slot.
+    /// Returns a free register; if none is free, moves the oldest held value to its slot.
     pub(super) fn allocate(&mut self) -> Result<Reg> {
         if let Some(reg) = self.regs.allocate() {
             return Ok(reg);
@@ -179,8 +179,8 @@ impl Object<'_, '_> {
         Ok(reg)
     }
 
-    /// Makes sure that conditional code moves no value that was held before it: on the other path the value
-    /// would not be in its slot.
+    /// Spills held values as needed before conditional code, which may not move them: on the other path the
+    /// value would not be in its slot.
     pub(super) fn before_branch(&mut self, conditional: &Expr) -> Result<()> {
         let room = self.regs.free_count();
         if need(conditional) <= room {
@@ -227,7 +227,7 @@ impl Object<'_, '_> {
         if from.bytes >= 8 || is_exact(value, from) { Ok(reg) } else { self.narrow(reg, from) }
     }
 
-    /// Makes the value of an expression, in this register, one that a variable of the type can hold.
+    /// Converts the value of an expression, in this register, to one that a variable of the type can hold.
     pub(super) fn stored(&mut self, reg: Reg, value: &Expr, ty: &Type) -> Result<Reg> {
         let to = Width::of(ty, self.generator.program.layout);
         if value.ty.is_scalar() && ty.is_scalar() && to.bytes < 8 {
@@ -237,7 +237,7 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Drops what 64 bits hold beyond the type.
+    /// Drops the bits beyond the width of the type.
     pub(super) fn narrowed(&mut self, reg: Reg, ty: &Type) -> Result<Reg> {
         let width = Width::of(ty, self.generator.program.layout);
         if ty.is_scalar() && width.bytes < 8 { self.narrow(reg, width) } else { Ok(reg) }

@@ -1,4 +1,4 @@
-//! codegen/generator.rs: the state that the objects of a program share, and its objects one after the other.
+//! codegen/generator.rs: the state that the objects of a program share, and the generation of each object.
 
 use super::error::{Error, Result};
 use super::{layout, uses};
@@ -21,8 +21,8 @@ pub fn generate(program: &typed::Program) -> Result<kinst_dif::Program> {
     Ok(kinst_dif::Program { difos: generator.difos, variables, aggregations, clauses })
 }
 
-/// Checks that a variable can hold its type. A string that does not fit is truncated; anything else is held whole
-/// or not at all.
+/// Checks that a variable can hold its type. A string that does not fit is truncated; any other value must
+/// fit whole.
 fn fits(variable: &typed::Variable, program: &typed::Program) -> Result<()> {
     let most = u64::from(kinst_dif::MAX_VALUE);
     let whole =
@@ -52,7 +52,7 @@ impl<'a> Generator<'a> {
         Generator { program, variables, slots: Vec::new(), difos: Vec::new() }
     }
 
-    /// Returns the slot of this number; each is made once and serves every object.
+    /// Returns the slot with this index; each is made once and serves all objects.
     pub(super) fn slot(&mut self, number: usize) -> kinst_dif::Variable {
         let own = self.program.variables.iter().filter(|v| v.scope == Scope::Clause).count();
         while self.slots.len() <= number {

@@ -96,7 +96,7 @@ pub(super) fn action_kind(function: AggregatingFunction) -> ActionKind {
     }
 }
 
-/// Packs the parameters into the word that the format has for them.
+/// Packs the parameters into the word that DIF reserves for them.
 pub(super) fn argument(function: AggregatingFunction) -> u64 {
     match function {
         AggregatingFunction::Lquantize { base, step, levels, .. } => {
@@ -115,7 +115,7 @@ pub(super) fn argument(function: AggregatingFunction) -> u64 {
     }
 }
 
-/// Returns how a value is shown without a format.
+/// Returns the default display of a value.
 pub(super) fn display(ty: &kinst_types::Type) -> Display {
     if ty.is_place_in_code() {
         return Display::Address { called: !matches!(ty.resolved(), kinst_types::Type::Pointer { .. }) };

@@ -1,9 +1,9 @@
-//! codegen/need.rs: the number of registers that an expression needs, at most, without spilling.
+//! codegen/need.rs: an upper bound on the registers that an expression needs without spilling.
 
 use crate::typeck::typed::{Bits, Expr, ExprKind, Place};
 
-/// Returns the Sethi-Ullman number for the order in which expr.rs evaluates, including the temporary registers of
-/// keys, conversions and copies.
+/// Returns the Sethi-Ullman number for the evaluation order of expr.rs, including the temporary registers
+/// of keys, conversions and copies.
 pub(super) fn need(expr: &Expr) -> usize {
     match &expr.kind {
         ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Builtin(_) => 1,
@@ -24,7 +24,7 @@ pub(super) fn need(expr: &Expr) -> usize {
     }
 }
 
-/// Whether the expression has no effects, and so may be evaluated before those that precede it.
+/// Whether the expression has no effects, and so may be evaluated before preceding expressions.
 pub(super) fn is_pure(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Builtin(_) => true,
@@ -50,12 +50,12 @@ pub(super) fn is_pure(expr: &Expr) -> bool {
     }
 }
 
-/// Each is held while the next ones are evaluated.
+/// Each value is held while the next one is evaluated.
 fn in_turn<'a>(exprs: impl IntoIterator<Item = &'a Box<Expr>>) -> usize {
     exprs.into_iter().enumerate().map(|(held, expr)| held + need(expr)).max().unwrap_or(0)
 }
 
-/// Counts all keys, and one register for the size of what is pushed.
+/// Counts all keys, and one register for the size of the pushed value.
 fn keys_need(keys: &[Expr]) -> usize {
     let evaluated = keys.iter().enumerate().map(|(held, key)| held + need(key)).max().unwrap_or(0);
     evaluated.max(keys.len() + 1)
@@ -66,12 +66,12 @@ fn place_need(place: &Place) -> usize {
         Place::Variable(_) => 1,
         Place::Element { keys, .. } => keys_need(keys),
         Place::Memory(memory) => need(&memory.address),
-        // The integer around the field, and a mask or a number of bits.
+        // The enclosing integer, and a mask or bit count.
         Place::Bits(Bits { memory, .. }) => need(&memory.address).max(2) + 1,
     }
 }
 
-/// Returns the number of values of a place that are held while its new value is computed.
+/// Returns the number of values of a place that are held while the new value is computed.
 fn place_held(place: &Place) -> usize {
     match place {
         Place::Variable(_) => 0,

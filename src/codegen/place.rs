@@ -48,7 +48,7 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Allocates a struct or array in dynamic memory at its first use: there must be something to point at.
+    /// Allocates a struct or array in dynamic memory at its first use: its address must exist.
     fn ensure(
         &mut self,
         id: VariableId,

@@ -2,7 +2,7 @@
 
 use kinst_dif::insn::{REGISTERS, Reg};
 
-/// The registers %r1 to %r7 and the values that wait while others are computed.
+/// The registers %r1 to %r7, and the values that wait while others are computed.
 ///
 /// A register is *owned* by the code that allocated it until it is freed or held. A *held* value waits to be used,
 /// and may be moved to a slot. No register is owned while a subexpression is generated.
@@ -12,7 +12,7 @@ pub(super) struct Registers {
     /// Held values in the order of their creation; a released one leaves a gap.
     held: Vec<Option<Location>>,
     slots: Vec<bool>,
-    /// The number of values that were held before the current conditional code; these stay where they are.
+    /// The number of values that were held before the current conditional code; these may not move.
     floor: usize,
 }
 
@@ -34,7 +34,7 @@ impl Registers {
         Some(reg)
     }
 
-    /// Allocates this very register, which must be free.
+    /// Allocates the given register, which must be free.
     pub(super) fn claim(&mut self, reg: Reg) {
         if let Some(used) = self.used.get_mut(usize::from(reg)) {
             *used = true;
@@ -60,7 +60,7 @@ impl Registers {
         self.held.get(held.0).copied().flatten()
     }
 
-    /// Releases a held value: its register is owned by the caller, or its slot is free again.
+    /// Releases a held value: the caller owns its register, or its slot is free again.
     pub(super) fn release(&mut self, held: Held) {
         let location = self.held.get_mut(held.0).and_then(Option::take);
         if let Some(Location::Slot(slot)) = location

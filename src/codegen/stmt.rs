@@ -89,7 +89,7 @@ impl Generator<'_> {
                     };
                     actions.push(recorded);
                 }
-                // A format without arguments makes no record of its own, but must be printed.
+                // A format without arguments adds nothing to the record, but must be printed.
                 clause.record |= args.is_empty();
                 statement
             }
@@ -148,7 +148,7 @@ impl Generator<'_> {
         })
     }
 
-    /// Generates an action of the consumer, in its place among the records.
+    /// Generates an action of the consumer, in its position among the records.
     fn control(&mut self, control: &Control, actions: &mut Vec<Action>) -> Result<StatementKind> {
         let mut libact = |generator: &mut Self, value: Option<&Expr>, arg: u32| -> Result<()> {
             let difo = value.map(|value| generator.value(value)).transpose()?;
@@ -187,7 +187,7 @@ impl Generator<'_> {
     }
 }
 
-/// Returns the number of an aggregation; these start at 1.
+/// Returns the id of an aggregation; ids start at 1.
 pub(super) fn number(id: &AggregationId) -> u32 {
     id.0 as u32 + 1
 }
@@ -199,7 +199,7 @@ pub(super) fn action(kind: ActionKind, difo: Option<DifoIndex>, arg: u64) -> Act
 pub(super) fn stack_action(stack: StackAction) -> Action {
     match stack {
         StackAction::Kernel { frames } => action(ActionKind::Stack, None, frames.into()),
-        // The module has no use for a string size: it records addresses.
+        // The kernel does not need the string size: it records addresses.
         StackAction::User { frames, strsize: _, copied } => {
             let copied = copied.next_multiple_of(8);
             action(ActionKind::Ustack, None, Ustack { frames, copied }.pack())

@@ -1,16 +1,17 @@
-//! codegen/uses.rs: what the statements of a program say of an aggregation: the names of its keys, whether its value can fall.
+//! codegen/uses.rs: an aggregation's uses in the program: the names of its keys, and whether its value can
+//! fall.
 
 use crate::typeck::typed::{AggregatingFunction, Expr, ExprKind, Key, Place, Program, StmtKind};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
-    /// A name for each key that is the same variable in each statement.
+    /// The name of each key that is the same variable in all statements.
     pub key_names: Vec<Option<String>>,
-    /// Whether a value that is added may be negative by its type.
+    /// Whether an added value may be negative by its type.
     pub may_fall: bool,
 }
 
-/// Parallel to the aggregations of the program.
+/// The uses, parallel to the aggregations of the program.
 pub(super) fn of_aggregations(program: &Program) -> Vec<Uses> {
     let mut all: Vec<Option<Uses>> = vec![None; program.aggregations.len()];
     for statement in program.clauses.iter().flat_map(|clause| &clause.body) {
@@ -26,7 +27,7 @@ pub(super) fn of_aggregations(program: &Program) -> Vec<Uses> {
                 uses
             }
         };
-        // The value of a distribution says which bucket grows, and the increment by how much.
+        // In a distribution, the value selects the bucket, and the increment is the amount added.
         let function = program.aggregations[aggregation.0].function;
         let added = if is_distribution(function) { increment } else { value };
         uses.may_fall |= added.as_ref().is_some_and(may_be_negative);

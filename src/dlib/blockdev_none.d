@@ -1,4 +1,4 @@
-/* The device of a request, in a kernel without several paths to one disk; the other library is left out there, and this one elsewhere. */
+/* The device of a request, for kernels without multipath disks. Only one of the two libraries fits a kernel. */
 
 #pragma D depends_on module vmlinux
 

@@ -33,7 +33,7 @@ translator fileinfo_t < struct path *P > {
 	fi_oflags = 0;
 };
 
-/* Without a mount: the path inside of the file system. */
+/* Without a mount: the path within the file system. */
 translator fileinfo_t < struct dentry *D > {
 	fi_name = D == NULL ? "<none>" : stringof(D->d_name.name);
 	fi_dirname = D == NULL ? "<none>" : __dpath[D->d_parent];

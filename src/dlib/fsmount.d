@@ -1,4 +1,4 @@
-/* Where a file system is mounted: of its mounts the first, if that has all of it and is at most two mounts below the top. */
+/* The mount point of a file system: its first mount, if complete and at most two mounts below the top. */
 
 #pragma D depends_on library path.d
 
@@ -14,6 +14,6 @@ inline string __mounted[struct mount *m] =
     __is_top[m->mnt_parent] ? __mounted_on[m] :
     __is_top[m->mnt_parent->mnt_parent] ? strjoin(__mounted_on[m->mnt_parent], __mounted_on[m]) : "<unknown>";
 inline string __sb_mounted[struct super_block *s] = __is_whole[s] ? __mounted[__sb_mount[s]] : "<unknown>";
-/* Whether paths in it are those of the whole system. */
+/* Whether its paths are paths of the whole system. */
 inline int __is_root_fs[struct super_block *s] =
     __is_whole[s] && (__is_top[__sb_mount[s]] || __is_top[__sb_mount[s]->mnt_parent] && __is_over[__sb_mount[s]]);

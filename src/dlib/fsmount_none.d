@@ -1,4 +1,4 @@
-/* Where a file system is mounted, in a kernel whose list of mounts is another one; the other library is left out there, and this one elsewhere. */
+/* The mount point of a file system, for kernels with another list of mounts. Only one of the two libraries fits. */
 
 #pragma D depends_on module vmlinux
 

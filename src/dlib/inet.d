@@ -1,4 +1,4 @@
-/* What the providers ip, tcp and udp tell of packets, connections and interfaces, over the network stack's types. */
+/* Packets, connections and interfaces for the providers ip, tcp and udp, over the network stack's types. */
 
 #pragma D depends_on module vmlinux
 #pragma D depends_on library socket.d
@@ -32,7 +32,7 @@ typedef struct csinfo {
 	zoneid_t cs_zoneid;
 } csinfo_t;
 
-/* The process that a socket was made by is not kept. */
+/* The kernel does not record the process that created a socket. */
 translator csinfo_t < struct sock *S > {
 	cs_addr = (uintptr_t)S;
 	cs_cid = S == NULL ? 0 : (uint64_t)S;
@@ -71,7 +71,7 @@ translator ipinfo_t < struct sk_buff *S > {
 	    inet_ntoa(&__skb_ip[S]->daddr) : inet_ntoa6(&__skb_ip6[S]->daddr);
 };
 
-/* Of a connection: from here to there. */
+/* For a connection: from here to the peer. */
 translator ipinfo_t < struct sock *S > {
 	ip_ver = S == NULL ? 0 : S->__sk_common.skc_family == AF_INET6 ? 6 : 4;
 	ip_plength = 0;

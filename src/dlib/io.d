@@ -1,4 +1,4 @@
-/* bufinfo_t and devinfo_t over what the block layer passes around. */
+/* bufinfo_t and devinfo_t over the block layer's types. */
 
 #pragma D depends_on module vmlinux
 #pragma D depends_on library bufflags.d
@@ -102,7 +102,7 @@ translator devinfo_t < struct request *R > {
 	dev_pathname = strjoin("/dev/", stringof(R->q->disk->disk_name));
 };
 
-/* The file of a bio is that of its first page, if the page is of a file. */
+/* The file of a bio is the file of its first page, if that page belongs to a file. */
 inline struct inode *__bio_host[struct bio *b] = b->bi_io_vec->bv_page->mapping->host;
 inline int __bio_has_file[struct bio *b] =
     (b->bi_opf & 0xff) <= 1 && b->bi_io_vec != NULL && b->bi_io_vec->bv_page != NULL &&

@@ -2,7 +2,7 @@
 
 #pragma D depends_on library io.d
 
-/* A path that is not that of the whole system begins with "...": in the file system of fi_mount, or of too many parts. */
+/* A path that does not start at the root begins with "...": it is relative to fi_mount, or too deep. */
 inline string __bio_cut[struct bio *b, struct dentry *d] =
     __is_root_fs[__bio_host[b]->i_sb] && !__is_deep[d] ? "" : "...";
 

@@ -1,4 +1,4 @@
-/* The probes of lockstat, whose argument is a time, which no single place on Linux knows. */
+/* The probes of lockstat. Their argument is a time, which Linux does not have at any single place. */
 
 provider lockstat {
 	probe adaptive__acquire(uintptr_t l) = "fbt::mutex_lock:return";

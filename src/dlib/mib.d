@@ -1,9 +1,9 @@
-/* Where the probes of mib are on Linux; arg0 is by how much the counter grows. A text alone names the nearest. */
+/* Places of the mib probes on Linux; arg0 is the counter's increment. A bare string names the nearest probe. */
 
 #pragma D depends_on module vmlinux
 
 provider mib {
-	/* The numbers of states: 1 established, 2 SYN sent, 3 SYN received, 7 closed, 8 close wait; 6 is IPPROTO_TCP. */
+	/* TCP states: 1 established, 2 SYN sent, 3 SYN received, 7 closed, 8 close wait; 6 is IPPROTO_TCP. */
 	probe tcpActiveOpens(uint64_t n) = "sdt:::inet_sock_set_state" if (args[0]->sk_protocol == 6
 	    && args[2] == 2) (1);
 	probe tcpPassiveOpens(uint64_t n) = "fbt::tcp_create_openreq_child:return" if (arg1) (1);

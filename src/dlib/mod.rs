@@ -1,13 +1,13 @@
-//! dlib/: the D libraries that come with the compiler, and the order in which libraries are read.
+//! dlib/: the D libraries that come with the compiler, and the order in which libraries are loaded.
 
 use std::collections::HashSet;
 
-/// A text of declarations, such as translators over the kernel's types.
+/// A source file of declarations, such as translators over the kernel's types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Library {
     pub name: &'static str,
     pub text: &'static str,
-    /// A program that writes none of these words does not need the library.
+    /// A program that contains none of these words does not need the library.
     pub words: &'static [&'static str],
 }
 
@@ -17,12 +17,12 @@ macro_rules! library {
     };
 }
 
-/// The words of the libraries that read requests of the block layer. One of two libraries with the same names is left out, so
-/// no other library can depend on either.
+/// The words of the libraries that read requests of the block layer. One of two libraries with the same
+/// names is left out, so no other library can depend on either.
 const IO_WORDS: &[&str] =
     &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo", "io:", "vminfo:", "bio", "fileinfo_t"];
 
-/// Each after those that it depends on.
+/// The libraries, each after its dependencies.
 pub(crate) const LIBRARIES: &[Library] = &[
     library!("fcntl.d", &["O_*"]),
     library!("path.d", &["cwd", "root"]),
@@ -92,7 +92,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
     library!("lockstat.d", &["lockstat:"]),
 ];
 
-/// The libraries with a word that the texts use, and their dependencies, in the order to read them.
+/// The libraries with a word that the sources use, and their dependencies, in loading order.
 pub(crate) fn wanted<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'static Library> {
     let words: HashSet<String> = texts.flat_map(words).collect();
     let mut wanted = [false; LIBRARIES.len()];
@@ -115,7 +115,7 @@ fn mark_dependencies(index: usize, wanted: &mut [bool]) {
     }
 }
 
-/// Whether a word is in the table: `io:` names a provider; `O_*` matches all words that begin so.
+/// Whether a word is in the table: `io:` names a provider; `O_*` matches all words that begin with `O_`.
 fn is_word_of(library: &Library, word: &str) -> bool {
     library.words.iter().any(|known| match known.strip_suffix('*') {
         Some(start) => word.strip_prefix(start).is_some_and(|rest| {
@@ -125,8 +125,8 @@ fn is_word_of(library: &Library, word: &str) -> bool {
     })
 }
 
-/// The words of a text. A word before a colon may name a provider, and so may the first one, as after -P: these are
-/// returned a second time, with the colon.
+/// The words of a source. A word before a colon may name a provider, and so may the first one, as after -P:
+/// these are returned a second time, with the colon.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let split = |c: char| !c.is_ascii_alphanumeric() && c != '_';
     let words = text.split(split).filter(|word| !word.is_empty());
@@ -150,11 +150,12 @@ pub(crate) fn dependencies(text: &str) -> Vec<&str> {
     lines.filter_map(|line| dependency(line).map(|(start, end)| &line[start..end])).collect()
 }
 
-/// The order in which to read a directory's libraries: each after those of the directory that it depends on.
+/// The order in which to load a directory's libraries: each after the libraries of the directory that it
+/// depends on.
 pub(crate) fn order(files: &[(String, String)]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; files.len()];
-    // An explicit stack: files can be chained without limit.
+    // An explicit stack, since a chain of files has no length limit.
     for first in 0..files.len() {
         let mut open = vec![(first, false)];
         while let Some((index, done)) = open.pop() {
@@ -231,7 +232,7 @@ mod tests {
             (name.to_string(), text)
         };
         assert_eq!(order(&[file("a.d", "b.d"), file("b.d", "c.d"), file("c.d", "")]), [2, 1, 0]);
-        // A circle is read in some order; what is not met is found later.
+        // A cycle is loaded in some order; unmet dependencies are reported later.
         assert_eq!(order(&[file("a.d", "b.d"), file("b.d", "a.d")]).len(), 2);
     }
 }

@@ -2,7 +2,7 @@
 
 #pragma D depends_on module vmlinux
 
-/* Inside of its file system, for what is known without its mount. Of more than six parts the first ones are "...". */
+/* The path within its file system, without the mount. Beyond six components, the first ones become "...". */
 inline string __dname[struct dentry *d] = d->d_parent == d ? "" : strjoin("/", stringof(d->d_name.name));
 inline string __dpath2[struct dentry *d] = strjoin(__dname[d->d_parent], __dname[d]);
 inline string __dpath4[struct dentry *d] = strjoin(__dpath2[d->d_parent->d_parent], __dpath2[d]);
@@ -11,11 +11,11 @@ inline string __dtail[struct dentry *d] = d->d_parent == d ? "/" : strjoin(__dpa
 inline int __is_deep[struct dentry *d] = __d4[d]->d_parent->d_parent != __d4[d]->d_parent->d_parent->d_parent;
 inline string __dpath[struct dentry *d] = strjoin(__is_deep[d] ? "..." : "", __dtail[d]);
 
-/* The place of a mount in the one that it is mounted on. */
+/* The mount's position in its parent mount. */
 inline struct mount *__mount[struct vfsmount *m] = (struct mount *)((uintptr_t)m - offsetof(struct mount, mnt));
 inline string __mpath[struct mount *m] = m->mnt_parent == m ? "/" : __dpath[m->mnt_mountpoint];
 
-/* Pipes, sockets and files without a place have names of their own, as in /proc/PID/fd. */
+/* Pipes, sockets and other files without a path have names as in /proc/PID/fd. */
 inline string __numbered[string kind, uint64_t number] =
     strjoin(strjoin(kind, ":["), strjoin(lltostr(number), "]"));
 inline string __fpath[struct file *f] =

@@ -1,4 +1,4 @@
-/* Numbers of pr_flag, pr_state and pr_dmodel. */
+/* Values of pr_flag, pr_state and pr_dmodel. */
 
 inline char SSLEEP = 1;
 inline char SRUN = 2;

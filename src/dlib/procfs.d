@@ -1,4 +1,4 @@
-/* psinfo_t and lwpsinfo_t: a process and a thread of it are each a task. */
+/* psinfo_t and lwpsinfo_t: a process and a thread are each a task. */
 
 #pragma D depends_on module vmlinux
 #pragma D depends_on library procflags.d
@@ -29,7 +29,7 @@ typedef struct psinfo {
 	uintptr_t pr_argv;
 	uint64_t pr_size;
 	char pr_dmodel;
-	/* Without a translation: a task has no such number at hand. */
+	/* No translation: a task does not store this value. */
 	int pr_flag;
 	int pr_nzomb;
 	uint64_t pr_rssize;
@@ -86,7 +86,7 @@ typedef struct lwpsinfo {
 	int pr_bindpro;
 	int pr_bindpset;
 	char pr_name[16];
-	/* Without a translation. */
+	/* No translation. */
 	int pr_oldpri;
 	char pr_cpu;
 	ushort_t pr_pctcpu;
@@ -104,7 +104,7 @@ translator lwpsinfo_t < struct task_struct *T > {
 	pr_state = T->on_cpu ? SONPROC : T->exit_state ? SZOMB : T->__state & 3 ? SSLEEP : T->__state & 12 ? SSTOP : SRUN;
 	pr_sname = T->on_cpu ? 'O' : T->exit_state ? 'Z' : T->__state & 3 ? 'S' : T->__state & 12 ? 'T' : 'R';
 	pr_nice = T->static_prio - 120;
-	/* The number is where the kernel keeps the register that it overwrites. */
+	/* The system call number is in orig_ax, which uregs[] calls R_ERR. */
 	pr_syscall = T == curthread && T->mm != NULL ? uregs[R_ERR] : 0;
 	pr_pri = T->prio;
 	pr_clname = T->policy == 1 || T->policy == 2 ? "RT" : T->policy == 6 ? "DL" : "TS";

@@ -1,4 +1,4 @@
-/* Numbers of sockets: families, types, options, protocols and flags, as user space has them. */
+/* Constants for sockets: families, types, options, protocols and flags, as in user space. */
 
 inline int AF_UNSPEC = 0;
 inline int AF_FILE = 1;
@@ -285,6 +285,6 @@ inline int SHUT_RD = 0;
 inline int SHUT_WR = 1;
 inline int SHUT_RDWR = 2;
 
-/* The kinds of hardware that link_ntop() takes. */
+/* The hardware types that link_ntop() accepts. */
 inline int ARPHRD_ETHER = 1;
 inline int ARPHRD_INFINIBAND = 32;

@@ -1,14 +1,14 @@
-/* Where the probes of sysinfo are on Linux; arg0 is by how much the statistic grows. A text alone names the nearest. */
+/* Places of the sysinfo probes on Linux; arg0 is the statistic's increment. A bare string names the nearest one. */
 
 #pragma D depends_on module vmlinux
 
 provider sysinfo {
 	probe pswitch(uint64_t n) = "sdt:::sched_switch" (1);
-	/* The thread was told to go, or could have gone on. */
+	/* The thread was preempted, or could have continued. */
 	probe inv_swtch(uint64_t n) = "sdt:::sched_switch" if (args[0] || args[3] == 0) (1);
 	probe idlethread(uint64_t n) = "sdt:::sched_switch" if (args[2]->pid == 0) (1);
 	probe cpumigrate(uint64_t n) = "sdt:::sched_migrate_task" (1);
-	/* One for each sending, whatever the number of CPUs that it goes to. */
+	/* One for each send, regardless of the number of target CPUs. */
 	probe xcalls(uint64_t n) = "fbt::native_send_call_func_single_ipi:entry",
 	    "fbt::native_send_call_func_ipi:entry" (1);
 
@@ -33,7 +33,7 @@ provider sysinfo {
 	probe modload(uint64_t n) = "sdt:::module_load" (1);
 	probe modunload(uint64_t n) = "sdt:::module_free" (1);
 
-	/* LCB_F_SPIN is 1, LCB_F_READ 2, LCB_F_WRITE 4, LCB_F_MUTEX 32; a mutex is first spun for. */
+	/* LCB_F_SPIN is 1, LCB_F_READ 2, LCB_F_WRITE 4, LCB_F_MUTEX 32; a mutex spins first. */
 	probe mutex_adenters(uint64_t n) = "sdt:::contention_begin" if ((args[1] & 33) == 33) (1);
 	probe rw_rdfails(uint64_t n) = "sdt:::contention_begin" if (args[1] & 2) (1);
 	probe rw_wrfails(uint64_t n) = "sdt:::contention_begin" if (args[1] & 4) (1);
@@ -62,7 +62,7 @@ provider sysinfo {
 	probe cpu_ticks_user(uint64_t n) = "profile-97 /arg1 != 0/";
 	probe cpu_ticks_wait(uint64_t n) = "io:::start and io:::done, with the time between";
 	probe wait_ticks_io(uint64_t n) = "io:::start and io:::done, with the time between";
-	probe ufsdirblk(uint64_t n) = "fbt::ext4_readdir:entry, or that of another file system";
+	probe ufsdirblk(uint64_t n) = "fbt::ext4_readdir:entry, or its counterpart in another file system";
 	probe ufsiget(uint64_t n) = "fbt::iget_locked:entry";
 	probe ufsinopage(uint64_t n) = "fbt::evict:entry";
 	probe ufsipage(uint64_t n) = "fbt::evict:entry";

@@ -75,7 +75,7 @@ typedef struct tcpsinfo {
 inline struct tcp_sock *__tcp[struct sock *s] = (struct tcp_sock *)s;
 inline struct sock_common *__tcp_common[struct tcp_sock *t] = (struct sock_common *)t;
 
-/* Windows are in segments, the time-out in jiffies; which end began, and with what numbers, is not kept. */
+/* Windows are in segments, the timeout in jiffies; the initiator and its sequence numbers are not recorded. */
 translator tcpsinfo_t < struct tcp_sock *T > {
 	tcps_addr = (uintptr_t)T;
 	tcps_local = T == NULL ? 0 : __tcp_common[T]->skc_daddr == __tcp_common[T]->skc_rcv_saddr;

@@ -1,4 +1,4 @@
-/* udpinfo_t and udpsinfo_t: a datagram's header, and a socket of UDP. */
+/* udpinfo_t and udpsinfo_t: a datagram's header, and a UDP socket. */
 
 #pragma D depends_on module vmlinux
 #pragma D depends_on library inet.d

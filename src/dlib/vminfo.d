@@ -1,4 +1,4 @@
-/* Where the probes of vminfo are on Linux; arg0 is by how much the statistic grows. A text alone names the nearest. */
+/* Places of the vminfo probes on Linux; arg0 is the statistic's increment. A bare string names the nearest one. */
 
 #pragma D depends_on module vmlinux
 #pragma D depends_on library bufflags.d
@@ -10,7 +10,7 @@ provider vminfo {
 	probe maj_fault(uint64_t n) = "fbt::handle_mm_fault:return" if (arg1 & 4) (1);
 	probe cow_fault(uint64_t n) = "kinst::wp_page_copy:entry" (1);
 	probe zfod(uint64_t n) = "kinst::do_anonymous_page:entry" (1);
-	/* Of all that block devices read and write, as pgpgin and pgpgout of /proc/vmstat. */
+	/* All reads and writes of block devices, as pgpgin and pgpgout in /proc/vmstat. */
 	probe pgin(uint64_t n) = "io:::start" if (!(args[0]->b_flags & B_WRITE)) (1);
 	probe pgpgin(uint64_t n) =
 	    "io:::start" if (!(args[0]->b_flags & B_WRITE)) ((args[0]->b_bcount + 4095) / 4096);
@@ -18,7 +18,7 @@ provider vminfo {
 	probe pgpgout(uint64_t n) = "io:::start" if (args[0]->b_flags & B_WRITE) ((args[0]->b_bcount
 	    + 4095) / 4096);
 	probe pgrrun(uint64_t n) = "sdt:::mm_vmscan_kswapd_wake" (1);
-	/* What kswapd or a thread that waits for memory looks at, and frees. */
+	/* Pages that kswapd, or a thread waiting for memory, scans and frees. */
 	probe scan(uint64_t n) = "sdt:::mm_vmscan_lru_isolate" (arg3);
 	probe dfree(uint64_t n) = "sdt:::mm_vmscan_lru_shrink_inactive" if (arg2) (arg2);
 

@@ -12,12 +12,12 @@ use kinst_debuginfo::{Bytes, ElfFile, read_shown};
 use kinst_dwarf::variables::scope::{NoScope, Scope};
 use kinst_sites::{Driven, ProbeCatalog as _};
 
-/// The files of one kernel. Each query opens what it needs, and nothing else.
+/// The files of one kernel. Each query opens only the files that it needs.
 pub trait Files {
     /// The BTF of a module, or of the kernel proper.
     fn btf(&self, module: Option<&str>) -> Option<Bytes>;
 
-    /// The modules in which a name without a module is looked up.
+    /// The modules in which a name without a module prefix is looked up.
     fn modules(&self) -> Vec<String>;
 
     /// Whether a module of this name is loaded; in a sysroot, installed.
@@ -25,33 +25,33 @@ pub trait Files {
         self.modules().iter().any(|module| module == name)
     }
 
-    /// The probes that a description names; empty where they cannot be determined.
+    /// The probes that a description names; empty if they cannot be determined.
     fn probes(&self, _description: &Description) -> Vec<Fields> {
         Vec::new()
     }
 
-    /// The reason if a description matches nothing.
+    /// The reason why a description matches nothing.
     fn unmatched(&self, _description: &Description) -> Option<Box<Diagnostic>> {
         None
     }
 
-    /// The instructions that a description of kinst names, each as a site that means no other one.
+    /// The instructions that a kinst description names, each as an unambiguous site.
     fn instructions(&self, _description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         Ok(Vec::new())
     }
 
-    /// The variables in scope at the sites; one answer for each, in their order.
+    /// The variables in scope at the sites; one result for each, in order.
     fn scopes(&self, sites: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let why = || NoScope::DebugInformation(self.without_types());
         sites.iter().map(|_| Err(why())).collect()
     }
 
-    /// The machine that the kernel is for.
+    /// The architecture of the kernel.
     fn machine(&self) -> Machine {
         Machine::default()
     }
 
-    /// The probes of drivers that a description names.
+    /// The drivers' static probes that a description names.
     fn driven(&self, _description: &Description) -> Vec<Driven> {
         Vec::new()
     }
@@ -59,7 +59,7 @@ pub trait Files {
     /// A symbol of a module, of the kernel proper (`vmlinux`), or of any.
     fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located>;
 
-    /// The bytes of a variable, as the symbol table of its module's file gives them; 0 if it does not.
+    /// The size of a variable in bytes, from the symbol table of its module's file; 0 if unknown.
     fn symbol_size(&self, _module: &str, _name: &str) -> u64 {
         0
     }
@@ -70,11 +70,11 @@ pub trait Files {
     /// The address of a symbol in the file with the debug information of its module.
     fn linked(&self, symbol: &Located) -> Option<u64>;
 
-    /// Advice for when there are no types at all.
+    /// Advice for a kernel without any types.
     fn without_types(&self) -> String;
 }
 
-/// Opens the probes of a kernel: the running one, or one of a sysroot.
+/// Opens the probes of a kernel: the running one, or a kernel in a sysroot.
 pub(crate) type Open<'a> = Box<dyn Fn() -> Result<Arc<kinst_sites::Catalog>, Box<Diagnostic>> + 'a>;
 
 /// The running kernel, or one whose files are under a sysroot.
@@ -85,16 +85,17 @@ pub struct Installed<'a> {
     kallsyms: OnceLock<Kallsyms>,
 }
 
-/// The directory in which the running kernel shows its BTF.
+/// The directory with the BTF of the running kernel.
 const BTF: &str = "/sys/kernel/btf";
 
 impl<'a> Installed<'a> {
-    /// `running`: `open` opens the running kernel, whose BTF is found without its files.
+    /// `running`: `open` opens the running kernel, whose BTF is in sysfs.
     pub fn new(running: bool, open: Open<'a>) -> Installed<'a> {
         Installed { open, running, catalog: OnceLock::new(), kallsyms: OnceLock::new() }
     }
 
-    /// A kernel that cannot be opened has no types; the reason is reported when its probes are looked up.
+    /// Returns `None` if the kernel cannot be opened: it has no types, and the lookup of its probes reports
+    /// the reason.
     fn catalog(&self) -> Option<&kinst_sites::Catalog> {
         self.catalog.get_or_init(|| (self.open)().ok()).as_deref()
     }
@@ -127,7 +128,7 @@ impl Files for Installed<'_> {
             return read_shown(&Path::new(BTF).join(module));
         }
         let image = self.image(module)?;
-        // Types that continue a summary of the kernel's, not the kernel's own, have other numbers.
+        // BTF that extends a base other than the kernel's BTF uses different type ids.
         if image.debug_section(".BTF.base").is_ok_and(|base| !base.is_empty()) {
             return None;
         }
@@ -135,7 +136,7 @@ impl Files for Installed<'_> {
         (!bytes.is_empty()).then(|| Bytes::Owned(bytes.into_owned()))
     }
 
-    /// A sysroot has thousands of modules: there, a module is opened only if it is named.
+    /// A sysroot has thousands of modules: a module there is opened only if it is named.
     fn modules(&self) -> Vec<String> {
         if !self.running {
             return Vec::new();
@@ -167,7 +168,7 @@ impl Files for Installed<'_> {
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         match self.catalog() {
             Some(catalog) => catalog.instructions_named(description),
-            // The error of opening the kernel is the answer.
+            // The lookup reports the error of opening the kernel.
             None => (self.open)().map(|_| Vec::new()),
         }
     }
@@ -218,7 +219,7 @@ impl Files for Installed<'_> {
         if symbol.module != KERNEL_PROPER {
             return Some(image.symbol(&symbol.name)?.address);
         }
-        // The kernel was moved as a whole when it was loaded (KASLR).
+        // KASLR moves the kernel as a whole when it is loaded.
         let running = self.kallsyms.get_or_init(Kallsyms::read).find(Some(&symbol.module), "_stext")?;
         let moved = running.address.wrapping_sub(image.symbol("_stext")?.address);
         Some(symbol.address.wrapping_sub(moved))

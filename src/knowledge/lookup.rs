@@ -14,17 +14,17 @@ use kinst_types::{KernelTypes, Member, Prototype, Symbol, TagKind, Tagged, Type,
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Looks types up among the intrinsic ones first, then in the kernel proper, then in the modules. Nothing is read until
-/// a name is looked up that is not intrinsic.
+/// Looks up types, first among the intrinsic ones, then in the kernel proper, then in the modules. It reads
+/// nothing until a name is looked up that is not intrinsic.
 pub struct Knowledge<F> {
     files: F,
     proper: OnceLock<Option<Arc<Btf>>>,
     modules: Mutex<Modules>,
-    /// The modules whose debug information was queried: the handle of a type has the index in this list.
+    /// The modules whose debug information was queried; the handle of a type has the index in this list.
     debugged: Mutex<Vec<String>>,
-    /// Results for words: the lexer looks up the same ones again and again.
+    /// Cached results for words: the lexer looks up the same ones again and again.
     words: Mutex<HashMap<String, Option<Type>>>,
-    /// The variables of instructions, and the types at places of debug information: a clause needs them several times.
+    /// Cached scopes of instructions and types from debug information: a clause needs them several times.
     scopes: Mutex<HashMap<Site, InScope>>,
     places: Mutex<HashMap<(String, u64), Type>>,
 }
@@ -33,14 +33,14 @@ pub struct Knowledge<F> {
 #[derive(Default)]
 struct Modules {
     by_name: HashMap<String, Option<Arc<Btf>>>,
-    /// The first has number 1.
+    /// The first module has number 1.
     by_number: Vec<Arc<Btf>>,
 }
 
-/// The flag of types from debug information in the number of their file.
+/// Marks types from debug information, in the file number of a type's handle.
 const DEBUGGED: u16 = 0x8000;
 
-/// The module that is named before a backtick.
+/// The module named before a backtick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope<'a> {
     Any,
@@ -67,7 +67,7 @@ impl<'a> Scope<'a> {
 }
 
 impl<F: Files> Knowledge<F> {
-    /// Knowledge from these files, none of which is read yet.
+    /// Creates the look-up over these files; reads none yet.
     pub fn new(files: F) -> Knowledge<F> {
         Knowledge {
             files,
@@ -135,7 +135,7 @@ impl<F: Files> Knowledge<F> {
         }
     }
 
-    /// Queries the debug information that a handle belongs to.
+    /// Queries the debug information that defines a handle.
     fn ask_owner<T>(&self, tagged: &Tagged, ask: impl Fn(&dwarf::Types<'_>) -> T) -> Option<T> {
         let TypeOrigin::Kernel(number) = tagged.id.origin else { return None };
         let place = usize::from(number.checked_sub(DEBUGGED)?);
@@ -156,7 +156,7 @@ impl<F: Files> Knowledge<F> {
         }
     }
 
-    /// The file that a struct, union or enum comes from.
+    /// The file that defines a struct, union or enum.
     fn file_of(&self, tagged: &Tagged) -> Option<Arc<Btf>> {
         match tagged.id.origin {
             TypeOrigin::Kernel(number) => self.numbered(number),
@@ -197,7 +197,8 @@ impl<F: Files> TypeSource for Knowledge<F> {
         if !forward {
             return tagged.clone();
         }
-        // A module that declares it forward may define it nowhere, while the kernel proper or another module does.
+        // A module may declare it forward without a definition, while the kernel proper or another module
+        // defines it.
         let own = self.file_of(tagged).and_then(|btf| btf.tagged(tagged.kind, &tagged.name));
         match own.filter(is_complete).or_else(|| self.tagged(tagged.kind, &tagged.name)) {
             Some(Type::Record(found) | Type::Enum(found)) if found.bytes.is_some() => found,

@@ -1,4 +1,4 @@
-//! knowledge/: the types and symbols of a kernel, from whatever sources there are.
+//! knowledge/: the types and symbols of a kernel, from all available sources.
 
 pub(super) mod files;
 mod lookup;

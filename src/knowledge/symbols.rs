@@ -5,15 +5,15 @@ use kinst_base::image::KERNEL_PROPER;
 /// The facts about one symbol, without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// The module that has it; `vmlinux` for the kernel proper.
+    /// The module that contains it; `vmlinux` for the kernel proper.
     pub module: String,
     /// The symbol's name.
     pub name: String,
-    /// The address in the running kernel; in a sysroot, that in the file.
+    /// The address in the running kernel; in a sysroot, the address in the file.
     pub address: u64,
-    /// 0: not known.
+    /// The size in bytes; 0 if unknown.
     pub bytes: u64,
-    /// Whether it is a function, and not a variable.
+    /// Whether it is a function rather than a variable.
     pub function: bool,
 }
 
@@ -26,7 +26,7 @@ impl Kallsyms {
         Kallsyms(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
     }
 
-    /// The first symbol of the name; those of the kernel proper come before those of modules, as in the file.
+    /// The first symbol of this name; the kernel proper comes before modules, as in the file.
     pub(crate) fn find(&self, module: Option<&str>, name: &str) -> Option<Located> {
         let mut rest = self.0.as_str();
         let finder = memchr::memmem::Finder::new(name.as_bytes());
@@ -54,7 +54,8 @@ impl Kallsyms {
         }
     }
 
-    /// Newer kernels list variables as `T` too. Without its bounds, everything is taken for text.
+    /// Newer kernels list variables as `T` too. If the bounds of the text are unknown, every address counts
+    /// as text.
     fn is_text(&self, address: u64) -> bool {
         let within = |(first, last)| match (self.address(first), self.address(last)) {
             (Some(first), Some(last)) => (first..last).contains(&address),

@@ -1,18 +1,18 @@
-//! options/error.rs: why an option is not set.
+//! options/error.rs: reasons why an option cannot be set.
 
-/// Why an option is not set.
+/// The reason why an option cannot be set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The table has no option of this name.
     #[error("Invalid option name")]
     Unknown {
-        /// The option with the most similar name; `None` if there is none like it.
+        /// The option with the most similar name; `None` if no name is similar.
         nearest: Option<&'static str>,
     },
-    /// The value is not of the option's kind, or out of its range.
+    /// The value has the wrong kind, or is out of range.
     #[error("Invalid value for specified option")]
     Value {
-        /// The values that there are: `a size such as 512, 64k, 4m or 1g`.
+        /// The permitted values: `a size such as 512, 64k, 4m or 1g`.
         expected: String,
     },
     /// A pragma sets an option that only -x can set.
@@ -21,7 +21,7 @@ pub enum Error {
     /// setopt() sets an option that must be set before tracing starts.
     #[error("Option cannot be set while tracing")]
     TooLate,
-    /// setopt() sets an option of other DTraces, which is refused for this reason.
+    /// setopt() sets an option of another DTrace that is refused for this reason.
     #[error("Option is not supported on Linux")]
     Refused(&'static str),
 }

@@ -1,4 +1,4 @@
-//! options/help.rs: what -x help prints: the options by groups, a line each.
+//! options/help.rs: the output of -x help: the options by groups, a line each.
 
 #[cfg(test)]
 use super::key;
@@ -162,7 +162,7 @@ pub fn describe() -> String {
 
 type Reason = fn(&Spec) -> Option<&'static str>;
 
-/// The options of other DTraces that have no effect, by what becomes of them.
+/// The options of other DTraces that have no effect, by reason.
 const REASONS: &[(&str, Reason)] = &[
     ("So in any case", |spec| match spec.when {
         When::Always(why) => Some(why),
@@ -197,7 +197,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// The options that have an effect, by groups: the group, the option with the kind of its value, and what it does.
+/// The options that have an effect, by group: the group, the option with the kind of its value, and its effect.
 pub fn described() -> impl Iterator<Item = (&'static str, &'static Spec, &'static str)> {
     let rows = GROUPS.iter().flat_map(|(group, rows)| rows.iter().map(|row| (*group, row)));
     rows.filter_map(|(group, (name, does))| {
@@ -205,7 +205,7 @@ pub fn described() -> impl Iterator<Item = (&'static str, &'static Spec, &'stati
     })
 }
 
-/// What is written for an option's value, with the equals sign.
+/// Describes an option's value in the help, with the equals sign.
 pub fn value_of(spec: &Spec) -> String {
     match spec.kind {
         Kind::Flag => String::new(),

@@ -1,4 +1,4 @@
-//! options/key.rs: typed keys of the options that this program reads: a misspelt name or a wrong type does not compile.
+//! options/key.rs: typed keys of the options in use: a misspelt name or a wrong type does not compile.
 
 use std::marker::PhantomData;
 
@@ -66,7 +66,7 @@ macro_rules! keys {
     ($($key:ident: $value:ident = $name:literal;)*) => {
         $(pub(crate) const $key: Key<$value> = Key { index: find($name, Form::$value), value: PhantomData };)*
 
-        /// The options that have a key: those that have an effect.
+        /// The options with a key: exactly the options that have an effect.
         #[cfg(test)]
         pub(super) const NAMES: &[&str] = &[$($name),*];
     };

@@ -83,7 +83,8 @@ pub fn parse_size(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// Parses `10hz`, `100ms`, `1s`, in nanoseconds. A number alone is nanoseconds, as in the reference implementation.
+/// Parses `10hz`, `100ms`, `1s` to nanoseconds. A bare number is nanoseconds, as in the reference
+/// implementation.
 pub fn parse_rate(text: &str) -> Option<u64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);

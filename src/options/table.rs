@@ -2,20 +2,20 @@
 
 use kinst_base::uapi;
 
-/// The form of an option's value.
+/// The kind of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// No value, or yes/no, on/off, enable/disable, true/false, set/unset, 1/0, in upper or lower case.
     Flag,
-    /// Bytes: a number with k, m, g or t. A value below the minimum is raised to it, as the kernel rounds anyway; 0 is
-    /// a value only if it is the minimum.
+    /// Bytes: a number with k, m, g or t. A value below the minimum is raised to it, as the kernel rounds
+    /// anyway; 0 is valid only if it is the minimum.
     Size {
-        /// The least value, to which smaller ones are raised.
+        /// The minimum, to which smaller values are raised.
         min: u64,
-        /// The greatest value; a larger one is an error.
+        /// The maximum; a larger value is an error.
         max: u64,
     },
-    /// A period: a number with ns us ms s m h d, or hz. Kept in nanoseconds.
+    /// A period: a number with ns us ms s m h d, or hz. Stored in nanoseconds.
     Rate {
         /// The shortest period in nanoseconds, to which shorter ones are raised.
         min: u64,
@@ -24,9 +24,9 @@ pub enum Kind {
     },
     /// A number: decimal, octal or 0x.
     Number {
-        /// The least value; a smaller one is an error.
+        /// The minimum; a smaller value is an error.
         min: u64,
-        /// The greatest value; a larger one is an error.
+        /// The maximum; a larger value is an error.
         max: u64,
     },
     /// A number that the table does not interpret: decimal, octal or 0x.
@@ -43,7 +43,7 @@ pub enum Kind {
     Attributes,
 }
 
-/// Where an option may be set, and until when.
+/// The permitted source and time of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Before compiling.
@@ -54,12 +54,13 @@ pub enum When {
     Run,
     /// At any time, also by setopt().
     Dynamic,
-    /// An option of other DTraces whose effect would be missed, with the reason: programs that set it compile, but cannot
-    /// be enabled.
+    /// An option of another DTrace whose effect would be missed, with the reason: programs that set it
+    /// compile, but cannot be enabled.
     Refused(&'static str),
-    /// An option of other DTraces without which nothing is lost, with the reason, which a notice says where it is set.
+    /// An option of another DTrace that loses nothing here, with the reason, which a notice shows when it
+    /// is set.
     Without(&'static str),
-    /// An option of other DTraces that changes nothing, as what it asks for is so in any case.
+    /// An option of another DTrace that changes nothing, as its effect is permanent here.
     Always(&'static str),
 }
 
@@ -67,9 +68,9 @@ pub enum When {
 pub struct Spec {
     /// The name after -x.
     pub name: &'static str,
-    /// The form of its value.
+    /// The kind of its value.
     pub kind: Kind,
-    /// The source and the time of a setting, or the reason why it has no effect.
+    /// The permitted source and time of a setting, or the reason why it has no effect.
     pub when: When,
     /// The default as the user would write it; empty if it is unset.
     pub default: &'static str,
@@ -84,19 +85,20 @@ const ANY: u64 = u64::MAX;
 const fn number(max: u64) -> Kind {
     Kind::Number { min: 0, max }
 }
-/// A buffer, with the kernel module's minimum and maximum.
+/// A buffer size, with the kernel module's minimum and maximum.
 const BUFFER: Kind = Kind::Size { min: uapi::MIN_BUFSIZE as u64, max: uapi::MAX_SIZE };
 const STRING: Kind = Kind::Size { min: uapi::MIN_STRSIZE as u64, max: uapi::MAX_STRSIZE as u64 };
 const fn rate(min: u64, max: u64) -> Kind {
     Kind::Rate { min, max }
 }
 
-/// Why an option of -G has no effect.
+/// The reason why options of -G have no effect.
 const NO_OBJECT: When = When::Without("no object file is made of a program (-G)");
 const NO_BPF: When = When::Without("what the kernel's verifier would refuse is refused by name");
 const NO_DEFINITIONS: &str = "a symbol of the kernel that is not found is an error";
 
-/// All options, by name. (Spec: dtrace's options, the D language §8.) Each has a key, which is its effect, or a reason.
+/// All options, by name. (Spec: dtrace's options, the D language §8.) Each has either a key, for its
+/// effect, or a reason.
 pub const TABLE: &[Spec] = &[
     row("agghist", Kind::Flag, When::Dynamic, ""),
     row("aggpack", Kind::Flag, When::Dynamic, ""),

@@ -18,7 +18,7 @@ pub struct Options {
     unsupported: Option<(String, &'static str)>,
     /// The options that were set and have no effect, each once.
     without: Vec<&'static str>,
-    /// The last setting of each option that has another value than was given: a size or time below the least one.
+    /// The last setting of each option whose given value was adjusted: a size or time below the minimum.
     raised: BTreeMap<&'static str, String>,
 }
 
@@ -49,7 +49,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets an option; a list gains a value. Returns why it cannot be set, and then leaves all as it was.
+    /// Sets an option, or adds a value to a list. On an error, nothing is changed.
     pub fn set(&mut self, name: &str, value: Option<&str>, from: From) -> Result<(), Error> {
         let Some(index) = TABLE.iter().position(|spec| spec.name == name) else {
             return Err(Error::Unknown { nearest: nearest(name, TABLE.iter().map(|spec| spec.name)) });
@@ -58,14 +58,14 @@ impl Options {
         match (spec.when, from) {
             (When::Refused(reason), From::Setopt) => return Err(Error::Refused(reason)),
             (When::Context, From::Program) => return Err(Error::NotInProgram),
-            // It names a program to run, as the options about the preprocessor do.
+            // It names a program to execute, as do the preprocessor options.
             (When::Without(_), From::Program) if name == "ldpath" => return Err(Error::NotInProgram),
             (When::Dynamic, From::Setopt) => {}
             (_, From::Setopt) => return Err(Error::TooLate),
             _ => {}
         }
         let parsed = parse(spec.kind, value)?;
-        // What is switched off is not missed.
+        // An option that is switched off is not missed.
         let on = parsed != Value::Number(0);
         let refused = match spec.when {
             When::Refused(reason) => Some(reason).filter(|_| on),
@@ -103,7 +103,7 @@ impl Options {
         self.without.iter().filter_map(reason)
     }
 
-    /// Returns what to say of the settings that are not as they were given.
+    /// Returns a note for each setting whose value was adjusted.
     pub fn raised(&self) -> impl Iterator<Item = &str> {
         self.raised.values().map(String::as_str)
     }
@@ -113,7 +113,7 @@ impl Options {
         matches!(self.value(key), Value::Number(1..))
     }
 
-    /// Returns a size in bytes, a rate in nanoseconds, or a number; 0 if unset.
+    /// Returns a size in bytes, a rate in nanoseconds, or an integer; 0 if unset.
     pub fn number(&self, key: Key<Number>) -> u64 {
         match self.value(key) {
             Value::Number(number) => *number,
@@ -121,7 +121,7 @@ impl Options {
         }
     }
 
-    /// Whether it was given, or has a default.
+    /// Whether it was set, or has a default.
     pub fn is_set<V>(&self, key: Key<V>) -> bool {
         *self.value(key) != Value::Unset
     }
@@ -131,7 +131,7 @@ impl Options {
         Duration::from_nanos(self.number(key))
     }
 
-    /// Returns a string, one of several words, a version or attributes; `None` if unset.
+    /// Returns a string, a choice, a version or attributes; `None` if unset.
     pub fn text(&self, key: Key<Text>) -> Option<&str> {
         match self.value(key) {
             Value::Text(text) => Some(text),
@@ -139,7 +139,7 @@ impl Options {
         }
     }
 
-    /// Returns the values in the order in which they were given; empty if unset.
+    /// Returns the values in the order in which they were set; empty if unset.
     pub fn list(&self, key: Key<List>) -> &[String] {
         match self.value(key) {
             Value::List(list) => list,
@@ -152,7 +152,7 @@ impl Options {
     }
 }
 
-/// Returns what to say if a size was given that is below the least one, or a rate that is out of range.
+/// Returns the note for a size below the minimum, or a rate that is out of range.
 fn raised(spec: &Spec, given: Option<&str>, parsed: &Value) -> Option<String> {
     let (Value::Number(used), given) = (parsed, given?) else { return None };
     let now = match spec.kind {
@@ -165,7 +165,7 @@ fn raised(spec: &Spec, given: Option<&str>, parsed: &Value) -> Option<String> {
     Some(format!("{}={given} is {now}", spec.name))
 }
 
-/// Returns why a value is refused: for some options only one value can be honoured.
+/// Returns why a value is refused: some options accept only one value.
 fn refused_value(name: &str, value: &Value) -> Option<&'static str> {
     let Value::Text(text) = value else { return None };
     match (name, text.as_str()) {
@@ -265,7 +265,7 @@ mod tests {
         assert!(matches!(options.set("destructive", Some("2"), From::Program), Err(Error::Value { .. })));
         options.set("statusrate", Some("1h"), From::Program).unwrap();
         assert_eq!(options.number(key::STATUSRATE), 10 * SECOND);
-        // Nothing is set without an effect or a word about it.
+        // Every setting either has an effect or is reported.
         assert_eq!(options.without_effect().count(), 0);
         options.set("bpflog", None, From::Program).unwrap();
         options.set("bpflog", None, From::CommandLine).unwrap();

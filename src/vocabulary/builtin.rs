@@ -52,15 +52,15 @@ pub struct Prototype {
 /// The actions; a comment shows the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `trace(value)`: the value in the form of its type.
+    /// `trace(value)`: the value in the format of its type.
     Trace,
     /// `print(value)`: the value with its type and members; also `print(args)`, `print(locals)`.
     Print,
     /// `printf(format, …)`.
     Printf,
-    /// `system(format, …)`: runs a command of the shell.
+    /// `system(format, …)`: runs a shell command.
     System,
-    /// `freopen(format, …)`: puts the output into another file.
+    /// `freopen(format, …)`: redirects the output to another file.
     Freopen,
     /// `printa(@a)`, `printa(format, @a, …)`.
     Printa,
@@ -88,11 +88,12 @@ pub enum Action {
     Exit,
     /// speculate(), commit(), discard()
     Speculation(ActionKind),
-    /// Actions of the kernel that change the system; with a number if the kind takes one.
+    /// Actions of the kernel that change the system; with a number if the kind requires one.
     Destructive(ActionKind),
     /// `clear(@a)`: resets the values and keeps the keys.
     Clear,
-    /// `trunc(@a)`, `trunc(@a, count)`: removes all keys, or all but those of the `count` largest values; of the smallest if it is negative.
+    /// `trunc(@a)`, `trunc(@a, count)`: removes all keys, or keeps the `count` largest values; the smallest
+    /// if it is negative.
     Trunc,
     /// `normalize(@a, divisor)`: divides the values when they are printed.
     Normalize,
@@ -105,7 +106,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Whether it results in a stack or a symbol, which is a key of an aggregation or an argument of printf().
+    /// Whether it returns a stack or a symbol, for use as a key of an aggregation or an argument of printf().
     pub fn leaves(self) -> bool {
         use Action as A;
         let stack = matches!(self, A::Stack | A::Ustack | A::Jstack);
@@ -321,7 +322,7 @@ pub const TABLE: &[Entry] = &[
     agg(Aggregating::Llquantize, "llquantize"),
 ];
 
-/// Looks up a name in all versions of the language, also one that is not supported.
+/// Looks up a name in all versions of the language, including unsupported ones.
 pub fn lookup(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
@@ -329,7 +330,7 @@ pub fn lookup(name: &str) -> Option<&'static Entry> {
 /// A version of the D language: major, minor, micro.
 pub type Version = [u8; 3];
 
-/// The names that came after version 1.0.
+/// The names added after version 1.0.
 const NEWER: &[(Version, &[&str])] = &[
     ([1, 1, 0], &["freopen", "index", "memref", "rindex", "strchr", "strrchr", "strstr", "strtok", "substr"]),
     (
@@ -346,8 +347,8 @@ const NEWER: &[(Version, &[&str])] = &[
     ([1, 11, 0], &["json", "strtoll"]),
 ];
 
-/// Looks up a name in a version of the language; in all that there is if it is `None`. A name that came later is the
-/// program's to define.
+/// Looks up a name in a version of the language; in all versions if it is `None`. A program may define a
+/// name that was added later.
 pub fn lookup_in(name: &str, version: Option<Version>) -> Option<&'static Entry> {
     let later =
         |version: Version| NEWER.iter().any(|(since, names)| *since > version && names.contains(&name));
@@ -359,7 +360,7 @@ pub fn is_subroutine(name: &str) -> bool {
     lookup(name).is_some_and(|entry| matches!(entry.what, What::Subroutine(_)))
 }
 
-/// Returns why a name from other systems' DTrace has no meaning on Linux; `None` if it has one, or will have.
+/// Returns why a name from other systems' DTrace has no meaning on Linux; `None` if it has one or is planned.
 pub fn absent(name: &str) -> Option<&'static str> {
     match name {
         "jid" | "jailname" => Some("FreeBSD has jails; a container is told by `curthread`'s namespaces"),

@@ -1,12 +1,12 @@
-//! vocabulary/callee.rs: names that can be called, and the errors for others.
+//! vocabulary/callee.rs: names that can be called, and the errors for other names.
 
 use super::builtin::{self, Version, What};
 use super::{constants, peers};
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::source::Span;
 
-/// Returns why this name cannot be called in a version of the language, if it cannot. `declared`: whether the text
-/// itself declares it.
+/// Returns why this name cannot be called in a version of the language, or `None` if it can. `declared`:
+/// whether the program itself declares it.
 pub(crate) fn check(name: &str, version: Option<Version>, span: Span, declared: bool) -> Option<Diagnostic> {
     let callable = builtin::lookup_in(name, version).map(|entry| is_function(entry.what));
     match callable {

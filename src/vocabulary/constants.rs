@@ -8,14 +8,14 @@ pub(crate) fn lookup(name: &str) -> Option<(i64, &'static str)> {
     TABLES.iter().flat_map(|table| table.iter()).find(|(n, _)| *n == name).map(|(_, value)| (*value, "int"))
 }
 
-/// The name of an error number: `ENOENT` of 2.
+/// The name of an error number: `ENOENT` for 2.
 pub(crate) fn error_name(number: i64) -> Option<&'static str> {
     ERRNO.iter().find(|(_, value)| *value == number).map(|(name, _)| *name)
 }
 
 const TABLES: &[&[(&str, i64)]] = &[FAULTS, REGISTERS, ERRNO, SIGNALS, CHILD];
 
-/// The values to compare `arg4` of ERROR with.
+/// The values that `arg4` of ERROR is compared with.
 const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_UNKNOWN", 0),
     ("DTRACEFLT_BADADDR", 1),
@@ -30,7 +30,7 @@ const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_BADINDEX", 11),
 ];
 
-/// Whether the constant is an index of regs[] and uregs[], all of which are those of x86-64.
+/// Whether the constant is an index of regs[] and uregs[]; all of these are x86-64 registers.
 pub(crate) fn is_register(name: &str) -> bool {
     REGISTERS.iter().any(|(register, _)| *register == name)
 }

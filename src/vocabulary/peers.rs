@@ -1,6 +1,6 @@
-//! vocabulary/peers.rs: words of other tracers, and what D has in their place.
+//! vocabulary/peers.rs: words of other tracers, and their equivalents in D.
 
-/// A word that D does not have, whose it is, and the D for it.
+/// A word that D does not have, the tracer that has it, and the equivalent in D.
 type Word = (&'static str, &'static str, &'static str);
 
 const VARIABLES: &[Word] = &[
@@ -40,12 +40,12 @@ const FUNCTIONS: &[Word] = &[
     ("zero", "bpftrace", "`clear(@x)`"),
 ];
 
-/// Returns what D has in the place of another tracer's variable.
+/// Returns the equivalent in D of another tracer's variable.
 pub(crate) fn variable(name: &str) -> Option<String> {
     find(VARIABLES, name, "")
 }
 
-/// Returns what D has in the place of another tracer's function.
+/// Returns the equivalent in D of another tracer's function.
 pub(crate) fn function(name: &str) -> Option<String> {
     find(FUNCTIONS, name, "()")
 }

@@ -1,7 +1,7 @@
 //! vocabulary/syscalls.rs: the arguments of system calls, generated from the kernel's descriptions of tracepoints.
 //!
-//! The types are part of the interface to user space, and the same in all kernels. The names are those of the
-//! kernel's functions, and those that programs use.
+//! The types are part of the interface to user space, and the same in all kernels. Both the names of the
+//! kernel's functions and the names that programs use are listed.
 
 /// Returns the types of the arguments as C writes them.
 pub(crate) fn parameters(call: &str) -> Option<impl Iterator<Item = &'static str>> {

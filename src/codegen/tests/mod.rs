@@ -25,7 +25,7 @@ fn options() -> Options {
     Options { destructive: true, ..Options::default() }
 }
 
-/// A machine in which the value of every built-in is its own number.
+/// A machine in which the value of every built-in is its id.
 pub(super) struct Still;
 
 impl Machine for Still {
@@ -126,7 +126,7 @@ fn values() {
 
 #[test]
 fn more_values_than_registers() {
-    // Each operand has an effect, so none may be evaluated before the one that precedes it.
+    // Each operand has an effect, so none may be evaluated before the preceding one.
     let operands: Vec<String> = (0..40).map(|i| format!("(x++ * {i})")).collect();
     let mut text = operands.last().unwrap().clone();
     for operand in operands.iter().rev().skip(1) {
@@ -138,7 +138,7 @@ fn more_values_than_registers() {
     let spilled = program.variables.iter().filter(|v| v.name.starts_with("%spill")).count();
     assert!(spilled > 30, "{spilled} slots");
 
-    // Eight keys are one more than there are registers, and held values must survive the other branch.
+    // Eight keys exceed the number of registers by one, and held values must survive the other branch.
     let program = compile(
         "BEGIN { x = 1; a[1, 2, 3, 4, 5, 6, 7, 8] = 5;
                  trace(a[x++, x++, x++, x++, x++, x++, x++, x++] + x); x = 3;

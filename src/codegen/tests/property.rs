@@ -106,7 +106,7 @@ impl Evaluator {
         let key = self.key(left)?;
         let old = self.load(left, key);
         let value = self.eval(right)?;
-        // The operator works in the type of the left side.
+        // The operator computes in the type of the left side.
         let result = match op {
             BinaryOp::Div | BinaryOp::Rem => binary(op, old, Value { bits: value.bits, ..old })?,
             _ => binary(op, old, value)?,
@@ -160,7 +160,7 @@ impl Evaluator {
         Value { bits, bytes: 8, signed: true }
     }
 
-    /// The value of an expression that is made of constants alone.
+    /// The value of an expression that contains only constants.
     fn constant(&self, expr: &Expr) -> Option<u64> {
         let is_constant = |expr: &Expr| self.constant(expr).is_some();
         let made_of_constants = match &expr.kind {
@@ -177,7 +177,7 @@ impl Evaluator {
         made_of_constants.then(|| alone.eval(expr).map(|value| value.bits))?
     }
 
-    /// Returns the type alone, without effects.
+    /// Returns only the type, without effects.
     fn type_of(&self, expr: &Expr) -> Value {
         let zero = |bytes, signed| Value { bits: 0, bytes, signed };
         match &expr.kind {
@@ -191,7 +191,7 @@ impl Evaluator {
                 Class::Left => self.type_of(left),
                 Class::Common => promote(self.type_of(left), self.type_of(right)),
             },
-            // A constant decides which branch there is; else the type is the common one, whichever runs.
+            // A constant selects the branch; otherwise both branches have the common type.
             ExprKind::Conditional { condition, then, otherwise } => match self.constant(condition) {
                 Some(0) => self.type_of(otherwise),
                 Some(_) => self.type_of(then),

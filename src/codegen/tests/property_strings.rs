@@ -1,7 +1,7 @@
 //! codegen/tests/property_strings.rs: a property test: DIF of random string expressions against an evaluator of their tree.
 //!
-//! The evaluator uses Rust strings and the language's definitions, and nothing of the machine. No expression
-//! assigns to a variable that it also reads: a string variable is read through its address.
+//! The evaluator uses Rust strings and the definitions of the language, and no code of the DIF machine. No
+//! expression assigns to a variable that it also reads: a string variable is read through its address.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 const LONGEST: usize = 255;
 const VARIABLES: [&str; 3] = ["s", "self->s", "this->s"];
 
-/// An expression that is a string.
+/// A string expression.
 #[derive(Clone, Debug)]
 enum Text {
     Literal(String),
@@ -28,7 +28,7 @@ enum Text {
     Chr(Box<Text>, char),
     Rchr(Box<Text>, char),
     Str(Box<Text>, Box<Text>),
-    /// The first argument is copied to a string of its own, which does not move.
+    /// The first argument is copied to a separate string, which does not move.
     Tok(Box<Text>, Box<Text>),
     NextTok(Box<Text>),
     OfNumber(Number, Option<u32>),
@@ -43,7 +43,7 @@ enum Text {
     Cast(Box<Text>),
 }
 
-/// An expression that is a number.
+/// A numeric expression.
 #[derive(Clone, Debug)]
 enum Number {
     Int(i32),
@@ -203,7 +203,7 @@ impl Evaluator {
             }
             Number::Parse(text, base) => parsed(&there(self.text(text)?)?, base.unwrap_or(10)),
             Number::Compare(op, a, b) => {
-                // NULL is as an empty string.
+                // NULL counts as an empty string.
                 let (a, b) = (self.text(a)?.unwrap_or_default(), self.text(b)?.unwrap_or_default());
                 let order = a.cmp(&b);
                 i64::from(match *op {
@@ -229,7 +229,7 @@ impl Evaluator {
             return Ok(None);
         }
         let (token, after) = rest.split_at(rest.find(is_delimiter).unwrap_or(rest.len()));
-        // The delimiter stays: with others, the next call may take it for a part of a token.
+        // The delimiter stays in the rest: a later call with other delimiters may treat it as part of a token.
         self.rest = (!after.is_empty()).then(|| after.to_owned());
         Ok(Some(token.to_owned()))
     }
@@ -239,13 +239,14 @@ fn there(value: Value) -> Result<String, BadAddress> {
     value.ok_or(BadAddress)
 }
 
-/// Truncates a string to the size of the machine's strings.
+/// Truncates a string to the size of strings in DIF.
 fn made(mut text: String) -> Value {
     text.truncate(LONGEST);
     Some(text)
 }
 
-/// Like Perl's substr(), except that no substring begins before the string and ends relative to its end.
+/// Like Perl's substr(), except that no substring begins before the string and also ends relative to the
+/// string's end.
 fn cut(text: &str, from: i64, length: Option<i64>) -> String {
     let size = text.len() as i64;
     let begin = if from < 0 { size + from } else { from };
@@ -299,7 +300,7 @@ fn parent(path: &str) -> String {
     }
 }
 
-/// Removes `//`, `/./` and `/x/..`, one after the other. A trailing slash stays, and a relative path stays relative.
+/// Removes `//`, `/./` and `/x/..`, in this order. A trailing slash stays, and a relative path stays relative.
 fn clean(path: &str) -> String {
     let mut path = path.to_owned();
     loop {
@@ -423,7 +424,7 @@ struct Case {
 impl Case {
     fn program(&self) -> String {
         let mut text = "string s; self string s; this string s; string t[string];\nBEGIN { ".to_owned();
-        // All are empty at first.
+        // All variables are empty at first.
         for name in VARIABLES {
             text += &format!("{name} = \"\"; ");
         }
