@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(macro_argument("$1 + $$2 + $3 + $0 + $", &arguments), None);
         assert_eq!(character_constant("\"it's\" == 's\\'h'"), Some("s\\'h"));
         assert_eq!(character_constant("x == \"'a'\""), None);
-        let error = || Diagnostic::error(tags::OP_INCOMPAT, "`==` cannot be applied to string and int");
+        let error = || Diagnostic::error(tags::OP_INCOMPAT, "`==` does not go with string and int");
         assert_eq!(
             advise(error(), "execname == 'sh'", &[]).help,
             ["a string is written in double quotes: \"sh\""]

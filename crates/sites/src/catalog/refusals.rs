@@ -20,7 +20,7 @@ pub fn no_match(description: &Description) -> Diagnostic {
     let title = format!("probe description {description} does not match any probes");
     Diagnostic::error(tags::PDESC_ZERO, title).help(match misspelt(description) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => "-l lists all probes; -Z permits descriptions without probes".to_owned(),
+        None => "-l lists the probes that there are; -Z permits descriptions without probes".to_owned(),
     })
 }
 
