@@ -270,7 +270,7 @@ fn parse(
 
 /// `$target` without -c or -p.
 fn targetless(span: Span) -> Diagnostic {
-    Diagnostic::warning(tags::MACRO_UNDEF, "nothing gives $target a value: it is 0")
+    Diagnostic::warning(tags::MACRO_UNDEF, "$target has no value: it is 0")
         .at(span, "process 0 is the idle task")
         .help("name the process: -c COMMAND or -p PID")
 }
@@ -446,5 +446,5 @@ fn explained(sources: &Sources, arguments: &[String], diagnostic: Diagnostic) ->
 fn seldom_made(program: &plain::Program) -> Vec<Diagnostic> {
     let (fields, spans): (Vec<_>, Vec<_>) = program.described().into_iter().unzip();
     let warnings = kinst_sites::seldom_made(&fields).into_iter();
-    warnings.map(|(number, warning)| warning.at(spans[number], "fires seldom")).collect()
+    warnings.map(|(number, warning)| warning.at(spans[number], "seldom fires")).collect()
 }

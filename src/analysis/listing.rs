@@ -16,7 +16,7 @@ pub(crate) fn titled(listing: &Listing) -> String {
             let elsewhere = if listing.function == *caller {
                 String::new()
             } else {
-                format!(": what of it is in {module}:{}", listing.function)
+                format!(": its part in {module}:{}", listing.function)
             };
             format!("{function}{source}, inlined in {module}:{caller} {}{elsewhere}", entered_at(copy))
         }

@@ -64,7 +64,7 @@ impl Sources {
             more => format!("and {more} more files are"),
         };
         Some(format!(
-            "{first} {more} not there, so that lines have no text: unpack the source of this kernel (Debian: the package linux-source), and name its folder by -x sourcepath=FOLDER"
+            "{first} {more} missing, so lines have no text: unpack the source of this kernel (Debian: the package linux-source), and name its folder with -x sourcepath=FOLDER"
         ))
     }
 
@@ -115,7 +115,7 @@ mod tests {
             assert_eq!(sources.line(file, line), None, "{file}:{line}");
         }
         let missing = sources.missing().unwrap();
-        assert!(missing.contains("and 2 more files are not there") && missing.contains("-x sourcepath="));
+        assert!(missing.contains("and 2 more files are missing") && missing.contains("-x sourcepath="));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

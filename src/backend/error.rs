@@ -13,7 +13,7 @@ pub enum Error {
     #[error(transparent)]
     Bpf(#[from] bpf::EnableError),
     /// Both ways have failed: the module, then BPF.
-    #[error("{0}; nor is there a way without it: {1}")]
+    #[error("{0}; tracing without it is impossible too: {1}")]
     Neither(Box<module::Error>, bpf::EnableError),
 }
 

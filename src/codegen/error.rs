@@ -54,12 +54,12 @@ impl Error {
                     .help("split it with variables: `this->part = …;`")
             }
             Error::TooManyKeys { found, most, span } => {
-                Diagnostic::error(tags::UNKNOWN, format!("{found} keys are too many: DIF holds {most}"))
+                Diagnostic::error(tags::UNKNOWN, format!("{found} keys are too many: DIF permits {most}"))
                     .at(*span, "too many keys")
                     .help("join some of them into one, for example with strjoin()")
             }
             Error::LargeVariable { name, bytes, most, span } => {
-                let title = format!("the variable `{name}` has {bytes} bytes: one can hold {most}");
+                let title = format!("the variable `{name}` has {bytes} bytes: the limit is {most}");
                 Diagnostic::error(tags::UNKNOWN, title)
                     .at(*span, "too large")
                     .help("keep a pointer to it, or an associative array of its parts")

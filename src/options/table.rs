@@ -94,8 +94,8 @@ const fn rate(min: u64, max: u64) -> Kind {
 
 /// The reason why options of -G have no effect.
 const NO_OBJECT: When = When::Without("no object file is made of a program (-G)");
-const NO_BPF: When = When::Without("what the kernel's verifier would refuse is refused by name");
-const NO_DEFINITIONS: &str = "a symbol of the kernel that is not found is an error";
+const NO_BPF: When = When::Without("the compiler reports what the kernel's verifier would refuse");
+const NO_DEFINITIONS: &str = "an unknown kernel symbol is an error";
 
 /// All options, by name. (Spec: dtrace's options, the D language §8.) Each has either a key, for its
 /// effect, or a reason.
@@ -105,7 +105,7 @@ pub const TABLE: &[Spec] = &[
     row(
         "aggpercpu",
         Kind::Flag,
-        When::Without("values are merged over the CPUs; with the key cpu they are apart"),
+        When::Without("values are merged over all CPUs; the key cpu separates them"),
         "",
     ),
     row("aggrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
@@ -132,13 +132,13 @@ pub const TABLE: &[Spec] = &[
     row("cpu", number(u32::MAX as u64 - 1), When::Run, ""),
     row("ctfpath", Kind::Text, When::Without("types come from BTF and debug information"), ""),
     row("ctypes", Kind::Text, When::Refused("no file of types is written"), ""),
-    row("debug", Kind::Flag, When::Without("there is no log of the compiler; -v says more"), ""),
-    row("debugassert", Kind::Text, When::Without("what is checked was decided when dtrace was built"), ""),
+    row("debug", Kind::Flag, When::Without("the compiler writes no log; -v shows more"), ""),
+    row("debugassert", Kind::Text, When::Without("assertions are chosen when dtrace is built"), ""),
     row("defaultargs", Kind::Flag, When::Compile, ""),
     row("define", Kind::List, When::Context, ""),
     row("destructive", Kind::Flag, When::Run, ""),
     row("disasm", Kind::Text, When::Without("-S prints the code once, as it is loaded"), ""),
-    row("dofstashpath", Kind::Text, When::Without("there are no probes in programs"), ""),
+    row("dofstashpath", Kind::Text, When::Without("user programs have no probes"), ""),
     row("droptags", Kind::Flag, When::Compile, ""),
     row("dtypes", Kind::Text, When::Refused("no file of types is written"), ""),
     row("dump", Kind::Choice(&["ast", "plain", "typed", "dif"]), When::Compile, ""),
@@ -153,7 +153,7 @@ pub const TABLE: &[Spec] = &[
         "exec",
     ),
     row("flowindent", Kind::Flag, When::Dynamic, ""),
-    row("grabanon", Kind::Flag, When::Refused("there is no anonymous tracing, so none to claim"), ""),
+    row("grabanon", Kind::Flag, When::Refused("anonymous tracing does not exist, so none can be claimed"), ""),
     row("incdir", Kind::List, When::Context, ""),
     row(
         "iregs",
@@ -177,7 +177,7 @@ pub const TABLE: &[Spec] = &[
     row(
         "linkmode",
         Kind::Choice(&["kernel", "primary", "dynamic", "static"]),
-        When::Without("symbols of the kernel are found when a program is compiled"),
+        When::Without("kernel symbols are resolved when a program is compiled"),
         "",
     ),
     row("linknommap", Kind::Flag, NO_OBJECT, ""),
@@ -198,9 +198,9 @@ pub const TABLE: &[Spec] = &[
     row("outputfiles", Kind::Number { min: 1, max: 9999 }, When::Run, "5"),
     row("outputsize", Kind::Size { min: 4096, max: ANY }, When::Run, ""),
     row("outputtime", rate(SECOND, ANY), When::Run, ""),
-    row("pcapsize", Kind::Text, When::Without("there is no pcap()"), ""),
+    row("pcapsize", Kind::Text, When::Without("pcap() does not exist"), ""),
     row("pgmax", Kind::Number { min: 1, max: u32::MAX as u64 }, When::Run, ""),
-    row("preallocate", Kind::Text, When::Without("memory is taken as it is needed"), ""),
+    row("preallocate", Kind::Text, When::Without("memory is allocated on demand"), ""),
     row("printsize", Kind::Size { min: 1, max: uapi::MAX_SIZE }, When::Dynamic, ""),
     row("procfspath", Kind::Choice(&["/proc"]), When::Always("processes are looked up in /proc"), ""),
     row("promlabels", Kind::List, When::Run, ""),
@@ -212,7 +212,7 @@ pub const TABLE: &[Spec] = &[
     row(
         "scratchsize",
         Kind::Size { min: 1, max: 64 << 10 },
-        When::Always("a clause has 64k and room for eight strings"),
+        When::Always("a clause has 64k, and eight strings"),
         "",
     ),
     row("setenv", Kind::List, When::Context, ""),
@@ -228,20 +228,20 @@ pub const TABLE: &[Spec] = &[
     row("switchrate", rate(1_000_000, ANY), When::Dynamic, ""),
     row("syslibdir", Kind::Text, When::Compile, ""),
     row("sysroot", Kind::Text, When::Context, ""),
-    row("sysslice", Kind::Flag, When::Without("dtrace stays in the slice that it was started in"), ""),
+    row("sysslice", Kind::Flag, When::Without("dtrace stays in its slice"), ""),
     row("temporal", Kind::Flag, When::Always("records are printed in the order of time"), ""),
     row("tree", Kind::Mask, When::Compile, ""),
     row(
         "tregs",
         Kind::Number { min: 1, max: 8 },
-        When::Without("the kernel module has room for the longest key of every program"),
+        When::Without("the kernel module holds the longest key of any program"),
         "",
     ),
     row("udefs", Kind::Flag, When::Always("a program names no symbol of user space"), ""),
     row("undef", Kind::List, When::Context, ""),
     row("unodefs", Kind::Flag, When::Always("a program names no symbol of user space"), ""),
     row("unsetenv", Kind::List, When::Context, ""),
-    row("useruid", Kind::Text, When::Without("no process is stopped to be looked at"), ""),
+    row("useruid", Kind::Text, When::Without("no process is stopped for inspection"), ""),
     row("ustackcopy", Kind::Size { min: 0, max: uapi::MAX_USTACK as u64 }, When::Run, "0"),
     row("ustackframes", number(512), When::Run, "20"),
     row("verbose", Kind::Flag, When::Compile, ""),

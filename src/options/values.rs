@@ -156,9 +156,9 @@ impl Options {
 fn raised(spec: &Spec, given: Option<&str>, parsed: &Value) -> Option<String> {
     let (Value::Number(used), given) = (parsed, given?) else { return None };
     let now = match spec.kind {
-        Kind::Size { .. } if parse_size(given)? < *used => format!("raised to {used}, the least"),
+        Kind::Size { .. } if parse_size(given)? < *used => format!("raised to {used}, the minimum"),
         Kind::Rate { .. } if parse_rate(given)? != *used => {
-            format!("out of range: {used} ns are the nearest that there is")
+            format!("out of range: {used} ns is the nearest possible value")
         }
         _ => return None,
     };
@@ -200,8 +200,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "aggrate=1ns is out of range: 1000000 ns are the nearest that there is",
-                "strsize=1 is raised to 8, the least"
+                "aggrate=1ns is out of range: 1000000 ns is the nearest possible value",
+                "strsize=1 is raised to 8, the minimum"
             ]
         );
         options.set("strsize", Some("16"), From::Program).unwrap();

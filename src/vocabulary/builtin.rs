@@ -363,7 +363,7 @@ pub fn is_subroutine(name: &str) -> bool {
 /// Returns why a name from other systems' DTrace has no meaning on Linux; `None` if it has one or is planned.
 pub fn absent(name: &str) -> Option<&'static str> {
     match name {
-        "jid" | "jailname" => Some("FreeBSD has jails; a container is told by `curthread`'s namespaces"),
+        "jid" | "jailname" => Some("FreeBSD has jails; identify a container by `curthread`'s namespaces"),
         "getf" => Some(
             "it reads the file table without the locks that Linux needs; `arg0` of most functions is a file",
         ),

@@ -16,7 +16,7 @@ pub(crate) fn check(name: &str, version: Option<Version>, span: Span, declared: 
             let diagnostic = undefined(name, similar(name).filter(|_| !newer).as_deref(), span);
             Some(match newer {
                 true => {
-                    diagnostic.note("the language has it since a later version than that of option version")
+                    diagnostic.note("the language added it after the version that option version names")
                 }
                 false => diagnostic,
             })
@@ -32,7 +32,7 @@ pub(crate) fn similar(name: &str) -> Option<String> {
 }
 
 pub(crate) fn undefined(name: &str, similar: Option<&str>, span: Span) -> Diagnostic {
-    let diagnostic = Diagnostic::error(tags::FUNC_UNDEF, format!("there is no function `{name}`"))
+    let diagnostic = Diagnostic::error(tags::FUNC_UNDEF, format!("function `{name}` is not defined"))
         .at(span, "unknown function");
     if let Some(here) = peers::function(name) {
         return diagnostic.help(here);

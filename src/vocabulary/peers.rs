@@ -30,7 +30,7 @@ const FUNCTIONS: &[Word] = &[
     ("ntop", "bpftrace", "`inet_ntop(family, pointer)`"),
     ("reg", "bpftrace", "`regs[R_RAX]`"),
     ("signal", "bpftrace", "`raise(signal)`, with -w"),
-    ("stats", "bpftrace", "`count()`, `avg(value)` and `sum(value)`, each in an aggregation of its own"),
+    ("stats", "bpftrace", "`count()`, `avg(value)` and `sum(value)`, each in a separate aggregation"),
     (
         "str",
         "bpftrace",

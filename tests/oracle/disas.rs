@@ -252,7 +252,7 @@ fn a_copy_is_listed_with_the_part_that_stands_elsewhere() {
     let entry = objects[0]["copy"]["entry"].as_u64().expect("a number");
     let inlined = format!("checked, {}:2, inlined in vmlinux:outside at offset {entry}", source.display());
     assert!(text.contains(&format!("{inlined}\n")), "{text}");
-    assert!(text.contains(&format!("\n{inlined}: what of it is in vmlinux:outside.cold\n")), "{text}");
+    assert!(text.contains(&format!("\n{inlined}: its part in vmlinux:outside.cold\n")), "{text}");
 }
 
 /// In a kernel: one copy, whose instructions are in four places of a function and in four of its cold part.

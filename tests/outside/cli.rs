@@ -212,7 +212,7 @@ fn mistakes_are_explained() {
     refused(
         &["-e", "-n", "BEGIN { prinft(\"x\"); }"],
         1,
-        &["there is no function `prinft`", "1 │ BEGIN", "^^^^^^", "did you mean `printf()`?"],
+        &["function `prinft` is not defined", "1 │ BEGIN", "^^^^^^", "did you mean `printf()`?"],
     );
     refused(
         &["-e", "-n", "BEGIN { trace(execnam); }"],
@@ -320,7 +320,7 @@ fn scripts() {
     let (_dir, script) = file("cpp.d", "#!/usr/sbin/dtrace -Cs\n#define X 3\nBEGIN { trace(X + Y); }\n");
     assert_eq!(accepted(&["-ed", "-D", "Y=4", "-Cs", &script]), ":::BEGIN\n{\n        trace(3 + 4);\n}\n\n");
     let (_dir, script) = file("wrong.d", "#define X oops()\n\nEND { X; }\n");
-    refused(&["-e", "-Cs", &script], 1, &["wrong.d: line 3", "there is no function `oops`"]);
+    refused(&["-e", "-Cs", &script], 1, &["wrong.d: line 3", "function `oops` is not defined"]);
     let (_dir, script) = file("cpp.d", "#error wanted\n");
     refused_by_cpp(&script);
 }

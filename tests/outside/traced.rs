@@ -129,7 +129,7 @@ fn a_target_that_nothing_gives_is_reported() {
     let program = "BEGIN /pid == $target/ { trace(1); } BEGIN { exit(0); }";
     let ran = dtrace(&["-qn", program]);
     let stderr = text(&ran.stderr);
-    assert!(ran.status.success() && stderr.contains("nothing gives $target a value: it is 0"), "{stderr}");
+    assert!(ran.status.success() && stderr.contains("$target has no value: it is 0"), "{stderr}");
     assert!(stderr.contains("-c COMMAND or -p PID"), "{stderr}");
     for arguments in [&["-qn", program, "-p", "1"][..], &["-qn", program, "-c", "true"], &["-en", program]] {
         assert_eq!(text(&dtrace(arguments).stderr), "", "{arguments:?}");

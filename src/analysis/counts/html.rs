@@ -20,7 +20,7 @@ const PAGE: Page = Page {
         "  <button id=\"lines\" aria-pressed=\"true\">Lines</button>\n",
         "  <button id=\"instructions\" aria-pressed=\"false\">Instructions</button>",
     ),
-    keys: "/ search, n next that is found, j and k down and up, b next branch, h where it is executed most, or where the time goes, u unfold or fold all, v lines or instructions",
+    keys: "/ search, n next match, j and k down and up, b next branch, h hottest row, u unfold or fold all, v lines or instructions",
     style: include_str!("page.css"),
     script: include_str!("page.js"),
 };

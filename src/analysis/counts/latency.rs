@@ -8,7 +8,7 @@ use kinst_sites::flow::laps::Takes;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cost {
     pub mean: f64,
-    /// Of the places where it was measured, the least and the greatest mean.
+    /// Of the places where it was measured, the minimum and the greatest mean.
     pub least: f64,
     pub most: f64,
     pub places: usize,
@@ -86,7 +86,7 @@ pub(crate) fn total<'a>(all: impl Iterator<Item = &'a Executions>) -> Option<Spe
     })
 }
 
-/// `12.3 ms in calls, 12.3 us each; of 31.5 ms measured the probes took 61.0 %, which is taken off`
+/// `12.3 ms in calls, 12.3 us each; of 31.5 ms measured the probes took 61.0 %, which is subtracted`
 pub(crate) fn about(total: Spent, calls: Option<u64>) -> String {
     let each = calls.filter(|calls| *calls > 0).map(|calls| total.rest() / calls);
     let each = each.map(|each| format!(", {} each", time(each))).unwrap_or_default();
@@ -94,7 +94,7 @@ pub(crate) fn about(total: Spent, calls: Option<u64>) -> String {
         0 => String::new(),
         taken => {
             let (measured, taken) = (time(total.measured), share(taken, total.measured));
-            format!("; of {measured} measured the probes took {taken}, which is taken off")
+            format!("; of {measured} measured the probes took {taken}, which is subtracted")
         }
     };
     format!("{} in calls{each}{taken}", time(total.rest()))
@@ -103,7 +103,7 @@ pub(crate) fn about(total: Spent, calls: Option<u64>) -> String {
 /// How the cost of the probes is known.
 pub(crate) fn measured(cost: Option<Cost>) -> String {
     let Some(cost) = cost else {
-        return "what the probes cost could not be measured: it is in all times".to_owned();
+        return "the cost of the probes could not be measured: all times include it".to_owned();
     };
     let [mean, least, most] = [cost.mean, cost.least, cost.most].map(|each| time(each.round() as u64));
     let spread = match cost.places {

@@ -12,8 +12,8 @@ pub(crate) fn write(ours: &Tally, theirs: &Tally, name: &str, colored: bool) -> 
     let there = only(theirs, ours);
     let mut out = String::new();
     for (title, tally, lines) in [
-        (format!("here, and not in {name}"), ours, here),
-        (format!("in {name}, and not here"), theirs, there),
+        (format!("here but not in {name}"), ours, here),
+        (format!("in {name} but not here"), theirs, there),
     ] {
         let count: usize = lines.iter().map(|(_, lines)| lines.len()).sum();
         let plural = if count == 1 { "line was" } else { "lines were" };
@@ -82,8 +82,8 @@ mod tests {
         let one = lcov::read("SF:a.c\nFN:1,f\nFN:10,g\nDA:2,1\nDA:3,1\nDA:12,1\nDA:13,0\n").expect("a file");
         let other = lcov::read("SF:a.c\nFN:1,f\nDA:2,0\nDA:12,4\nDA:13,1\n").expect("a file");
         let text = write(&one, &other, "base", false);
-        let wanted = "\n2 lines were executed here, and not in base\n  a.c\n    f(): 2-3\n\
-                      \n1 line was executed in base, and not here\n  a.c\n    f(): 13\n";
+        let wanted = "\n2 lines were executed here but not in base\n  a.c\n    f(): 2-3\n\
+                      \n1 line was executed in base but not here\n  a.c\n    f(): 13\n";
         assert_eq!(text, wanted);
     }
 }

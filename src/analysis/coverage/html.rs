@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const PAGE: Page = Page {
     title: "Coverage",
     buttons: "  <button id=\"all\">All files</button>",
-    keys: "/ search, N next that is found, j and k down and up, Enter open, m next that was not executed, b next branch with a way that was not taken, n next that only this run has executed, a all files",
+    keys: "/ search, N next match, j and k down and up, Enter open, m next not executed, b next branch with an exit not taken, n next executed only in this run, a all files",
     style: include_str!("page.css"),
     script: include_str!("page.js"),
 };

@@ -68,7 +68,7 @@ pub(crate) fn read(text: &str) -> Result<Tally, (usize, String)> {
             Some(("SF", path)) => file = Some(relative(path).to_owned()),
             Some(("TN" | "VER" | "FNF" | "FNH" | "LF" | "LH" | "BRF" | "BRH", _)) => {}
             Some((kind @ ("FN" | "FNDA" | "DA" | "BRDA"), fields)) => {
-                let name = file.as_ref().ok_or_else(|| wrong("no file is named before"))?;
+                let name = file.as_ref().ok_or_else(|| wrong("no SF record precedes it"))?;
                 let file = tally.files.entry(name.clone()).or_default();
                 record(file, kind, fields).ok_or_else(|| wrong("this is not a record of lcov"))?;
             }

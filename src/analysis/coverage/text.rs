@@ -29,7 +29,7 @@ pub(crate) fn summary(tally: &Tally, all: bool, colored: bool) -> String {
     if unknown > 0 {
         let blocks = if unknown == 1 { "1 block is" } else { &format!("{unknown} blocks are") };
         let _ =
-            writeln!(out, "{blocks} left out: no probe can be put there, and it does not follow from others");
+            writeln!(out, "{blocks} left out: no probe is possible, and other blocks do not determine the result");
     }
     out
 }

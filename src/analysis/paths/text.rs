@@ -30,7 +30,7 @@ pub(crate) struct Form<'s> {
 const TEXT: usize = 72;
 const PLACE: usize = 20;
 
-/// `10 calls, 3 ways; 34 probes for 30 blocks`
+/// `10 calls, 3 paths; 34 probes for 30 blocks`
 pub(crate) fn title(groups: &[Group], ways: &[Way], counts: &Counts) -> String {
     let mut out = String::new();
     for group in groups.iter().filter(|group| !group.into) {
@@ -48,7 +48,7 @@ pub(crate) fn title(groups: &[Group], ways: &[Way], counts: &Counts) -> String {
     let calls = number(counts.whole, "call");
     out + &format!(
         "{calls}{broken}, {}; {probes} probes for {blocks} blocks\n",
-        number(ways.len() as u64, "way")
+        number(ways.len() as u64, "path")
     )
 }
 
@@ -69,7 +69,7 @@ impl Form<'_> {
             }
             _ => String::new(),
         };
-        let title = format!("way {}: {}{returned}", number + 1, self::number(way.calls, "call"));
+        let title = format!("path {}: {}{returned}", number + 1, self::number(way.calls, "call"));
         let mut out = format!("\n{}\n", self.paint(BOLD, &title));
         if self.instructions {
             self.items(&mut out, way, groups);
@@ -188,12 +188,12 @@ impl Form<'_> {
         if *unknown > 0 {
             let calls = number(*unknown, "call");
             out += &format!(
-                "{calls} went on as another function, and what that returns is not known here: --path of it\n"
+                "{calls} ended in a tail call, whose return value is not known here: try --path on that function\n"
             );
         }
         if *failed == 0 || *others == 0 {
             let which = if *failed == 0 { "no call" } else { "each call" };
-            out += &format!("{which} has it: there is nothing to compare\n");
+            out += &format!("{which} has it: nothing to compare\n");
             return out;
         }
         for parting in partings {
@@ -201,7 +201,7 @@ impl Form<'_> {
         }
         if *same > 0 {
             out += &format!(
-                "{} went a way that others went, too: a function that is called there decides; --into follows it\n",
+                "{} took the same path as others: a called function makes the difference; --into follows it\n",
                 number(*same, "call")
             );
         }
@@ -216,7 +216,7 @@ impl Form<'_> {
             .map_or_else(|| "?".to_owned(), |place| format!("{}:{}", place.file, place.line));
         let within: Vec<&str> = line.within.iter().map(|(name, _)| name.as_str()).collect();
         let within = if within.is_empty() { String::new() } else { format!(", in {}", within.join(" > ")) };
-        let order = if *by_order { " (others went so, too, but in another order)" } else { "" };
+        let order = if *by_order { " (others did the same in another order)" } else { "" };
         let _ =
             writeln!(out, "\n{}", self.paint(BOLD, &format!("{} at {place}{within}{order}", parts(*calls))));
         if let Some(text) = line.place.as_ref().and_then(|place| self.sources.line(&place.file, place.line)) {
@@ -228,7 +228,7 @@ impl Form<'_> {
             let _ = writeln!(out, "{}", side(*calls, decided));
         }
         if others.is_empty() {
-            let _ = writeln!(out, "{}", self.paint(DIM, "  the others do not come here"));
+            let _ = writeln!(out, "{}", self.paint(DIM, "  the others do not get here"));
         }
     }
 }
@@ -266,13 +266,13 @@ fn notes(line: &Line) -> String {
 
 fn note_text(note: &Note) -> String {
     match note {
-        Note::Unknown => "? several ways lead from here to what comes next".to_owned(),
+        Note::Unknown => "? several paths lead from here to the next point".to_owned(),
         Note::Enter { function, arguments } => format!("{function}({})", lines::arguments(arguments)),
         Note::Leave { function, returned, tail } => {
             let returned = returned.as_ref().map(|one| format!(" {}", lines::seen(one))).unwrap_or_default();
             match tail {
-                Some(tail) if tail.is_empty() => format!("{function} goes on as (*)()"),
-                Some(tail) => format!("{function} goes on as {tail}()"),
+                Some(tail) if tail.is_empty() => format!("{function} continues as (*)()"),
+                Some(tail) => format!("{function} continues as {tail}()"),
                 None => format!("{function} returns{returned}"),
             }
         }

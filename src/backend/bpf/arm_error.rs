@@ -8,14 +8,14 @@ use kinst_os::{Errno, errno_text};
 pub(crate) enum ArmError {
     #[error(transparent)]
     Place(#[from] PlaceError),
-    #[error("the kernel lets no program run at the tracepoint {0}")]
+    #[error("the kernel permits no program at the tracepoint {0}")]
     NoTracepoint(String),
     #[error("the tracepoint {name} refuses programs: {}", errno_text(*.errno))]
     Tracepoint { name: String, errno: Errno },
     /// The kernel finds functions by their names.
-    #[error("the kernel has put its trampoline elsewhere")]
+    #[error("the kernel attached the trampoline to another function")]
     Elsewhere,
-    #[error("the kernel puts no trampoline there: {}", errno_text(*.0))]
+    #[error("the kernel refuses a trampoline there: {}", errno_text(*.0))]
     Trampoline(Errno),
     #[error("kprobe.multi refuses it: {}", errno_text(*.0))]
     Multi(Errno),
@@ -24,13 +24,13 @@ pub(crate) enum ArmError {
     #[error("without the module it needs kprobe events, which the kernel does not have")]
     NoKprobeEvents,
     /// The mark that a function begins with.
-    #[error("kprobe events take it for the instruction after it")]
+    #[error("kprobe events treat it as the next instruction")]
     Mark,
     #[error(
-        "kprobe events refuse it: ftrace does not trace its function, or the kernel lets no kprobe into it"
+        "kprobe events refuse it: ftrace does not trace its function, or the kernel permits no kprobes in it"
     )]
     NotTraced,
-    #[error("kprobe events refuse it: the kernel does not take it for the beginning of an instruction")]
+    #[error("kprobe events refuse it: the kernel does not recognize it as the start of an instruction")]
     NoBoundary,
     /// The text of the error.
     #[error("kprobe events refuse it: {0}")]
@@ -71,9 +71,9 @@ impl ArmError {
         match self {
             ArmError::Tracefs => EnableError::Tracefs.help(),
             ArmError::NoKprobeEvents => EnableError::KprobeEvents.help(),
-            ArmError::Mark => Some("trace the instruction after it"),
+            ArmError::Mark => Some("trace the next instruction"),
             ArmError::NotTraced | ArmError::NoBoundary | ArmError::KprobeEvents(_) => {
-                Some("the module has such places: -x backend=module")
+                Some("the module can probe such places: -x backend=module")
             }
             ArmError::Place(_)
             | ArmError::NoTracepoint(_)
@@ -97,14 +97,14 @@ mod tests {
         };
         assert!(
             words(Errno::INVAL)
-                .ends_with("ftrace does not trace its function, or the kernel lets no kprobe into it")
+                .ends_with("ftrace does not trace its function, or the kernel permits no kprobes in it")
         );
         assert!(
-            words(Errno::ILSEQ).ends_with("the kernel does not take it for the beginning of an instruction")
+            words(Errno::ILSEQ).ends_with("the kernel does not recognize it as the start of an instruction")
         );
         assert_eq!(words(Errno::BUSY), "kprobe events refuse it: Device or resource busy (os error 16)");
         let help = ArmError::of_place(&io::ErrorKind::Other.into()).help();
-        assert_eq!(help, Some("the module has such places: -x backend=module"));
+        assert_eq!(help, Some("the module can probe such places: -x backend=module"));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub enum EnableError {
     )]
     KprobeEvents,
     /// `ENOSYS` from a request.
-    #[error("the kernel cannot run programs of BPF: it has no system call for them")]
+    #[error("the kernel cannot run BPF programs: it has no bpf() system call")]
     NoBpf,
     /// `EPERM` or `EACCES` from a request.
     #[error("tracing without the module requires additional privileges: {0}")]
@@ -44,16 +44,16 @@ pub enum EnableError {
     #[error("kernel lockdown is at confidentiality: programs may not read the kernel's memory")]
     Lockdown,
     /// The verifier refuses the helper `bpf_probe_write_user`, which copyout() needs.
-    #[error("the kernel lets no program write to the memory of processes")]
+    #[error("the kernel does not let programs write to process memory")]
     WriteUser,
     /// The verifier finds the program too large or too complex.
     #[error("the strings are too long for what the program does with them")]
     Strings,
     /// `ENOMEM` or `E2BIG` from a request, or a buffer whose size overflows.
-    #[error("the kernel has not enough memory for the buffers")]
+    #[error("the kernel does not have enough memory for the buffers")]
     Memory,
     /// `EMFILE` or `ENFILE` from a request.
-    #[error("this process may not have as many descriptors open as there are programs and tracepoints")]
+    #[error("the limit on open files is too low for the programs and tracepoints")]
     Descriptors,
     /// Another error of a request.
     #[error("{request}: {errno}")]
@@ -101,10 +101,10 @@ pub enum ProgramError {
     #[error(transparent)]
     Code(#[from] AsmError),
     /// The offsets of the per-CPU variables cannot be found in the kernel's memory.
-    #[error("the kernel does not say where its CPUs have their variables")]
+    #[error("the kernel's per-CPU variables cannot be located")]
     NoPerCpuOffsets,
     /// The perf event of some CPU has given no time.
-    #[error("perf does not tell the scheduler's clock")]
+    #[error("perf does not provide the scheduler's clock")]
     NoClock,
     /// The title of the diagnostic.
     #[error("{0}")]
@@ -186,7 +186,7 @@ impl Request {
                 "where kernel.perf_event_paranoid is 3, CAP_SYS_ADMIN is needed too: sysctl -w kernel.perf_event_paranoid=2"
             }
             Request::Tracefs | Request::KprobeEvents => {
-                "tracefs is root's: other users need CAP_DAC_OVERRIDE, too"
+                "tracefs belongs to root: other users also need CAP_DAC_OVERRIDE"
             }
             Request::CreateMap
             | Request::UpdateMap
@@ -196,7 +196,7 @@ impl Request {
             | Request::Map
             | Request::EventId
             | Request::PossibleCpus => {
-                "run it as root, or with CAP_BPF, CAP_PERFMON and CAP_SYSLOG; dtrace -e compiles without"
+                "run it as root, or with CAP_BPF, CAP_PERFMON and CAP_SYSLOG; dtrace -e compiles without privileges"
             }
         }
     }
@@ -212,7 +212,7 @@ impl EnableError {
                 "boot a kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS, or load the module"
             }
             EnableError::Rights(request) => request.help(),
-            EnableError::Lockdown => "boot without lockdown=confidentiality; integrity is no hindrance",
+            EnableError::Lockdown => "boot without lockdown=confidentiality; lockdown=integrity is permitted",
             EnableError::WriteUser => "copyout() needs CAP_SYS_ADMIN, and a kernel that is not locked down",
             EnableError::Strings => "lower -x strsize, or load the module",
             EnableError::Memory => "lower the buffers: -b 256k, -x aggsize=256k",

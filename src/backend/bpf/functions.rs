@@ -30,7 +30,7 @@ const MARK: u64 = 8;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FunctionError {
     /// A feature that only kprobes have.
-    #[error("{feature} takes a kprobe: {why}")]
+    #[error("{feature} requires a kprobe: {why}")]
     OnlyKprobe { feature: &'static str, why: MeansError },
     #[error("ftrace does not trace it")]
     NotTraced,
@@ -44,11 +44,11 @@ pub(crate) enum FunctionError {
     Type(#[from] TrampolineError),
     #[error("the kernel permits no trampolines: {}", errno_text(*.0))]
     Forbidden(Errno),
-    #[error("the kernel makes no trampoline for it: {}", errno_text(*.0))]
+    #[error("the kernel cannot make a trampoline for it: {}", errno_text(*.0))]
     Refused(Errno),
     #[error(transparent)]
     Means(#[from] MeansError),
-    #[error("a program has trampolines at no more than {ALONE} functions")]
+    #[error("a program can have trampolines at no more than {ALONE} functions")]
     Many,
 }
 
@@ -178,7 +178,7 @@ fn wanted<'p>(program: &Program, enabled: &'p Enabled, walking: &HashSet<u32>) -
         let [registers, argument] = only.get(&index).copied().unwrap_or_default();
         let only_kprobes = match () {
             () if registers => Some("regs[]"),
-            () if returns && argument => Some("arg0, which return it is,"),
+            () if returns && argument => Some("arg0, the offset of the return,"),
             () => None,
         };
         let is_other = |index: &u32| {

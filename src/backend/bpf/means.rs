@@ -28,7 +28,7 @@ pub enum MeansError {
     #[error("the kernel has no kprobe.multi (CONFIG_FPROBE)")]
     NoFprobe,
     /// `EINVAL` from an attempt to attach.
-    #[error("the kernel has no kprobe.multi, as those before 5.18")]
+    #[error("the kernel has no kprobe.multi, which Linux 5.18 added")]
     NoMulti,
     /// Tasks RCU may wait for ever.
     #[error("in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed")]

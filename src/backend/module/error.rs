@@ -22,15 +22,15 @@ pub enum Error {
     Forbidden,
     #[error("{}", abi_text(*.ours, *.theirs))]
     Abi { ours: u32, theirs: u32 },
-    #[error("the loaded kernel module kinst and this dtrace are of versions that have no request in common")]
+    #[error("the loaded kernel module kinst and this dtrace have incompatible versions")]
     Interface,
-    #[error("the kernel module has no room for another session")]
+    #[error("the kernel module has reached its limit of sessions")]
     Busy,
     #[error("the buffers of all sessions together are larger than the kernel module allows")]
     Together,
     #[error("kernel lockdown forbids actions that change the system")]
     Lockdown,
-    #[error("the kernel has not enough memory for the buffers")]
+    #[error("the kernel does not have enough memory for the buffers")]
     Memory,
     #[error("the buffers are larger than the kernel module allows")]
     Buffers,
@@ -56,8 +56,8 @@ impl Error {
             Error::Unloadable(explained) => {
                 let after = if explained.reboot { ", then reboot" } else { "" };
                 return Some(match &explained.mend {
-                    Some(mend) => format!("{mend}{after} (dtrace doctor shows all that is wrong)").into(),
-                    None => "dtrace doctor shows all that is wrong".into(),
+                    Some(mend) => format!("{mend}{after} (dtrace doctor shows all problems)").into(),
+                    None => "dtrace doctor shows all problems".into(),
                 });
             }
             Error::Abi { ours, theirs } if theirs > ours => {
@@ -80,7 +80,7 @@ impl Error {
             Error::NotLoaded => Some("it is not loaded"),
             Error::Unloadable(explained) => Some(explained.short),
             Error::NoNode => Some("its device has no node in /dev"),
-            Error::NotRoot => Some("it is root's"),
+            Error::NotRoot => Some("it is accessible only to root"),
             Error::Forbidden
             | Error::Abi { .. }
             | Error::Interface
@@ -104,9 +104,9 @@ impl Error {
 
     fn fixed_help(&self) -> Option<&'static str> {
         match self {
-            Error::NotRoot => Some("run it as root; dtrace -e compiles without"),
+            Error::NotRoot => Some("run it as root; dtrace -e compiles without privileges"),
             Error::NotLoaded => {
-                Some("load it with 'modprobe kinst' (or insmod kmod/kinst.ko); dtrace -e compiles without")
+                Some("load it with 'modprobe kinst' (or insmod kmod/kinst.ko); dtrace -e compiles without it")
             }
             Error::NoNode => Some("dtrace doctor prints the command that makes it"),
             Error::Forbidden => Some(

@@ -30,7 +30,7 @@ for function in "$@"; do
         FILENAME == "counted" && /^vmlinux:/ { part = $1; sub(/^vmlinux:/, "", part); sub(/,$/, "", part) }
         FILENAME == "counted" && /^ *[0-9?]+[* ] *[0-9]+  / { sub(/\*/, " "); counted[part "+" $2] = $1 }
         FILENAME == "ways" && /^[0-9]+ calls?/ { calls = $1; broken = $3 == "broken," ? $2 : 0; ways = $(broken ? 4 : 3) }
-        FILENAME == "ways" && /^way / { times = $3 }
+        FILENAME == "ways" && /^path / { times = $3 }
         FILENAME == "ways" && $1 == "?" { unknown++ }
         FILENAME == "ways" && /^    [a-z_0-9.]+[+]/ { on[$1] += times }
         END {
