@@ -1,24 +1,24 @@
-//! backend/error.rs: why nothing is traced, whichever way into the kernel was to be taken.
+//! backend/error.rs: reasons why nothing is traced, for either back end.
 
 use super::{bpf, module};
 use std::borrow::Cow;
 
-/// Why nothing is traced.
+/// The reason why nothing is traced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The way by the module was to be taken.
+    /// The module was selected, and failed.
     #[error(transparent)]
     Module(#[from] module::Error),
-    /// The way without the module was to be taken, or is the only one.
+    /// BPF was selected, or is the only back end, and failed.
     #[error(transparent)]
     Bpf(#[from] bpf::EnableError),
-    /// Both ways have failed: the module, then BPF.
+    /// Both back ends failed: the module, then BPF.
     #[error("{0}; tracing without it is impossible too: {1}")]
     Neither(Box<module::Error>, bpf::EnableError),
 }
 
 impl Error {
-    /// The next step.
+    /// The next step for the user.
     pub fn help(&self) -> Option<Cow<'static, str>> {
         match self {
             Error::Module(error) => error.help(),
@@ -36,12 +36,12 @@ impl Error {
         }
     }
 
-    /// Whether it is an error of the module alone.
+    /// Whether it is an error of only the module.
     pub fn is_of_module(&self) -> bool {
         matches!(self, Error::Module(_))
     }
 
-    /// Whether the text says which probe it is about.
+    /// Whether the message names the probe.
     pub fn names_probe(&self) -> bool {
         matches!(self, Error::Bpf(bpf::EnableError::Unable { .. }))
     }

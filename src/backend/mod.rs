@@ -1,4 +1,5 @@
-//! backend/: two ways into the kernel, the module and BPF, under one contract: programs go in, records come back.
+//! backend/: two back ends, the module and BPF, with one interface: programs go into the kernel, records
+//! come back.
 
 pub mod bpf;
 mod error;

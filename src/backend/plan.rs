@@ -1,4 +1,4 @@
-//! backend/plan.rs: the probes that a program enables, by clause and description, for either way into the kernel.
+//! backend/plan.rs: the probes that a program enables, by clause and description, for both back ends.
 
 use kinst_base::diag::Diagnostic;
 use kinst_base::probe::Description;
@@ -36,22 +36,22 @@ pub struct PlanError {
     pub clause: usize,
     /// The index among the clause's descriptions.
     pub index: usize,
-    /// The cause: no match, or an impossible description.
+    /// The cause: no match, or an invalid description.
     pub problem: Problem,
 }
 
-/// Why a description cannot be enabled.
+/// The reason why a description cannot be enabled.
 #[derive(Clone, Debug)]
 pub enum Problem {
     /// It matches nothing.
     Zero(Description),
-    /// The catalogue finds the description impossible.
+    /// The catalogue rejects the description.
     Catalog(Box<Diagnostic>),
 }
 
 impl Plan {
-    /// Matches each clause's descriptions. A probe that several of them match is one probe with several enablings,
-    /// in the order of the program.
+    /// Matches each clause's descriptions. A probe that several of them match is one probe with several
+    /// enablings, in program order.
     pub fn new(program: &Program, catalog: &dyn ProbeCatalog, zero_allowed: bool) -> Result<Plan, PlanError> {
         let mut plan = Plan::default();
         let mut known: HashMap<u32, u32> = HashMap::new();
@@ -60,7 +60,7 @@ impl Plan {
                 let error = |problem| PlanError { clause, index, problem };
                 let probes = catalog.matches(description);
                 let probes = match probes {
-                    // With -Z, a description that cannot match is the same as one that matches nothing.
+                    // With -Z, an invalid description counts as one that matches nothing.
                     Err(_) if zero_allowed => Vec::new(),
                     probes => probes.map_err(|diagnostic| error(Problem::Catalog(diagnostic)))?,
                 };
@@ -102,7 +102,7 @@ mod tests {
     use kinst_base::uapi;
     use kinst_dif::Clause;
 
-    /// Three probes of one function, matched by name alone.
+    /// Three probes of one function, matched only by name.
     struct Three;
 
     fn probe(id: u32, name: &str) -> Probe {

@@ -1,13 +1,13 @@
-//! backend/records.rs: records that were taken out of the kernel's rings, in the order of time.
+//! backend/records.rs: records taken from the kernel's rings, in order of time.
 
 use kinst_dif::record::Record;
 use std::ops::Range;
 
-/// The ring does not contain valid records: the kernel module is not the one this was built for, or is broken.
+/// The ring contains invalid records: the kernel module is of another version, or broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the buffer of CPU {cpu} is damaged at {position:#x}")]
 pub struct Damaged {
-    /// The CPU whose ring it is; 0 for the one ring of the BPF back end.
+    /// The CPU of the ring; 0 for the single ring of the BPF back end.
     pub cpu: u32,
     /// The position of the damage in the ring, in bytes.
     pub position: u64,
@@ -35,7 +35,7 @@ impl Drain {
         self.entries.clear();
     }
 
-    /// Whether there are no records.
+    /// Whether it contains no records.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

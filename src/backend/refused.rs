@@ -1,4 +1,4 @@
-//! backend/refused.rs: the probes that the kernel refuses, and the descriptions of which nothing else is left.
+//! backend/refused.rs: the probes that the kernel refuses, and the descriptions left without any probe.
 
 use super::bpf::ArmError;
 use super::names::probe_name;
@@ -19,7 +19,7 @@ pub(crate) struct Refused {
     pub why: Refusal,
 }
 
-/// The reason of a refusal, as each back end has it.
+/// The reason of a refusal, by back end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The module's result for the probe.
@@ -29,7 +29,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// The next step.
+    /// The next step for the user.
     pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
             Refusal::Module(result) => reason::help(Reason(result.reason)),
@@ -48,7 +48,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refused {
-    /// Gives refusals, which are in the order of the probes, the names of their probes.
+    /// Adds the names of the probes to refusals, which are in the order of the probes.
     pub(crate) fn named<T>(
         refusals: impl IntoIterator<Item = (usize, T)>,
         probes: &[Probe],
@@ -67,14 +67,14 @@ impl Refused {
     }
 }
 
-/// Whether the probe of this index is among the refused ones, which are in order.
+/// Whether this probe is in `refused`, which is ordered.
 pub(crate) fn is_refused(probe: u32, refused: &[Refused]) -> bool {
     refused.binary_search_by_key(&(probe as usize), |refused| refused.probe).is_ok()
 }
 
 impl Plan {
-    /// Returns the probes of each description, without refused places: the clause, the number of the description in it,
-    /// and the probe.
+    /// Returns the probes of each description, without refused places: the clause, the index of the
+    /// description in it, and the probe.
     pub(crate) fn matched<'a>(
         &'a self,
         refused: &'a [Refused],

@@ -1,4 +1,4 @@
-//! backend/tracing.rs: what the consumer asks of an armed program, whichever way it went into the kernel.
+//! backend/tracing.rs: the consumer's interface to an armed program, for both back ends.
 
 use super::records::{Damaged, Drain};
 use kinst_base::uapi;
@@ -13,11 +13,12 @@ pub trait Tracing {
     fn stop(&mut self) -> Result<(), RequestError>;
     /// Returns the state, the status of exit(), and the losses so far.
     fn status(&mut self) -> Result<uapi::Status, RequestError>;
-    /// The hits at which no program ran because another one did, as of the last status. The module loses none so.
+    /// The hits at which no program ran because another one was running, as of the last status. The module
+    /// loses none for this reason.
     fn missed(&self) -> u64 {
         0
     }
-    /// The ways in which the probes of functions are made to fire, where the kernel has several ways.
+    /// The means by which function probes fire, if the kernel has several.
     fn by(&self) -> Option<&str> {
         None
     }
@@ -27,7 +28,7 @@ pub trait Tracing {
     fn drops(&self) -> Vec<(u32, u64)>;
     /// Calls `each` with every CPU's number, the snapshot of its aggregations, and its losses so far.
     fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), RequestError>;
-    /// Returns a descriptor that is readable as soon as there is something to drain.
+    /// Returns a descriptor that becomes readable when records are available.
     fn readable(&self) -> BorrowedFd<'_>;
     /// Returns, for each of the program's probes, whether it has fired.
     fn fired(&self, probes: usize) -> Result<Vec<Fired>, RequestError>;
@@ -40,11 +41,11 @@ pub enum Fired {
     No,
     /// It has been hit at least once.
     Yes,
-    /// It was taken away before: its module is gone, or its branch has gone other ways too often.
+    /// It was removed earlier: its module was unloaded, or its branch took other edges too often.
     Left,
 }
 
-/// A request that the kernel has refused while a program was armed.
+/// A request that the kernel refused while a program was armed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{to}: {request}: {errno}")]
 pub struct RequestError {
@@ -52,7 +53,7 @@ pub struct RequestError {
     pub to: &'static str,
     /// The request: `GO`, `mmap`, `BPF_MAP_LOOKUP_ELEM`.
     pub request: &'static str,
-    /// The kernel's error in words.
+    /// The kernel's error message.
     pub errno: String,
 }
 

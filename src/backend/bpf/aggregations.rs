@@ -1,4 +1,4 @@
-//! backend/bpf/aggregations.rs: what programs have aggregated, as the snapshots that the module would give.
+//! backend/bpf/aggregations.rs: the values that BPF programs aggregated, as snapshots in the module's format.
 
 use crate::backend::tracing::RequestError;
 use kinst_base::uapi::{AggEntry, Plain as _};
@@ -8,16 +8,16 @@ use kinst_os::bpf::Map;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
-/// The maps come in halves: programs write one, and the other is read and emptied.
+/// The maps come in halves: programs write to one half while the other is read and emptied.
 #[derive(Debug)]
 pub(super) struct Aggregations {
     entries: Vec<Entries>,
     cpus: u32,
-    /// The half that programs were still about when it was to be read.
+    /// The half that programs were still using when it was due to be read.
     left: Option<u64>,
 }
 
-/// How long one waits for the programs that have begun with a half.
+/// The time to wait for programs that are still using a half.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Aggregations {
@@ -25,7 +25,7 @@ impl Aggregations {
         Aggregations { entries: image.entries.clone(), cpus, left: None }
     }
 
-    /// Returns a snapshot for each CPU of what has come since the last one, from two maps for each of the entries.
+    /// Returns a snapshot for each CPU of the values since the last one; each of the entries has two maps.
     pub(super) fn snapshot(
         &mut self,
         maps: &[Map],
@@ -53,7 +53,7 @@ impl Aggregations {
         Ok(snapshots)
     }
 
-    /// Takes all entries out of a half, which no program has any more.
+    /// Takes all entries out of a half that no program uses any more.
     fn empty(&self, maps: &[Map], half: u64, snapshots: &mut [Vec<u8>]) -> Result<(), RequestError> {
         let maps = maps.iter().skip(half as usize).step_by(2);
         for (entries, map) in self.entries.iter().zip(maps) {
@@ -73,7 +73,7 @@ impl Aggregations {
         Ok(())
     }
 
-    /// Takes the entry of each CPU, which has no key.
+    /// Takes the entry of each CPU; it has no key.
     fn empty_array(
         &self,
         entries: &Entries,
@@ -93,9 +93,10 @@ impl Aggregations {
     }
 }
 
-/// Waits until each CPU has been seen without a program: none is left of those that ran when this was called.
+/// Waits until each CPU has been seen outside a program: every program that ran at the time of the call has
+/// ended.
 fn are_done(busy: &[&AtomicU64]) -> bool {
-    // Pairs with the exchange with which a program begins: it sees the other half, or is seen here.
+    // Pairs with the exchange at the start of a program: either it sees the other half, or it is seen here.
     fence(Ordering::SeqCst);
     let begun = Instant::now();
     busy.iter().all(|busy| {
@@ -109,11 +110,11 @@ fn are_done(busy: &[&AtomicU64]) -> bool {
     })
 }
 
-/// Adds an entry to the snapshot of the CPU that has it.
+/// Adds an entry to the snapshot of its CPU.
 fn add(entries: &Entries, key: &[u8], value: &[u8], snapshot: &mut Vec<u8>) {
     let (start, size) = (entries.layout.value.offset as usize, entries.layout.value.size as usize);
     let (value, filled) = value.split_at(size.min(value.len()));
-    // Of what follows only the first word says something, if it is not 0.
+    // Only the first word of the rest carries information, if it is not 0.
     if filled.iter().all(|byte| *byte == 0) {
         return;
     }

@@ -1,4 +1,4 @@
-//! backend/bpf/arm.rs: what makes the programs of a session run: events of tracefs, clocks of perf, tracepoints.
+//! backend/bpf/arm.rs: arming of a session's programs: tracefs events, perf clocks, tracepoints.
 
 use super::arm_error::ArmError;
 use super::error::{EnableError, Request, of_file, request};
@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
-/// The places of one event: while it is removed, no other can be defined.
+/// The places in one event: no other event can be defined while one is removed.
 const PLACES: usize = 256;
 
 /// The arming of a session.
@@ -27,7 +27,7 @@ pub(super) struct Arming<'a> {
     pub session: &'a mut Session,
     pub image: &'a Image,
     pub probes: &'a [Probe],
-    /// By probe, the functions that have trampolines.
+    /// By probe, the functions with trampolines.
     pub functions: &'a HashMap<u32, Function>,
     pub spots: &'a dyn Spots,
     pub cpus: u32,
@@ -38,7 +38,7 @@ pub(super) struct Arming<'a> {
 }
 
 impl Arming<'_> {
-    /// Arms all units. What the kernel refuses is in [`Arming::refused`]; the rest is armed.
+    /// Arms all units. Refusals of the kernel are in [`Arming::refused`]; the rest is armed.
     pub(super) fn run(mut self) -> Result<Vec<(usize, ArmError)>, EnableError> {
         let programs = load_all(&self.image.units, &self.session.maps, self.functions)?;
         for (unit, program) in self.image.units.iter().zip(programs) {
@@ -101,18 +101,19 @@ impl Arming<'_> {
         }
     }
 
-    /// The first reason of a probe counts.
+    /// The first reason for a probe counts.
     pub(super) fn refuse(&mut self, probe: u32, why: ArmError) {
         self.refused.entry(probe).or_insert(why);
     }
 
-    /// Runs a program at the function that it was loaded for.
+    /// Attaches a program to the function that it was loaded for.
     fn at_function(&mut self, unit: &Unit, program: bpf::Program) {
         let Some(place) = unit.places.first() else { return };
         let state = |arming: &Arming<'_>| arming.spots.ftraced(&[place.at]).first().copied().flatten();
         let before = state(self);
         let why = match program.at_function() {
-            // The kernel finds functions by their names, and this is not the one if its beginning is as it was.
+            // The kernel looks up functions by name; if the function's first bytes are unchanged, it
+            // patched another function.
             Ok(attached) if before == Some(Ftraced::Idle) && state(self) == before => {
                 drop(attached);
                 ArmError::Elsewhere
@@ -127,7 +128,7 @@ impl Arming<'_> {
         self.refuse(place.probe, why);
     }
 
-    /// Runs a program at all of its functions that the kernel takes.
+    /// Attaches a program to all of its functions that the kernel accepts.
     fn at_functions(&mut self, unit: &Unit, program: bpf::Program) {
         let returns = unit.kind == ProbeKind::MultiReturn;
         let attach = |places: &[Located]| {
@@ -144,7 +145,7 @@ impl Arming<'_> {
         }
     }
 
-    /// Runs a program at all of its places that the kernel takes.
+    /// Attaches a program to all of its places that the kernel accepts.
     fn at_places(&mut self, unit: &Unit, program: &bpf::Program) -> Result<(), EnableError> {
         match self.need_tracefs() {
             Ok(()) => {}
@@ -179,11 +180,12 @@ impl Arming<'_> {
         Ok(())
     }
 
-    /// Finds tracefs, and starts what removes events there however this process ends.
+    /// Opens tracefs, and starts the process that removes our events there even if this one is killed.
     fn need_tracefs(&mut self) -> Result<(), EnableError> {
         if self.session.tracefs.is_none() {
             let tracefs = Tracefs::find_or_mount()?;
-            // Of a process that had this one's number: the kernel would add to them what is defined by the same name.
+            // Left by an earlier process with our PID: the kernel would append our definition to an event
+            // of the same name.
             if !tracefs.remove_all(Whose::Process(std::process::id())) {
                 return Err(of_file(Request::KprobeEvents)(std::io::ErrorKind::ResourceBusy.into()));
             }
@@ -193,8 +195,8 @@ impl Arming<'_> {
         Ok(())
     }
 
-    /// Makes programs find nothing at the other places of a probe that was refused at one of them: it would fire at some
-    /// returns of its function and not at others.
+    /// Disables the other places of a probe that was refused at one of them: otherwise it would fire only
+    /// at some returns of its function.
     fn forget_refused(&self) -> Result<(), EnableError> {
         let places = &self.session.maps[memory::Map::Places as usize];
         for place in self.image.places().filter(|place| self.refused.contains_key(&place.probe)) {
@@ -213,7 +215,8 @@ impl Arming<'_> {
     }
 }
 
-/// Attaches to all of the places at once; where the kernel refuses that, to each half, down to those that it refuses alone.
+/// Attaches to all places at once; if the kernel refuses, tries each half, down to the individual places
+/// that it refuses.
 fn halved<'u, P, A>(
     places: &'u [P],
     attach: &impl Fn(&[P]) -> Result<A, Errno>,
@@ -223,7 +226,7 @@ fn halved<'u, P, A>(
         (Err(errno), [place]) => return (Vec::new(), vec![(place, errno)]),
         (Err(errno), _) => errno,
     };
-    // Nothing of it is about one of them.
+    // These errors do not concern a single place.
     if places.is_empty() || [Errno::PERM, Errno::NOMEM, Errno::OPNOTSUPP].contains(&errno) {
         return (Vec::new(), places.iter().map(|place| (place, errno)).collect());
     }
@@ -235,8 +238,8 @@ fn halved<'u, P, A>(
     (attached, not)
 }
 
-/// Separates the probes at the mark that a function begins with, where there is one at the instruction after it too: for
-/// kprobes the two are one place.
+/// Separates the probes at the mark at a function's start if the next instruction has a probe too: kprobes
+/// treat the two as one place.
 fn without_marks<'u>(unit: &'u Unit, probes: &[Probe], mark: &[u8]) -> (Vec<&'u Located>, Vec<u32>) {
     let all: HashSet<u64> = unit.places.iter().map(|place| place.at).collect();
     let is_mark = |located: &&Located| {
@@ -248,13 +251,13 @@ fn without_marks<'u>(unit: &'u Unit, probes: &[Probe], mark: &[u8]) -> (Vec<&'u 
     (taken, marks.into_iter().map(|mark| mark.probe).collect())
 }
 
-/// Loads the programs of all units, in their order.
+/// Loads the programs of all units and returns them in order.
 pub(super) fn load_all(
     units: &[Unit],
     maps: &[Map],
     functions: &HashMap<u32, Function>,
 ) -> Result<Vec<bpf::Program>, EnableError> {
-    // The longest first: what takes longest would otherwise begin last.
+    // The longest first, as it takes longest and should not begin last.
     let mut order: Vec<(usize, &Unit)> = units.iter().enumerate().collect();
     order.sort_by_key(|(_, unit)| Reverse(unit.code.units()));
     let programs = order.into_par_iter();
@@ -306,7 +309,7 @@ mod tests {
         attached.extend(refused);
         attached.sort_unstable();
         assert_eq!(attached, places);
-        // An error that is about none of them ends the halving.
+        // An error that concerns no single place ends the halving.
         let asked = std::cell::Cell::new(0);
         let none = |_: &[u32]| -> Result<(), Errno> {
             asked.set(asked.get() + 1);

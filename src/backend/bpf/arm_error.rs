@@ -1,4 +1,4 @@
-//! backend/bpf/arm_error.rs: why the kernel does not arm one probe of a program, while it arms others.
+//! backend/bpf/arm_error.rs: reasons why the kernel does not arm one probe of a program while it arms others.
 
 use super::error::EnableError;
 use super::found::PlaceError;
@@ -12,7 +12,7 @@ pub(crate) enum ArmError {
     NoTracepoint(String),
     #[error("the tracepoint {name} refuses programs: {}", errno_text(*.errno))]
     Tracepoint { name: String, errno: Errno },
-    /// The kernel finds functions by their names.
+    /// The kernel looks up functions by name.
     #[error("the kernel attached the trampoline to another function")]
     Elsewhere,
     #[error("the kernel refuses a trampoline there: {}", errno_text(*.0))]
@@ -23,7 +23,7 @@ pub(crate) enum ArmError {
     Tracefs,
     #[error("without the module it needs kprobe events, which the kernel does not have")]
     NoKprobeEvents,
-    /// The mark that a function begins with.
+    /// The mark at a function's start.
     #[error("kprobe events treat it as the next instruction")]
     Mark,
     #[error(
@@ -32,13 +32,13 @@ pub(crate) enum ArmError {
     NotTraced,
     #[error("kprobe events refuse it: the kernel does not recognize it as the start of an instruction")]
     NoBoundary,
-    /// The text of the error.
+    /// The kernel's error message.
     #[error("kprobe events refuse it: {0}")]
     KprobeEvents(String),
 }
 
 impl ArmError {
-    /// The answer of kprobe events about a place.
+    /// Converts the error of kprobe events for one place.
     pub(super) fn of_place(error: &std::io::Error) -> ArmError {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::INVAL) => ArmError::NotTraced,
@@ -47,7 +47,7 @@ impl ArmError {
         }
     }
 
-    /// Why no place in the kernel's code can be traced, where that is the matter; other probes can.
+    /// Returns the reason if no place in the kernel's code can be traced; other probes can be.
     pub(super) fn of_all_places(error: &EnableError) -> Option<ArmError> {
         match error {
             EnableError::Tracefs => Some(ArmError::Tracefs),
@@ -66,7 +66,7 @@ impl ArmError {
         }
     }
 
-    /// The next step.
+    /// The next step for the user.
     pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
             ArmError::Tracefs => EnableError::Tracefs.help(),

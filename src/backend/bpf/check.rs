@@ -1,4 +1,4 @@
-//! backend/bpf/check.rs: whether the kernel runs programs of BPF, and what sessions have left in it.
+//! backend/bpf/check.rs: whether the kernel runs BPF programs, and leftovers of earlier sessions.
 
 use super::error::EnableError;
 use super::events::{Tracefs, Whose};
@@ -6,7 +6,7 @@ use super::memory::Reader;
 use kinst_os::limits;
 use std::collections::BTreeMap;
 
-/// Tries whether the kernel runs programs that read its memory.
+/// Checks that the kernel runs programs that read its memory.
 pub fn check() -> Result<(), EnableError> {
     const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
     let locked = std::fs::read_to_string(LOCKDOWN).is_ok_and(|levels| levels.contains("[confidentiality]"));
@@ -16,19 +16,19 @@ pub fn check() -> Result<(), EnableError> {
     limits::lift_memory();
     match Reader::new() {
         Ok(_) => Ok(()),
-        // The helper is missing where the level of lockdown is not shown.
+        // The helper is missing if the lockdown level is not shown.
         Err(EnableError::Verifier { log }) if log.contains("probe_read") => Err(EnableError::Lockdown),
         Err(error) => Err(error),
     }
 }
 
-/// The events that sessions have left whose process is gone, each with the number of its places.
+/// The events of sessions whose process has ended, each with the number of its places.
 pub fn left_over() -> Result<BTreeMap<String, usize>, EnableError> {
     Ok(Tracefs::find()?.counted(Whose::Gone))
 }
 
-/// Returns the number of CPUs that there can be.
+/// Returns the number of possible CPUs.
 pub fn possible_cpus() -> std::io::Result<u32> {
     let last = kinst_os::cpus("possible")?.last().copied();
-    last.and_then(|last| last.checked_add(1)).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
+    last.and_then(|last| last.checked_add(1)).ok_or_else(|| std::io::Error::other("not a list of CPUs"))
 }

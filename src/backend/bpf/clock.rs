@@ -1,4 +1,5 @@
-//! backend/bpf/clock.rs: what programs have to know on each CPU: the scheduler's clock, and where the kernel counts interrupts.
+//! backend/bpf/clock.rs: per-CPU data for programs: the scheduler's clock, and the location of the
+//! interrupt count.
 
 use super::error::{EnableError, ProgramError, Request, request};
 use kinst_bpf::memory::cpu;
@@ -10,7 +11,7 @@ use kinst_sites::Spots;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The addresses of variables that each CPU has, as one for which the distance of a CPU's from them is 0.
+/// The addresses of per-CPU variables, as for a CPU whose per-CPU offset is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Variables {
     pub interrupts: Option<u64>,
@@ -20,7 +21,7 @@ pub(super) struct Variables {
 /// The memory of all CPUs.
 pub(super) struct Cpus<'a> {
     pub memory: &'a Mapping,
-    /// The words of one.
+    /// The words of one CPU's part.
     pub stride: usize,
     pub count: u32,
 }
@@ -32,7 +33,7 @@ impl Cpus<'_> {
         }
     }
 
-    /// Writes where each CPU has the variables.
+    /// Writes the address of each CPU's instance of the variables.
     pub(super) fn place(&self, variables: Variables, symbols: &dyn Spots) -> Option<()> {
         let wanted = [(cpu::INTERRUPTS, variables.interrupts), (cpu::IRQ_TIME, variables.irq_time)];
         if wanted.iter().all(|(_, variable)| variable.is_none()) {
@@ -51,7 +52,7 @@ impl Cpus<'_> {
         Some(())
     }
 
-    /// Starts the clock of each CPU that is there, for the programs that have the map.
+    /// Starts the clock of each online CPU, for the programs that use the map.
     pub(super) fn start(&self, map: &Map) -> Result<Vec<Clock>, EnableError> {
         const PATIENCE: Duration = Duration::from_secs(1);
         let mut clocks = Vec::new();

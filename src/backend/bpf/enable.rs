@@ -1,4 +1,5 @@
-//! backend/bpf/enable.rs: a plan into the kernel: facts are found, programs made and loaded, and their places armed.
+//! backend/bpf/enable.rs: enabling of a plan: looks up facts, generates and loads programs, and arms their
+//! places.
 
 use super::arm::{self, Arming};
 use super::arm_error::ArmError;
@@ -16,18 +17,18 @@ use kinst_os::limits;
 use kinst_sites::Spots;
 use std::collections::BTreeMap;
 
-/// A session of which nothing is armed.
+/// A session before arming.
 struct Prepared {
     session: Session,
     image: Image,
     cpus: u32,
     chosen: Chosen,
-    /// The probes whose places are not known, and why.
+    /// The probes whose places are unknown, each with the reason.
     unknown: found::Unknown,
 }
 
 impl Session {
-    /// Arms the plan. Returns the probes that were refused, each with the reason; the others are armed.
+    /// Arms the plan. Returns the refused probes, each with the reason; the others are armed.
     pub(crate) fn enable(
         program: &Program,
         plan: &Plan,
@@ -55,7 +56,8 @@ impl Session {
         Ok((session, refused))
     }
 
-    /// Loads what would be armed where functions have kprobes, and lets go of it. Returns the number of programs.
+    /// Loads the programs that would be armed with functions on kprobes, and frees them. Returns the number
+    /// of programs.
     pub fn try_load(
         program: &Program,
         plan: &Plan,
@@ -67,7 +69,7 @@ impl Session {
         arm::load_all(&image.units, &session.maps, &chosen.functions).map(|programs| programs.len())
     }
 
-    /// Makes what there is before anything is armed.
+    /// Does all work that precedes arming.
     fn prepare(
         program: &Program,
         plan: &Plan,

@@ -1,4 +1,4 @@
-//! backend/bpf/error.rs: why a program is not traced without the module.
+//! backend/bpf/error.rs: reasons why a program cannot be traced without the module.
 
 use crate::backend::names::probe_name;
 use kinst_base::probe::{Place, Probe};
@@ -10,7 +10,7 @@ use kinst_dif::layout::LayoutError;
 use kinst_os::{Errno, errno_text};
 use std::fmt;
 
-/// Why a program is not traced without the module.
+/// The reason why a program cannot be traced without the module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnableError {
     /// A probe of the program cannot be traced.
@@ -24,7 +24,7 @@ pub enum EnableError {
     /// The program as a whole cannot be traced.
     #[error("without the module, this cannot be traced: {0}")]
     Program(#[from] ProgramError),
-    /// The directory of tracefs is not there or has no files.
+    /// The directory of tracefs is missing or empty.
     #[error(
         "without the module, probes in the kernel's code, as of kinst, fbt and io:::done, need tracefs, which is not mounted"
     )]
@@ -60,10 +60,10 @@ pub enum EnableError {
     Request {
         /// The request that failed.
         request: Request,
-        /// The kernel's error in words.
+        /// The kernel's error message.
         errno: String,
     },
-    /// It is a bug if the kernel's verifier has anything to say.
+    /// It is a bug of the compiler if the kernel's verifier refuses a program.
     #[error("the kernel refuses a program: {log}")]
     Verifier {
         /// The log of the verifier.
@@ -71,13 +71,13 @@ pub enum EnableError {
     },
 }
 
-/// Why a probe cannot be traced, as is known before anything is loaded.
+/// The reason why a probe cannot be traced, known before anything is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// A gate: `DTRACE_PROBE_ENABLED()` of a driver.
     #[error("its gate, DTRACE_PROBE_ENABLED(), can only be opened by the module")]
     Gate,
-    /// A kind of probe for which there is no BPF program.
+    /// A kind of probe without a BPF program.
     #[error("only the module has such a probe")]
     OfModule,
     /// The clauses of the probe cannot be made into a BPF program.
@@ -88,7 +88,7 @@ pub enum ProbeError {
     Types(#[from] TypesError),
 }
 
-/// Why nothing of a program can be traced.
+/// The reason why no part of a program can be traced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
     /// The program's records have no layout: an action or DIFO is inconsistent.
@@ -100,10 +100,10 @@ pub enum ProgramError {
     /// The code cannot be assembled.
     #[error(transparent)]
     Code(#[from] AsmError),
-    /// The offsets of the per-CPU variables cannot be found in the kernel's memory.
+    /// The offsets of the per-CPU variables cannot be read from the kernel's memory.
     #[error("the kernel's per-CPU variables cannot be located")]
     NoPerCpuOffsets,
-    /// The perf event of some CPU has given no time.
+    /// The perf event of some CPU returned no time.
     #[error("perf does not provide the scheduler's clock")]
     NoClock,
     /// The title of the diagnostic.
@@ -111,7 +111,7 @@ pub enum ProgramError {
     NoKernel(String),
 }
 
-/// Why the kernel's types do not say what programs have to know.
+/// The reason why the kernel's types lack information that programs require.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TypesError {
     /// `/sys/kernel/btf/vmlinux` cannot be read.
@@ -156,7 +156,7 @@ pub enum Request {
     KprobeEvents,
     /// The file `id` of a kprobe event.
     EventId,
-    /// The list of CPUs that there can be.
+    /// The list of possible CPUs.
     PossibleCpus,
 }
 
@@ -179,7 +179,7 @@ impl fmt::Display for Request {
 }
 
 impl Request {
-    /// The next step where the process has not the rights.
+    /// The next step if the process lacks privileges.
     fn help(self) -> &'static str {
         match self {
             Request::OpenPerfEvent => {
@@ -203,7 +203,7 @@ impl Request {
 }
 
 impl EnableError {
-    /// The next step.
+    /// The next step for the user.
     pub fn help(&self) -> Option<&'static str> {
         Some(match self {
             EnableError::Tracefs => "mount -t tracefs tracefs /sys/kernel/tracing",
@@ -225,7 +225,7 @@ impl EnableError {
     }
 }
 
-/// The error for an answer of the kernel: the thing that is missing, or else the request.
+/// Converts an error of the kernel: to the missing feature, or else to the request.
 pub(super) fn request(request: Request) -> impl Fn(Errno) -> EnableError {
     move |errno| match errno {
         Errno::NOSYS => EnableError::NoBpf,
@@ -243,7 +243,7 @@ pub(super) fn of_file(request: Request) -> impl Fn(std::io::Error) -> EnableErro
     }
 }
 
-/// Says which probe it is that cannot be.
+/// Names the probe that cannot be traced.
 pub(super) fn unable(unable: Unable, probes: &[Probe]) -> EnableError {
     let name = |index: u32| probes.get(index as usize).map(probe_name).unwrap_or_default();
     match unable {

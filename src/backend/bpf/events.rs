@@ -1,4 +1,4 @@
-//! backend/bpf/events.rs: kprobe events of tracefs: one event for each program, with all its places.
+//! backend/bpf/events.rs: kprobe events of tracefs: one event per program, with all its places.
 
 use super::error::{EnableError, Request};
 use std::collections::{BTreeMap, HashSet};
@@ -7,11 +7,11 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The groups of our events are of this name and the process's number; in a PID namespace that is not the machine's own
-/// followed by its number, as in `dtrace_7_4026532201`.
+/// The name of our event groups is this prefix and the process's PID; outside the initial PID namespace,
+/// the namespace's number follows, as in `dtrace_7_4026532201`.
 const GROUP: &str = "dtrace_";
 
-/// The directory at which tracefs is mounted.
+/// The mount point of tracefs.
 const ROOT: &str = "/sys/kernel/tracing";
 
 /// The kernel's interface to its events.
@@ -20,26 +20,26 @@ pub(super) struct Tracefs {
     root: PathBuf,
 }
 
-/// An event that was defined here. It is removed by what has it.
+/// An event that this session defined. Its owner removes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     /// `group/name`
     name: String,
 }
 
-/// The index of a place that the kernel does not take, and why.
+/// The index of a place that the kernel refuses, and the error.
 pub(super) type Refused = (usize, io::Error);
 
-/// How often the places of events were hit.
+/// The number of hits at the places of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hits {
     pub hits: u64,
-    /// Inside of another probe's work.
+    /// Hits while another probe was being handled.
     pub missed: u64,
 }
 
 impl Tracefs {
-    /// Finds tracefs, and mounts it if it is not there and may be.
+    /// Finds tracefs, or mounts it if it is not mounted and the process may.
     pub(super) fn find_or_mount() -> Result<Tracefs, EnableError> {
         match Tracefs::find() {
             Err(EnableError::Tracefs) if kinst_os::mount("tracefs", ROOT).is_ok() => Tracefs::find(),
@@ -47,13 +47,13 @@ impl Tracefs {
         }
     }
 
-    /// Finds tracefs, where systems mount it.
+    /// Finds tracefs at its usual mount points.
     pub(super) fn find() -> Result<Tracefs, EnableError> {
         let roots = [ROOT, "/sys/kernel/debug/tracing"].map(Path::new);
         if let Some(root) = roots.into_iter().find(|root| root.join("kprobe_events").exists()) {
             return Ok(Tracefs { root: root.to_owned() });
         }
-        // A directory that others may not look into has nothing for them.
+        // A directory that others may not list contains nothing for them.
         let closed =
             |root: &Path| fs::read_dir(root).is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
         Err(match roots {
@@ -63,16 +63,16 @@ impl Tracefs {
         })
     }
 
-    /// Defines an event at all of the places that the kernel takes; the others come with the error.
+    /// Defines an event at all places that the kernel accepts; returns the others with their errors.
     pub(super) fn define(&self, number: usize, places: &[u64]) -> io::Result<(Option<Event>, Vec<Refused>)> {
         let session = session(std::process::id());
-        // kprobe_profile has names without groups.
+        // The names in kprobe_profile have no group.
         let event = Event { name: format!("{GROUP}{session}/p{session}_{number}") };
         let mut file = self.open()?;
         let mut refused = Vec::new();
         for (index, place) in places.iter().enumerate() {
-            // A line for each write, as an error does not say which of several it is about. Addresses alone count as the
-            // same place; an argument that is a number of its own makes them different.
+            // One write per line, as an error does not identify the line. The kernel takes places that are given
+            // only by address for duplicates; an argument with a distinct number tells them apart.
             if let Err(error) =
                 file.write_all(format!("p:{} {place:#x} n=\\{index}\n", event.name).as_bytes())
             {
@@ -83,7 +83,7 @@ impl Tracefs {
         Ok((there.then_some(event), refused))
     }
 
-    /// The places in functions that ftrace has, in order, which kernels since 6.5 tell.
+    /// The places of ftrace's calls in functions, in order; available since 6.5.
     pub(super) fn ftraced(&self) -> io::Result<Vec<u64>> {
         let text = fs::read_to_string(self.root.join("available_filter_functions_addrs"))?;
         let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();
@@ -96,25 +96,25 @@ impl Tracefs {
         OpenOptions::new().append(true).open(self.root.join("kprobe_events"))
     }
 
-    /// Returns the number of an event, which perf knows it by.
+    /// Returns the id of an event, which perf uses.
     pub(super) fn number(&self, event: &Event) -> io::Result<u64> {
         let text = fs::read_to_string(self.root.join("events").join(&event.name).join("id"))?;
         text.trim().parse().map_err(io::Error::other)
     }
 
-    /// Removes an event, which nothing may use any more.
+    /// Removes an event that is not in use any more.
     pub(super) fn remove(&self, event: &Event) -> io::Result<()> {
         self.open()?.write_all(format!("-:{}\n", event.name).as_bytes())
     }
 
-    /// Returns the hits of all places of the system's events.
+    /// Returns the hit counts of all events of the system.
     pub(super) fn profile(&self) -> io::Result<Profile> {
         fs::read_to_string(self.root.join("kprobe_profile")).map(Profile)
     }
 
-    /// Removes the events of some processes. Returns whether all are gone.
+    /// Removes the events of some processes. Returns whether none is left.
     pub(super) fn remove_all(&self, whose: Whose) -> bool {
-        // Another session may be about the same, and what stays is removed by the next one.
+        // Another session may be removing the same events; the next session removes any that are left.
         let stay = self.events(whose).iter().filter(|event| self.remove(event).is_err()).count();
         stay == 0
     }
@@ -135,7 +135,7 @@ impl Tracefs {
     }
 }
 
-/// Whether a PID namespace may have a process: that of one which may not be looked at is not known.
+/// Whether a PID namespace may still have a process; a process's namespace is unknown if we may not read it.
 fn has_processes(namespace: u64) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else { return true };
     processes.flatten().any(|process| match fs::metadata(process.path().join("ns/pid")) {
@@ -144,20 +144,20 @@ fn has_processes(namespace: u64) -> bool {
     })
 }
 
-/// Whose events are meant.
+/// The processes whose events are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     Process(u32),
-    /// Those of processes that are not there any more.
+    /// Processes that have ended.
     Gone,
 }
 
-/// The text of kprobe_profile.
+/// The contents of kprobe_profile.
 #[derive(Debug)]
 pub(super) struct Profile(String);
 
 impl Profile {
-    /// Returns the hits of all places of the events.
+    /// Returns the total hits of the events.
     pub(super) fn of(&self, events: &[Event]) -> Hits {
         let names: HashSet<&str> = events.iter().filter_map(|event| event.name.rsplit('/').next()).collect();
         let mut all = Hits::default();
@@ -169,7 +169,7 @@ impl Profile {
     }
 }
 
-/// Reads a line of kprobe_profile: the event's name, its hits and its misses.
+/// Parses a line of kprobe_profile: the event's name, its hits and its misses.
 fn profile(line: &str, is_meant: impl Fn(&str) -> bool) -> Option<Hits> {
     let mut words = line.split_ascii_whitespace();
     words.next().filter(|name| is_meant(name))?;
@@ -177,7 +177,7 @@ fn profile(line: &str, is_meant: impl Fn(&str) -> bool) -> Option<Hits> {
     Some(Hits { hits: number()?, missed: number()? })
 }
 
-/// What a session's events are called by.
+/// Returns the part of a session's event names that identifies it.
 fn session(process: u32) -> String {
     match kinst_os::pid_namespace() {
         Some(namespace) => format!("{process}_{namespace}"),
@@ -185,13 +185,14 @@ fn session(process: u32) -> String {
     }
 }
 
-/// Returns the name of an event of ours in a line of kprobe_events, `p:group/name place`, if it is one of those.
+/// Returns the name of one of our events from a line of kprobe_events, `p:group/name place`, or `None` for
+/// other events.
 fn event_of(line: &str) -> Option<&str> {
     let name = line.split_once(':')?.1.split_ascii_whitespace().next()?;
     parts(name).map(|_| name)
 }
 
-/// The process and the namespace in an event's name.
+/// The PID and the namespace in an event's name.
 fn parts(name: &str) -> Option<(u32, Option<u64>)> {
     let group = name.strip_prefix(GROUP)?.split_once('/')?.0;
     match group.split_once('_') {
@@ -206,7 +207,7 @@ fn is_of(name: &str, whose: Whose) -> bool {
     match whose {
         Whose::Process(wanted) => wanted == process && namespace == own,
         Whose::Gone if namespace == own => !Path::new("/proc").join(process.to_string()).exists(),
-        // From the machine's own namespace the processes of all others are seen.
+        // The initial PID namespace sees the processes of all others.
         Whose::Gone => own.is_none() && namespace.is_some_and(|namespace| !has_processes(namespace)),
     }
 }

@@ -1,4 +1,4 @@
-//! backend/bpf/found.rs: what programs have to know of the running kernel before they are written.
+//! backend/bpf/found.rs: facts about the running kernel that are required to generate programs.
 
 use super::clock::Variables;
 use super::error::{EnableError, TypesError};
@@ -16,24 +16,24 @@ use kinst_dif::enabled::Enabled;
 use kinst_sites::{SpotError, Spots};
 use std::collections::HashSet;
 
-/// The use that programs are made for.
+/// The purpose of the generated programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Arm,
     Load,
 }
 
-/// The probes whose places are not known, and why.
+/// The probes whose places are unknown, each with the reason.
 pub(super) type Unknown = Vec<(u32, PlaceError)>;
 
-/// Why the place of a probe is not known.
+/// The reason why the place of a probe is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlaceError {
     #[error(transparent)]
     Function(#[from] FunctionError),
     #[error(transparent)]
     Spot(#[from] SpotError),
-    /// The kernel would begin its walk at the next instruction.
+    /// The kernel would begin its stack walk at the next instruction.
     #[error("the kernel cannot follow its stack at an instruction of one byte that moves it")]
     MovesStack,
 }
@@ -46,7 +46,7 @@ pub(super) struct Facts {
     pub unknown: Unknown,
 }
 
-/// Looks up what programs have to know of the kernel, and what makes them run at functions.
+/// Looks up facts about the kernel for the programs, and the means to run them at functions.
 pub(super) fn found(
     program: &Program,
     enabled: &Enabled,
@@ -67,7 +67,7 @@ pub(super) fn found(
     found.by.clone_from(&chosen.by);
     unknown.extend(chosen.unable.iter().map(|(index, why)| (*index, why.clone().into())));
     let unable: HashSet<u32> = chosen.unable.iter().map(|(index, _)| *index).collect();
-    // The clauses of ERROR are run at all probes.
+    // The clauses of ERROR run at all probes.
     let everywhere = walking.iter().any(|index| probes[*index as usize].place == Place::Error);
     let walked = (0..).zip(probes).filter(|(index, _)| everywhere || walking.contains(index));
     found.own = own(walked.map(|(_, probe)| probe), spots);
@@ -90,7 +90,7 @@ pub(super) fn found(
     Ok(Facts { found, variables, chosen, unknown })
 }
 
-/// The place of a probe whose program is at a whole function, where a kprobe would be at each exit.
+/// The place of a probe whose program is attached to a whole function rather than to each exit, as a kprobe is.
 fn whole(place: &Place, by: By) -> Place {
     match *place {
         Place::FbtReturn { func } if by != By::Kprobe => Place::FbtEntry { func },
@@ -98,7 +98,7 @@ fn whole(place: &Place, by: By) -> Place {
     }
 }
 
-/// Reads the kernel's types and what programs ask of them, unless symbols tell all that is asked.
+/// Reads the kernel's types, and the facts that programs require, unless symbols provide everything.
 fn types_for(
     enabled: &Enabled,
     (machine, needs): (&dyn Machine, Needs),
@@ -127,13 +127,13 @@ fn types_for(
         Ok(Some(types))
     });
     match read {
-        // What a thread has is then not kept apart from what an interrupt has.
+        // Variables of a thread and of an interrupt on it then share one set.
         Err(_) if interrupts => Ok(None),
         read => read.map_err(|why| EnableError::Unable { probe: probe_name(probe), why: why.into() }),
     }
 }
 
-/// Reads the kernel's types, and beside that its symbols, which takes as long, if some will be looked up.
+/// Reads the kernel's types, and its symbols in parallel, which takes as long, if any will be looked up.
 fn types_beside(needs: Needs, spots: &dyn Spots) -> Result<&'static kernel::Types, TypesError> {
     std::thread::scope(|scope| {
         let types = scope.spawn(kernel::Types::get);
@@ -144,7 +144,7 @@ fn types_beside(needs: Needs, spots: &dyn Spots) -> Result<&'static kernel::Type
     })
 }
 
-/// The probes that have clauses which ask for the kernel's stack.
+/// The probes with clauses that record the kernel's stack.
 fn walking(program: &Program, enabled: &Enabled) -> HashSet<u32> {
     let walks: Vec<bool> = (0..program.clauses.len()).map(|clause| walks(program, clause)).collect();
     let ecbs = enabled.ecbs.iter().filter(|ecb| walks.get(ecb.clause as usize) == Some(&true));
@@ -168,7 +168,7 @@ fn followed(
     Ok(at)
 }
 
-/// Looks up what the program asks for.
+/// Looks up the layouts that the program requires.
 fn layout_for(
     types: &kernel::Types,
     (machine, needs): (&dyn Machine, Needs),
@@ -226,7 +226,7 @@ fn own<'p>(probes: impl Iterator<Item = &'p Probe>, spots: &dyn Spots) -> Vec<(u
     names.dedup();
     let mut own: Vec<_> = names.iter().filter_map(|name| range(name)).collect();
     if !own.is_empty() {
-        // A function for each number of arguments, next to each other.
+        // One function for each number of arguments, adjacent in memory.
         let runners: Vec<_> = (1..=12).filter_map(|count| range(&format!("bpf_trace_run{count}"))).collect();
         let (starts, ends) = (runners.iter().map(|range| range.0), runners.iter().map(|range| range.1));
         own.extend(starts.min().zip(ends.max()));

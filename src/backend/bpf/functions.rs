@@ -1,8 +1,9 @@
-//! backend/bpf/functions.rs: what makes the probes of functions fire: trampolines, a kprobe.multi, or kprobes.
+//! backend/bpf/functions.rs: how function probes fire: with trampolines, a kprobe.multi, or kprobes.
 //!
-//! A trampoline (fentry, fexit) costs a hit least, and each function has one, with a program of its own, which the kernel
-//! takes up to a hundredth of a second to put in place and more to take away. A kprobe.multi has all its functions at once.
-//! Kprobes are at all instructions, and so at each return of a function, and have all registers there.
+//! A trampoline (fentry, fexit) has the lowest cost per hit, but each function needs a separate program and
+//! trampoline, which the kernel takes up to a hundredth of a second to attach and longer to detach. A
+//! kprobe.multi attaches to all its functions at once. Kprobes work at any instruction, and so at each
+//! return of a function, and have all registers there.
 
 use super::events::Tracefs;
 use super::kernel::{TrampolineError, Types};
@@ -19,17 +20,18 @@ use kinst_sites::{SpotError, Spots, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
-/// The most functions that have trampolines: where kprobe.multi or kprobes can be for more, and where nothing else can.
+/// The most functions with trampolines: first if kprobe.multi or kprobes are available for the rest, then
+/// if nothing else is.
 const BESIDE_OTHERS: usize = 8;
 const ALONE: usize = 2000;
 
-/// The bytes that may be before ftrace's call in a function.
+/// The most bytes that precede ftrace's call in a function.
 const MARK: u64 = 8;
 
-/// Why nothing makes the probe of a function fire.
+/// The reason why the probe of a function cannot fire.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FunctionError {
-    /// A feature that only kprobes have.
+    /// A feature that requires kprobes.
     #[error("{feature} requires a kprobe: {why}")]
     OnlyKprobe { feature: &'static str, why: MeansError },
     #[error("ftrace does not trace it")]
@@ -53,34 +55,34 @@ pub(crate) enum FunctionError {
 }
 
 impl FunctionError {
-    /// Why no function can be traced, if none can.
+    /// Returns the reason if no function can be traced.
     pub(super) fn of_all(means: &Means) -> Option<FunctionError> {
         means.nothing().map(|(fentry, kprobes)| FunctionError::Nothing { fentry, kprobes })
     }
 }
 
-/// The choice for all probes.
+/// The choices for all probes.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     /// By probe.
     pub by: Vec<By>,
     /// By probe, the function of its trampoline.
     pub functions: HashMap<u32, Function>,
-    /// The probes that nothing makes fire, and why.
+    /// The probes without any means to fire, each with the reason.
     pub unable: Vec<(u32, FunctionError)>,
-    /// The types of modules that these functions are of.
+    /// The types of the modules that define these functions.
     modules: HashMap<String, Option<(Types, ModuleTypes)>>,
 }
 
-/// A probe of a function.
+/// A function probe.
 struct Wanted<'p> {
     index: u32,
     probe: &'p Probe,
     function: u64,
     returns: bool,
-    /// The feature that only kprobes have, if a clause asks for it.
+    /// The feature that requires kprobes, if a clause uses one.
     only_kprobes: Option<&'static str>,
-    /// Whether a stack of another probe can lead over it.
+    /// Whether a stack recorded at another probe can include it.
     on_stacks: bool,
 }
 
@@ -90,7 +92,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Chooses for all probes of functions. Some of all probes have clauses that ask for the kernel's stack.
+/// Chooses the means for all function probes. `walking`: the probes whose clauses record the kernel's stack.
 pub(super) fn choose(
     program: &Program,
     (enabled, walking): (&Enabled, &HashSet<u32>),
@@ -98,7 +100,7 @@ pub(super) fn choose(
 ) -> Chosen {
     let mut chosen = Chosen::kprobes(enabled);
     let wanted = wanted(program, enabled, walking);
-    // Functions have kprobes where it is not known how trampolines are found on a stack.
+    // Functions use kprobes if trampolines on a stack cannot be recognized.
     if wanted.is_empty() || !spots.machine().facts().has_known_trampolines {
         return chosen;
     }
@@ -125,8 +127,9 @@ pub(super) fn choose(
     chosen
 }
 
-/// Whether ftrace traces each function: as it says itself, where many are asked for and the kernel shows it, or as the
-/// beginnings of the functions show. Those are now and then taken for its own where the kernel has patched them otherwise.
+/// Whether ftrace traces each function: for many functions, from the kernel's list where available;
+/// otherwise from the first bytes of the functions. These bytes are occasionally mistaken for ftrace's
+/// where the kernel has patched them for another purpose.
 pub(super) fn ftraced<S: Symbols + ?Sized>(symbols: &S, functions: &[u64]) -> Vec<bool> {
     /// The kernel takes up to half a second to write its list.
     const MANY: usize = 1000;
@@ -146,7 +149,7 @@ fn most_trampolines(means: &Means) -> usize {
     if means.is_more_than_fentry() { BESIDE_OTHERS } else { ALONE }
 }
 
-/// The probes of functions, with what their clauses ask for.
+/// The function probes, with the requirements of their clauses.
 fn wanted<'p>(program: &Program, enabled: &'p Enabled, walking: &HashSet<u32>) -> Vec<Wanted<'p>> {
     let mut only: HashMap<u32, [bool; 2]> = HashMap::new();
     let asks: Vec<[bool; 2]> = (0..program.clauses.len())
@@ -195,18 +198,18 @@ fn is_end(place: &Place, function: u64) -> bool {
     matches!(place, Place::FbtEntry { func } | Place::FbtReturn { func } if *func == function)
 }
 
-/// Whether the text of a function shows that it does not return.
+/// Whether a function's code shows that it does not return.
 fn never_returns(wanted: &Wanted<'_>, spots: &dyn Spots) -> bool {
     spots.spots(&wanted.probe.place).is_err_and(|why| why == SpotError::NoExit)
 }
 
 impl Chosen {
-    /// Kprobes for all.
+    /// Chooses kprobes for all.
     pub(super) fn kprobes(enabled: &Enabled) -> Chosen {
         Chosen { by: vec![By::Kprobe; enabled.probes.len()], ..Chosen::default() }
     }
 
-    /// How many probes of functions each way has: `2 by fentry, 76 by kprobe.multi`.
+    /// The number of function probes by means: `2 by fentry, 76 by kprobe.multi`.
     pub(super) fn in_words(&self, enabled: &Enabled) -> Option<String> {
         let unable: HashSet<u32> = self.unable.iter().map(|(index, _)| *index).collect();
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -240,11 +243,11 @@ impl Chosen {
                 Err(_) => Err(FunctionError::of_all(means).unwrap_or(FunctionError::NotTraced)),
             };
         }
-        // The kernel would take a trampoline, and keep its memory for ever.
+        // The kernel would accept a trampoline, and leak its memory permanently.
         if types.is_some() && wanted.returns && never_returns(wanted, spots) {
             return Err(SpotError::NoExit.into());
         }
-        // The function is called by the trampoline of a return, as stacks of others would show.
+        // A return trampoline calls the function, and so would show up on other probes' stacks.
         let is_seen = wanted.returns && wanted.on_stacks && means.is_more_than_fentry();
         let why = match types.filter(|_| !is_seen).map(|types| self.trampoline(wanted, types, spots)) {
             Some(Ok(function)) => {
@@ -263,7 +266,7 @@ impl Chosen {
         }
     }
 
-    /// The function as a trampoline is asked for, tried with a program of nothing.
+    /// Returns the function for a trampoline, after a test with an empty program.
     fn trampoline(
         &mut self,
         wanted: &Wanted<'_>,

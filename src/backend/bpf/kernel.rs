@@ -1,4 +1,4 @@
-//! backend/bpf/kernel.rs: what programs have to know of the running kernel, from its BTF.
+//! backend/bpf/kernel.rs: facts about the running kernel for programs, from its BTF.
 
 use super::clock::Variables;
 use super::error::TypesError;
@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 const FILE: &str = "/sys/kernel/btf/vmlinux";
 const DIRECTORY: &str = "/sys/kernel/btf";
 
-/// Why a function can have no trampoline, as far as its type shows.
+/// The reason why a function cannot have a trampoline, according to its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TrampolineError {
     #[error("the kernel's types (BTF) do not have it")]
@@ -44,16 +44,17 @@ impl Types {
         Ok(Types(Arc::new(parsed)))
     }
 
-    /// The types of a module, which continue these.
+    /// The types of a module, which extend these.
     pub(super) fn of_module(&self, module: &str) -> Option<Types> {
         let bytes = std::fs::read(Path::new(DIRECTORY).join(module)).ok()?;
         Btf::parse(bytes, Some(Arc::clone(&self.0)), 1).ok().map(|btf| Types(Arc::new(btf)))
     }
 
-    /// Whether a function can have a trampoline, as far as its type shows: the arguments are words in registers, and what
-    /// it returns is one.
+    /// Whether a function can have a trampoline, according to its type: the arguments and the return value
+    /// must be words in registers.
     pub(super) fn trampoline(&self, name: &str) -> Result<(), TrampolineError> {
-        /// The registers that arguments are in: more of them are on the stack, which older kernels do not copy.
+        /// The number of argument registers; further arguments are on the stack, which older kernels do not
+        /// copy.
         const WORDS: usize = 6;
         self.function(name).ok_or(TrampolineError::NoTypes)?;
         let prototype = self.0.prototype(name).ok_or(TrampolineError::NoTypes)?;
@@ -66,12 +67,12 @@ impl Types {
         }
     }
 
-    /// The number by which the kernel knows a function.
+    /// The kernel's id of a function.
     pub(super) fn function(&self, name: &str) -> Option<u32> {
         self.0.function(name)
     }
 
-    /// The offset of a member, `a.b` for one of a structure in it.
+    /// The offset of a member; `a.b` names a member of a nested structure.
     fn offset(&self, structure: &'static str, path: &'static str) -> Result<u16, TypesError> {
         let unknown = || TypesError::NoMember { structure, path };
         let mut ty = self.0.tagged(TagKind::Struct, structure).ok_or_else(unknown)?;
@@ -112,7 +113,7 @@ impl Types {
         })
     }
 
-    /// Whether the exit of a thread says that it is the last one of its process.
+    /// Whether the event of a thread's exit shows if it is the last one of its process.
     pub(super) fn tells_last(&self) -> bool {
         self.arguments("sched_process_exit").is_some_and(|count| count > 1)
     }
@@ -137,7 +138,7 @@ impl Types {
         })
     }
 
-    /// The times of a task. Where the scheduler leaves out the time of interrupts, a CPU's variable has that.
+    /// The times of a task. If the scheduler excludes interrupt time, it is in a per-CPU variable.
     pub(super) fn times(&self, symbols: &dyn Spots, variables: &mut Variables) -> Result<Times, TypesError> {
         let spent = symbols
             .symbol("cpu_irqtime")
@@ -149,7 +150,7 @@ impl Types {
         })
     }
 
-    /// Where interrupts are counted: in a task, or in a CPU's variable.
+    /// The location of the interrupt count: in a task, or in a per-CPU variable.
     pub(super) fn interrupts(&self, symbols: &dyn Spots, variables: &mut Variables) -> Interrupts {
         let in_task = self.offset("task_struct", "thread_info.preempt_count").ok();
         let hot = self.offset("pcpu_hot", "preempt_count").ok();
@@ -162,7 +163,7 @@ impl Types {
         Interrupts { unknown: by_cpu.unknown && in_task.is_none(), in_task, soft_in_task, ..by_cpu }
     }
 
-    /// The number of a tracepoint's arguments. The function that calls its listeners has one more, their data.
+    /// The number of a tracepoint's arguments. The function that calls its listeners has one more: their data.
     pub(super) fn arguments(&self, tracepoint: &str) -> Option<u8> {
         let function = self.0.prototype(&format!("__traceiter_{tracepoint}"))?;
         let count = u8::try_from(function.params.len().checked_sub(1)?).unwrap_or(u8::MAX);
@@ -170,18 +171,20 @@ impl Types {
     }
 }
 
-/// The count of interrupts of each CPU, which x86 has.
+/// The per-CPU interrupt count on x86.
 const COUNT: &str = "__preempt_count";
 
-/// Where interrupts are counted, if that is known without types: those of realtime kernels are counted in tasks, too.
+/// The location of the interrupt count, if it is known without types. Realtime kernels also count
+/// interrupts in tasks.
 pub(super) fn counted_by_cpu(symbols: &dyn Spots, variables: &mut Variables) -> Option<Interrupts> {
     variables.interrupts = symbols.symbol(COUNT).filter(|_| !kinst_os::is_realtime());
     variables.interrupts.is_some().then(|| interrupts(symbols, variables))
 }
 
-/// What is counted, in no task.
+/// Returns the layout of a count that is not in a task.
 fn interrupts(symbols: &dyn Spots, variables: &Variables) -> Interrupts {
-    // Kernels with this variable also count how often interrupts were disabled, before the bits of hard ones.
+    // Kernels with this variable also count how often interrupts were disabled, in bits below the hard
+    // interrupt count.
     let (hard, most_nmi) = if symbols.symbol("nmi_nesting").is_some() { (24, 1) } else { (16, 0xf) };
     Interrupts { unknown: variables.interrupts.is_none(), in_task: None, hard, most_nmi, soft_in_task: None }
 }

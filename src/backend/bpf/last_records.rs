@@ -1,23 +1,24 @@
-//! backend/bpf/last_records.rs: the last records of each CPU, where new ones take the place of old ones (bufpolicy=ring).
+//! backend/bpf/last_records.rs: the last records of each CPU, where new records overwrite old ones
+//! (bufpolicy=ring).
 
 use crate::backend::records::Drain;
 use kinst_dif::record::Record;
 use std::collections::{BTreeMap, VecDeque};
 
-/// As many records as the module's rings would have.
+/// Keeps as many records as the module's rings would.
 #[derive(Debug)]
 pub(super) struct LastRecords {
-    /// Of a ring, in bytes: a power of two.
+    /// The size of a ring in bytes, a power of two.
     size: u64,
     rings: BTreeMap<u32, Ring>,
 }
 
-/// The positions are those in the module's ring, in which no record goes on at the beginning.
+/// Positions correspond to the module's ring, in which no record wraps around.
 #[derive(Debug, Default)]
 struct Ring {
     end: u64,
     used: u64,
-    /// Each with its bytes; what fills the room before the ring's end has nothing.
+    /// Each record with its size in bytes; padding before the end of the ring has no record.
     entries: VecDeque<(u64, Option<Owned>)>,
 }
 
@@ -28,7 +29,7 @@ struct Owned {
     payload: Vec<u8>,
 }
 
-/// The bytes of a record before its payload.
+/// The size in bytes of a record's header.
 const HEADER: u64 = 16;
 
 impl LastRecords {
@@ -58,7 +59,7 @@ impl LastRecords {
         ring.end += fill + bytes;
     }
 
-    /// Moves all of them to where they are printed from.
+    /// Moves all records to the buffer that is printed.
     pub(super) fn give(&mut self, into: &mut Drain) {
         for (cpu, ring) in std::mem::take(&mut self.rings) {
             for Owned { epid, timestamp, payload } in ring.entries.into_iter().filter_map(|(_, owned)| owned)
@@ -87,7 +88,7 @@ mod tests {
     fn new_records_take_the_place_of_old_ones() {
         assert_eq!(left(&[16; 4]), [1, 2, 3, 4]);
         assert_eq!(left(&[16; 6]), [3, 4, 5, 6]);
-        // What does not fit before the end goes to the beginning.
+        // A record that does not fit before the end goes to the beginning.
         assert_eq!(left(&[32, 32, 32]), [2, 3]);
         assert_eq!(left(&[16, 200, 16]), [1, 3]);
         assert_eq!(left(&[]), [0; 0]);

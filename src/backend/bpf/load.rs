@@ -1,4 +1,4 @@
-//! backend/bpf/load.rs: a program into the kernel, and what its verifier says.
+//! backend/bpf/load.rs: loading of a program, and the verifier's errors.
 
 use super::error::{EnableError, Request, request};
 use kinst_bpf::asm::Code;
@@ -6,7 +6,7 @@ use kinst_bpf::btf;
 use kinst_os::Errno;
 use kinst_os::bpf::{self, ProgramKind};
 
-/// Loads a program, with the descriptors of its maps.
+/// Loads a program with the descriptors of its maps.
 pub(super) fn load(
     kind: ProgramKind,
     code: &Code,
@@ -17,7 +17,7 @@ pub(super) fn load(
     bpf::Program::load(kind, &code.bytes(descriptor), types).map_err(|(errno, log)| {
         match log.is_empty() || [Errno::PERM, Errno::MFILE, Errno::NFILE].contains(&errno) {
             true => request(Request::LoadProgram)(errno),
-            // A helper that the kernel does not let it have, or more instructions than it looks at.
+            // The kernel denies it a helper, or the verifier's instruction limit is exceeded.
             false if log.contains("bpf_probe_write_user") => EnableError::WriteUser,
             false if log.contains("is too large") || log.contains("is too complex") => EnableError::Strings,
             false => EnableError::Verifier { log },

@@ -1,4 +1,4 @@
-//! backend/bpf/maps.rs: the maps of a session, and what is in them before it begins.
+//! backend/bpf/maps.rs: the maps of a session, and their initial contents.
 
 use super::error::{EnableError, Request, request};
 use kinst_bpf::memory::LINE;
@@ -8,12 +8,12 @@ use kinst_dif::Options;
 use kinst_os::bpf::{Map, MapKind};
 use rayon::prelude::*;
 
-/// What an element of a hash takes besides its key and its value.
+/// The overhead of a hash element in bytes, in addition to its key and value.
 const ELEMENT: u32 = 48;
-/// The fewest elements of a hash.
+/// The minimum number of elements of a hash.
 const FEWEST: u32 = 16;
 
-/// What a map is to be.
+/// The properties of a map to create.
 struct Wanted {
     kind: MapKind,
     key: u32,
@@ -26,7 +26,8 @@ impl Wanted {
         Wanted { kind, key, value, entries }
     }
 
-    /// Entries of an aggregation: a hash that may take so many bytes for each CPU, or an array. Each is in lines of its own.
+    /// The entries of an aggregation: a hash limited to `bytes` for each CPU, or an array. Each entry has
+    /// separate cache lines.
     fn entries(entries: &Entries, bytes: u64, cpus: u32) -> Wanted {
         let (key, value) = (entries.key_size(), entries.value_size());
         if !entries.has_key() {
@@ -38,7 +39,7 @@ impl Wanted {
         Wanted::new(MapKind::Hash, key, size - before, u32::try_from(all).unwrap_or(u32::MAX))
     }
 
-    /// The bytes that the kernel needs for it, about.
+    /// The approximate memory in bytes that the kernel allocates for it.
     fn bytes(&self) -> u64 {
         let each = match self.kind {
             MapKind::RingBuffer => 1,
@@ -49,8 +50,8 @@ impl Wanted {
     }
 }
 
-/// Makes the maps, in the order of their numbers. What would take most of the machine's memory is refused: the kernel
-/// would look for it at the cost of all others.
+/// Creates the maps, in the order of their indices. Refuses maps that would take most of the machine's
+/// memory: the kernel would reclaim it from everything else.
 pub(super) fn make(
     image: &Image,
     options: &Options,
@@ -79,14 +80,14 @@ fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wa
         Wanted::new(MapKind::PerfEvents, 4, 4, cpus),
         Wanted::new(MapKind::Array, 4, image.alone.max(8), 1),
     ];
-    // Of many with keys, each has less: the kernel makes all elements at once.
+    // With many keyed aggregations, each gets less: the kernel allocates all elements up front.
     const WHOLE: u64 = 2;
     let keyed = image.entries.iter().filter(|entries| entries.has_key()).count() as u64;
     let room = options.aggsize / keyed.max(WHOLE) * WHOLE;
     for entries in &image.entries {
         wanted.extend([0, 1].map(|_half| Wanted::entries(entries, room, cpus)));
     }
-    // Each has as many elements.
+    // All dynamic variables have the same number of elements.
     let all: u32 = image.memory.dynamics().map(|dynamic| ELEMENT + dynamic.key + dynamic.size()).sum();
     for dynamic in image.memory.dynamics() {
         let entries = options.dynvarsize / u64::from(all);
@@ -131,9 +132,9 @@ fn longest(image: &Image) -> usize {
     shared(image).map(|(_, place)| place.entry.len()).max().unwrap_or_default()
 }
 
-/// The size of the ring: a buffer for each CPU, in one.
+/// The size of the ring: the buffers of all CPUs in one.
 pub(super) fn ring_size(options: &Options, cpus: u32) -> Result<u32, EnableError> {
-    // Where the last records are kept, they are taken out of it now and then only.
+    // If only the last records are kept, the ring is drained only occasionally.
     const KEPT: u64 = 4 << 20;
     const MOST: u64 = 1 << 30;
     let least = if options.overwrite { KEPT } else { 4096 };

@@ -1,4 +1,4 @@
-//! backend/bpf/means.rs: what the kernel has to make a program run at a function.
+//! backend/bpf/means.rs: the kernel's means to run a program at a function.
 
 use super::error::{EnableError, TypesError};
 use super::events::Tracefs;
@@ -9,19 +9,19 @@ use kinst_os::bpf::{Function, Program, ProgramKind};
 use kinst_os::{Errno, errno_text};
 use std::sync::OnceLock;
 
-/// Why the kernel lacks one of the means.
+/// The reason why the kernel lacks one of the means.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeansError {
     /// The directory of tracefs has no file `kprobe_events`.
     #[error("the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)")]
     NoKprobeEvents,
-    /// The directory of tracefs is not there or has no files.
+    /// The directory of tracefs is missing or empty.
     #[error("tracefs is not mounted")]
     NoTracefs,
-    /// Another error of tracefs: missing rights.
+    /// Another error of tracefs: missing privileges.
     #[error(transparent)]
     Tracefs(Box<EnableError>),
-    /// The kernel's types, in which a trampoline's function is looked up, are missing or damaged.
+    /// The kernel's types, which define a trampoline's function, are missing or damaged.
     #[error(transparent)]
     Types(#[from] TypesError),
     /// `EOPNOTSUPP` from an attempt to attach.
@@ -30,7 +30,7 @@ pub enum MeansError {
     /// `EINVAL` from an attempt to attach.
     #[error("the kernel has no kprobe.multi, which Linux 5.18 added")]
     NoMulti,
-    /// Tasks RCU may wait for ever.
+    /// Tasks RCU may wait forever.
     #[error("in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed")]
     Namespace,
     /// Another error from an attempt to load or attach a program.
@@ -43,19 +43,19 @@ pub enum MeansError {
     },
 }
 
-/// The means that the kernel has, each with the reason why it does not.
+/// The means of the kernel, or the reason why one is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Means {
     /// Events at instructions.
     pub kprobes: Result<(), MeansError>,
     /// One program for many functions: kprobe.multi.
     pub multi: Result<(), MeansError>,
-    /// Trampolines, known once they are asked for: that takes the kernel's types.
+    /// Trampolines, tested on first use, as the test needs the kernel's types.
     fentry: OnceLock<Result<(), MeansError>>,
 }
 
 impl Means {
-    /// Asks the kernel, once. Where tracefs is not mounted, it is now.
+    /// Queries the kernel once. Mounts tracefs if it is not mounted.
     pub fn get() -> &'static Means {
         static MEANS: OnceLock<Means> = OnceLock::new();
         MEANS.get_or_init(|| Means::beside(kprobes(Tracefs::find_or_mount())))
@@ -67,7 +67,7 @@ impl Means {
     }
 
     #[cfg(test)]
-    /// The means as a test has them.
+    /// Means for a test.
     pub fn new(
         kprobes: Result<(), MeansError>,
         multi: Result<(), MeansError>,
@@ -81,12 +81,12 @@ impl Means {
         self.fentry.get_or_init(|| may_wait_for_tasks().and_then(|()| fentry()))
     }
 
-    /// Whether there are kprobe.multi or kprobe events.
+    /// Whether kprobe.multi or kprobe events are available.
     pub fn is_more_than_fentry(&self) -> bool {
         self.multi.is_ok() || self.kprobes.is_ok()
     }
 
-    /// Why no function can be traced, if none can: no trampolines, and no kprobes.
+    /// Returns the reasons if no function can be traced: neither trampolines nor kprobes are available.
     pub fn nothing(&self) -> Option<(MeansError, MeansError)> {
         if self.is_more_than_fentry() {
             return None;
@@ -95,17 +95,18 @@ impl Means {
     }
 }
 
-/// Asks the kernel, and leaves the machine as it is.
+/// Queries the kernel without changing the machine.
 pub fn means() -> Means {
     Means::beside(kprobes(Tracefs::find()))
 }
 
-/// The first release whose tasks RCU does not wait for a task that ends.
+/// The first release whose tasks RCU does not wait for an exiting task.
 const ENDS_ARE_NOT_WAITED_FOR: (u32, u32) = (6, 9);
 
-/// Whether a process of this session may wait for tasks RCU, as it does when it takes a program away from ftrace's call.
-/// Before 6.9, tasks RCU waits for the first process of a PID namespace while that one ends, and so waits for all others in
-/// it: if one of them waits for tasks RCU, none of the three ever goes on, and with them all that changes the kernel's text.
+/// Whether a process of this session may wait for tasks RCU, as it does when it detaches a program from
+/// ftrace's call. Before 6.9, tasks RCU waits for the init process of a PID namespace while it exits, and
+/// that process waits for all others in the namespace. If one of these waits for tasks RCU, all three are
+/// deadlocked, and so is everything that changes the kernel's text.
 fn may_wait_for_tasks() -> Result<(), MeansError> {
     let safe =
         kinst_os::pid_namespace().is_none() || kinst_os::release_number() >= Some(ENDS_ARE_NOT_WAITED_FOR);
@@ -121,7 +122,7 @@ fn kprobes(tracefs: Result<Tracefs, EnableError>) -> Result<(), MeansError> {
     }
 }
 
-/// Functions that nearly all kernels have; the first is there to be tried.
+/// Functions that nearly all kernels have; the first exists for such tests.
 const TRIED: [&str; 2] = ["bpf_fentry_test1", "vfs_read"];
 
 fn fentry() -> Result<(), MeansError> {
@@ -137,7 +138,7 @@ fn multi() -> Result<(), MeansError> {
     let refused = |errno| MeansError::Refused { of: "kprobe.multi", errno };
     let program = try_load(ProgramKind::KprobeMulti).map_err(refused)?;
     match program.at_no_functions() {
-        // It was about to read their addresses.
+        // The request was valid up to the addresses.
         Err(Errno::FAULT) | Ok(()) => Ok(()),
         Err(Errno::OPNOTSUPP) => Err(MeansError::NoFprobe),
         Err(Errno::INVAL) => Err(MeansError::NoMulti),
@@ -145,7 +146,7 @@ fn multi() -> Result<(), MeansError> {
     }
 }
 
-/// Loads a program of nothing.
+/// Loads an empty program.
 pub(super) fn try_load(kind: ProgramKind) -> Result<Program, Errno> {
     let mut asm = Assembler::default();
     asm.mov(R0, 0);

@@ -1,4 +1,4 @@
-//! backend/bpf/memory.rs: the kernel's memory, read by a program of BPF: what the module would be asked.
+//! backend/bpf/memory.rs: the kernel's memory, read by a BPF program in place of the module.
 
 use super::error::{EnableError, ProgramError, Request, request};
 use super::load::load;
@@ -18,7 +18,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Loads the program that reads. The errors are those of a map, of its mapping, or of the load.
+    /// Loads the program that reads. The errors come from a map, its mapping, or the load.
     pub fn new() -> Result<Reader, EnableError> {
         let size = reader::BYTES + reader::MOST;
         let map = Map::new(MapKind::Array, 4, size as u32, 1).map_err(request(Request::CreateMap))?;

@@ -1,14 +1,14 @@
-//! backend/bpf/misses.rs: the hits that the kernel ran no program for.
+//! backend/bpf/misses.rs: the hits for which the kernel did not run a program.
 //!
-//! A kprobe that is hit inside of another one's work is counted by kprobes. One whose program is not run because another
-//! one runs on the CPU is counted by kernels since 6.7; in older ones it is a hit of the event without a run of a program,
-//! which programs count themselves. The hits while the counters are read are in one of the two alone, and only ever make the
-//! difference smaller.
+//! Kprobes count a hit while another kprobe is being handled. Since 6.7, the kernel counts a program that
+//! is skipped because another one runs on the CPU; older kernels count it as a hit of the event without a
+//! run of a program, and the programs count their runs. Hits during the reading of the counters appear in
+//! only one of the two, and can only make the difference smaller.
 
 use super::events::Hits;
 use kinst_os::bpf::{Attached, Program};
 
-/// What was counted when the session began to count, and what was lost since.
+/// The counts when the session began to count, and the losses since.
 #[derive(Debug, Default)]
 pub(super) struct Misses {
     before: Counts,
@@ -17,12 +17,12 @@ pub(super) struct Misses {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    /// By kprobes.
+    /// Counted by kprobes.
     missed: u64,
-    /// Of the events, and the runs of programs.
+    /// The hits of events, and the runs of programs.
     hits: u64,
     runs: u64,
-    /// By BPF, at places, and at tracepoints and functions.
+    /// Counted by BPF: at places, and at tracepoints and functions.
     refused: u64,
     elsewhere: u64,
 }
@@ -36,14 +36,14 @@ impl Misses {
         self.before = counts;
     }
 
-    /// Counts what was lost up to now. After the events are gone it stays.
+    /// Counts the losses so far. After the events are removed, the result stays.
     pub(super) fn count(&mut self, counts: Counts) {
         self.lost = self.lost.max(counts.lost_since(&self.before));
     }
 }
 
 impl Counts {
-    /// Reads the counts of programs at places, of those at tracepoints and functions, and of links.
+    /// Reads the counts of programs at places, of programs at tracepoints and functions, and of links.
     pub(super) fn read(at_places: &[Program], elsewhere: &[Program], at_functions: &[Attached]) -> Counts {
         let of = |programs: &[Program]| programs.iter().map(Program::missed).sum::<u64>();
         let refused = of(at_places);
@@ -59,7 +59,7 @@ impl Counts {
         Counts { runs, ..self }
     }
 
-    /// The hits that were lost since the other counts.
+    /// The hits lost between two counts.
     fn lost_since(&self, before: &Counts) -> u64 {
         let since = |now: u64, before: u64| now.saturating_sub(before);
         let without_run = since(self.hits, before.hits).saturating_sub(since(self.runs, before.runs));

@@ -1,4 +1,4 @@
-//! backend/bpf/: a session without the module: programs of BPF at kprobe events of tracefs, at tracepoints and perf's clocks.
+//! backend/bpf/: a session without the module: BPF programs on kprobe events, tracepoints and perf clocks.
 
 mod aggregations;
 mod arm;

@@ -1,4 +1,4 @@
-//! backend/bpf/reach.rs: which functions can have probes without the module, known before anything is armed.
+//! backend/bpf/reach.rs: functions that can be probed without the module, known before arming.
 
 use super::functions::{self, FunctionError};
 use super::kernel::{TrampolineError, Types};
@@ -7,13 +7,13 @@ use kinst_base::image::KERNEL_PROPER;
 use kinst_sites::{Begun, Reach, Spots as _, Symbols as _, Text, Unreachable};
 use std::collections::HashMap;
 
-/// The kernel's functions, and what it has to trace them.
+/// The kernel's functions, and its means to trace them.
 pub(crate) struct Functions {
     text: Text,
 }
 
 impl Functions {
-    /// `None` where functions have kprobes alone, and what cannot be traced is known when it is armed.
+    /// `None` if functions can only use kprobes, and refusals are known only at arming.
     pub(crate) fn new(text: Text) -> Option<Functions> {
         text.machine().facts().has_known_trampolines.then(|| Functions { text })
     }
@@ -31,7 +31,8 @@ impl Reach for Functions {
         let mut refusals = Vec::with_capacity(begun.len());
         for (one, ftraced) in begun.iter().zip(ftraced) {
             let why = match ftraced {
-                // Kprobe events refuse these too, unless the kernel was built otherwise: who names one finds out.
+                // Kprobe events refuse these too, unless the kernel was built otherwise; naming one shows
+                // the result.
                 false => Some(FunctionError::NotTraced),
                 true if means.is_more_than_fentry() => None,
                 true if one.module == KERNEL_PROPER => self.without_trampoline(one, Types::get().ok()),
@@ -48,7 +49,7 @@ impl Reach for Functions {
 }
 
 impl Functions {
-    /// Why a function cannot have a trampoline, where nothing else is left.
+    /// The reason why a function cannot have a trampoline, if no other means is available.
     fn without_trampoline(&self, begun: &Begun<'_>, types: Option<&Types>) -> Option<FunctionError> {
         let name = match begun.name {
             "" => self.text.function_at(begun.address).unwrap_or_default(),

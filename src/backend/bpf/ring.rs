@@ -1,4 +1,4 @@
-//! backend/bpf/ring.rs: the ring into which programs of BPF put records: one for all CPUs.
+//! backend/bpf/ring.rs: the ring into which BPF programs write records, one for all CPUs.
 
 use super::speculations::{Speculations, record};
 use crate::backend::records::Drain;
@@ -8,7 +8,7 @@ use kinst_os::device::{Access, Mapping, page_size};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The marks in the first word of an entry, above its length in bytes.
+/// Flags in the first word of an entry, above its length in bytes.
 const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
 /// The header of an entry.
@@ -18,7 +18,7 @@ const HEADER: u64 = 8;
 #[derive(Debug)]
 pub(super) struct Ring {
     consumer: Mapping,
-    /// The producer's position in the first page, then the data, twice.
+    /// The producer's position in the first page, then the data, mapped twice.
     producer: Mapping,
     size: u64,
 }
@@ -32,7 +32,7 @@ impl Ring {
         Ok(Ring { consumer, producer, size: size.into() })
     }
 
-    /// Takes all finished records. Returns where the ring is damaged, which empties it.
+    /// Takes all finished records. If the ring is damaged, empties it and returns the position.
     pub(super) fn drain(&self, into: &mut Drain, speculations: &mut Speculations) -> Result<(), u64> {
         let (Some(consumed), Some(produced)) = (self.consumer.words().first(), self.producer.words().first())
         else {
@@ -100,7 +100,7 @@ impl Ring {
 
 enum Entry {
     Busy,
-    /// So many bytes of the ring.
+    /// This many bytes of the ring were taken.
     Taken(u64),
     Bad,
 }

@@ -1,4 +1,4 @@
-//! backend/bpf/session.rs: a session that is armed: its state in maps that are mapped, and what it gives the consumer.
+//! backend/bpf/session.rs: an armed session: its state in mapped maps, and its services to the consumer.
 
 use super::aggregations::Aggregations;
 use super::error::{EnableError, Request, request};
@@ -23,13 +23,13 @@ use kinst_os::perf::Clock;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A program in the kernel, armed.
+/// An armed program in the kernel.
 #[derive(Debug)]
 pub struct Session {
     pub(super) maps: Vec<Map>,
     globals: Mapping,
     pub(super) cpus: Mapping,
-    /// The places that share their programs with none.
+    /// The places that do not share their programs.
     alone: Mapping,
     /// The words of one CPU's memory.
     pub(super) stride: usize,
@@ -40,24 +40,25 @@ pub struct Session {
     aggregations: Aggregations,
     pub(super) begin: Vec<bpf::Program>,
     pub(super) end: Vec<bpf::Program>,
-    /// The programs at kprobe events, and those whose misses the kernel counts: at tracepoints and functions.
+    /// The programs at kprobe events, and the programs whose misses the kernel counts: at tracepoints and
+    /// functions.
     pub(super) at_places: Vec<bpf::Program>,
     pub(super) counted: Vec<bpf::Program>,
     pub(super) attached: Vec<Attached>,
-    /// The links that run programs at functions, and how many of each kind there are, in words.
+    /// The links that run programs at functions, and a description of how many of each kind there are.
     pub(super) at_functions: Vec<Attached>,
     pub(super) by: Option<String>,
     pub(super) timers: Timers,
     pub(super) tracefs: Option<Tracefs>,
     pub(super) events: Vec<Event>,
-    /// What removes the events after the end.
+    /// The process that removes the events after the end.
     pub(super) sweeper: Option<Sweeper>,
     misses: Misses,
     /// The only CPU to trace.
     cpu: Option<u32>,
-    /// Where the places are, with the probe of each.
+    /// The memory location of each place, with its probe.
     places: Vec<(Home, u32)>,
-    /// What the programs read the scheduler's clock from.
+    /// The source of the scheduler's clock for the programs.
     pub(super) clocks: Vec<Clock>,
 }
 
@@ -105,17 +106,17 @@ impl Session {
         Ok(session)
     }
 
-    /// Returns a word of a place that shares its program with none.
+    /// Returns a word of a place that does not share its program.
     pub(super) fn of_alone(&self, offset: u32, word: i16) -> Option<&AtomicU64> {
         self.alone.words().get((offset as usize + word as usize) / 8)
     }
 
-    /// Whether a place has fired; no if it was refused.
+    /// Whether a place has fired; false if it was refused.
     fn has_fired(&self, home: Home) -> bool {
         match home {
             Home::Shared(key) => {
                 let entry = self.maps[layout::Map::Places as usize].lookup(&key.to_ne_bytes());
-                // The places of refused probes are not there.
+                // The places of refused probes were deleted.
                 entry.is_ok_and(|entry| entry.get(place::FIRED as usize).is_some_and(|fired| *fired != 0))
             }
             Home::Alone(offset) => {
@@ -146,18 +147,18 @@ impl Session {
         self.timers.end();
         sweep::let_go(std::mem::take(&mut self.at_functions));
         let events = std::mem::take(&mut self.events);
-        // Removing takes long, and the sweeper begins with it now.
+        // Removal takes long; the sweeper starts it now.
         if self.sweeper.take().is_none()
             && let Some(tracefs) = &self.tracefs
         {
             for event in events {
-                // What stays is removed by the next session.
+                // The next session removes any event that is left.
                 let _ = tracefs.remove(&event);
             }
         }
     }
 
-    /// Makes room in the ring, if records are kept until the end. An error is where it is damaged.
+    /// Moves records out of the ring if they are kept until the end. An error is the position of damage.
     fn keep(&mut self) -> Result<(), u64> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
         let mut drain = Drain::default();
@@ -204,7 +205,7 @@ impl Tracing for Session {
         self.state().store(uapi::State::WARMUP.0.into(), Ordering::Relaxed);
         self.run(&self.begin)?;
         self.begin_to_count();
-        // exit() in BEGIN stays.
+        // An exit() in BEGIN remains in effect.
         let [warmup, active] = [uapi::State::WARMUP, uapi::State::ACTIVE].map(|state| u64::from(state.0));
         let _ = self.state().compare_exchange(warmup, active, Ordering::Release, Ordering::Relaxed);
         self.timers.start().map_err(RequestError::of_kernel("perf's clocks"))
@@ -222,7 +223,7 @@ impl Tracing for Session {
     fn status(&mut self) -> Result<uapi::Status, RequestError> {
         self.count_misses();
         self.timers.follow(self.cpu);
-        // Where the ring is damaged, that is reported when its records are printed.
+        // Damage to the ring is reported when its records are printed.
         let _ = self.keep();
         let sum = |counter| self.counters(counter).map(|(_, value)| value).sum();
         let exit = &self.globals.words()[globals::STATUS as usize / 8];

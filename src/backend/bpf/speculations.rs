@@ -5,21 +5,21 @@ use kinst_bpf::memory::wrapper;
 use kinst_dif::record::Record;
 use std::collections::HashMap;
 
-/// The records of speculations that are not decided yet.
+/// The records of undecided speculations.
 #[derive(Debug, Default)]
 pub(super) struct Speculations {
-    /// By number and generation.
+    /// By id and generation.
     waiting: HashMap<(u32, u64), Waiting>,
-    /// The most bytes of one, from each CPU.
+    /// The maximum bytes of one speculation, per CPU.
     limit: usize,
-    /// The records that found no room.
+    /// The records that did not fit.
     pub lost: u64,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     records: Vec<Vec<u8>>,
-    /// Their bytes, by CPU.
+    /// The bytes by CPU.
     bytes: HashMap<u32, usize>,
 }
 
@@ -28,7 +28,7 @@ impl Speculations {
         Speculations { limit: usize::try_from(limit).unwrap_or(usize::MAX), ..Speculations::default() }
     }
 
-    /// Takes what a program has sent about a speculation, after the header of a record; `None` if it makes no sense.
+    /// Takes a program's message about a speculation, after the header of a record; `None` if it is invalid.
     pub(super) fn take(&mut self, payload: &[u8], timestamp: u64, into: &mut Drain) -> Option<()> {
         let (what, rest) = payload.split_first_chunk::<4>()?;
         let (number, rest) = rest.split_first_chunk::<4>()?;
@@ -47,7 +47,7 @@ impl Speculations {
             }
             wrapper::COMMIT => {
                 for bytes in self.waiting.remove(&key).unwrap_or_default().records {
-                    // They are in order by the time of the commit.
+                    // They are ordered by the time of the commit.
                     let mut record = record(&bytes)?;
                     record.timestamp = timestamp;
                     into.add(record);
@@ -60,10 +60,10 @@ impl Speculations {
     }
 }
 
-/// The bytes of a record before its payload.
+/// The size in bytes of a record's header.
 const PREFIX: usize = 16;
 
-/// Reads a record: the enabling, the CPU, the time, and the payload.
+/// Parses a record: the enabling, the CPU, the time, and the payload.
 pub(super) fn record(bytes: &[u8]) -> Option<Record<'_>> {
     let (prefix, payload) = bytes.split_at_checked(PREFIX)?;
     let [epid, cpu] = [0, 4].map(|at| prefix.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes));

@@ -1,5 +1,5 @@
-//! backend/bpf/sweep.rs: the removal of events, by a process of its own: it takes seconds for a thousand places, and has to
-//! be done however the session ends.
+//! backend/bpf/sweep.rs: removal of events in a separate process: it takes seconds for a thousand places,
+//! and must happen however the session ends.
 
 use super::events::{Tracefs, Whose};
 use kinst_os::bpf::Attached;
@@ -9,13 +9,15 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The first argument of the command that is the sweeper; the session's process is the second one.
+/// The first argument of the sweeper's command; the second is the session's PID.
 pub(crate) const WORD: &str = "--remove-events-of";
 
-/// How long an event may be in use after its session has ended: the kernel closes its descriptors one after the other.
+/// The time that an event may stay in use after its session: the kernel closes the session's descriptors
+/// one by one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A process that waits for the end of this one, whatever ends it, and then removes its events. Dropped, it begins.
+/// A process that waits for the end of this one, whatever ends it, and then removes its events. Dropping it
+/// starts the removal.
 #[derive(Debug)]
 pub(crate) struct Sweeper(#[allow(dead_code, reason = "its input ends with it")] Child);
 
@@ -25,7 +27,7 @@ impl Sweeper {
     }
 }
 
-/// The command that sweeps after a session, in a group of its own: Ctrl-C is not for it.
+/// The command that sweeps after a session, in a separate process group, as Ctrl-C must not reach it.
 fn command(session: u32) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("dtrace").arg(WORD).arg(session.to_string()).current_dir("/");
@@ -33,22 +35,23 @@ fn command(session: u32) -> Command {
     command
 }
 
-/// Leaves it to a process of its own to take programs away from functions: the kernel waits for each of them until no
-/// thread is in what ran it, a seventh of a second in 6.1 and 6.12. Where there can be no process, this one waits.
+/// Detaches programs from functions in a separate process: for each, the kernel waits until no thread is in
+/// the code that ran it, a seventh of a second in 6.1 and 6.12. If no process can be started, this one
+/// waits.
 pub(crate) fn let_go(attached: Vec<Attached>) {
     if attached.is_empty() {
         return;
     }
-    // It inherits the descriptors, and ends: the kernel closes them.
+    // The child inherits the descriptors and exits: the kernel closes them.
     let inherited = attached.iter().all(|attached| kinst_os::inherit(attached).is_ok());
     if inherited {
         let _ = command(0).stdin(Stdio::null()).spawn();
     }
 }
 
-/// What the process does. Errors have no one to read them: what stays is removed by the next session.
+/// Runs the sweeper. Errors have no reader: the next session removes any event that is left.
 pub(crate) fn sweep(session: u32) {
-    // Who signals all that is called dtrace means the session.
+    // A signal to all processes named dtrace is meant for the session.
     signals::disregard();
     let Ok(tracefs) = Tracefs::find() else { return };
     tracefs.remove_all(Whose::Gone);

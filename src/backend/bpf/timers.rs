@@ -1,4 +1,5 @@
-//! backend/bpf/timers.rs: programs that run by clocks: on one CPU, or on each, also on one that comes while the session runs.
+//! backend/bpf/timers.rs: programs run by clocks: on one CPU, or on each, including CPUs that come online
+//! during the session.
 
 use super::error::{EnableError, Request, request};
 use kinst_os::Errno;
@@ -7,24 +8,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    /// Each with its interval.
+    /// Each program with its interval.
     programs: Vec<(Program, u64)>,
-    /// By CPU.
+    /// The links by CPU.
     attached: BTreeMap<u32, Vec<Attached>>,
-    /// Those of one CPU alone.
+    /// The links of programs on only one CPU.
     ticks: Vec<Attached>,
     online: BTreeSet<u32>,
 }
 
 impl Timers {
-    /// Will run a program on a CPU.
+    /// Adds a program to run on one CPU.
     pub(super) fn add_tick(&mut self, program: &Program, interval: u64, cpu: u32) -> Result<(), EnableError> {
         let attached = bpf::attach(program, Counted::Clock(interval), cpu);
         self.ticks.push(attached.map_err(request(Request::OpenPerfEvent))?);
         Ok(())
     }
 
-    /// Will run a program on those of the CPUs that are there.
+    /// Adds a program to run on each of the CPUs that is online.
     pub(super) fn add_profile(
         &mut self,
         program: Program,
@@ -34,7 +35,7 @@ impl Timers {
         for cpu in cpus {
             match bpf::attach(&program, Counted::Clock(interval), cpu) {
                 Ok(attached) => self.attached.entry(cpu).or_default().push(attached),
-                // It is not there now.
+                // The CPU is offline now.
                 Err(Errno::NODEV) => {}
                 Err(errno) => return Err(request(Request::OpenPerfEvent)(errno)),
             }
@@ -44,12 +45,12 @@ impl Timers {
         Ok(())
     }
 
-    /// Begins with all intervals.
+    /// Starts all clocks.
     pub(super) fn start(&self) -> Result<(), Errno> {
         self.ticks.iter().chain(self.attached.values().flatten()).try_for_each(Attached::enable)
     }
 
-    /// Runs the programs on CPUs that have come: the clocks of one that goes stay still when it comes back.
+    /// Runs the programs on new CPUs; the old clocks of a CPU do not resume when it comes back online.
     pub(super) fn follow(&mut self, only: Option<u32>) {
         if self.programs.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! backend/module/buffer.rs: reading the rings: one per CPU, which the kernel writes at the same time.
+//! backend/module/buffer.rs: reads the rings: one per CPU, which the kernel writes concurrently.
 
 use crate::backend::records::{Damaged, Drain};
 use kinst_base::uapi;
@@ -19,7 +19,7 @@ pub(crate) struct Ring<'a> {
 const HEADER: u64 = 2;
 
 impl Ring<'_> {
-    /// Takes all finished records. An invalid ring is emptied, so that tracing can go on.
+    /// Takes all finished records. Empties an invalid ring, so that tracing can continue.
     pub(crate) fn drain(&self, cpu: u32, into: &mut Drain) -> Result<(), Damaged> {
         let mut position = self.consumed.load(Ordering::Relaxed);
         // Pairs with the kernel's release after it reserves.
@@ -45,14 +45,14 @@ impl Ring<'_> {
         damage.map_or(Ok(()), Err)
     }
 
-    /// Returns the record at `position`; `None` if there cannot be one.
+    /// Returns the record at `position`; `None` if it cannot be valid.
     fn next(&self, position: u64, end: u64) -> Option<Next> {
         let size = self.data.len() as u64 * 8;
         let reserved = end.wrapping_sub(position);
         if !position.is_multiple_of(8) || reserved > size || reserved < 8 {
             return None;
         }
-        // Pairs with the kernel's release when it clears BUSY: what it wrote before is then visible.
+        // Pairs with the kernel's release when it clears BUSY: its earlier writes are then visible.
         let [length, epid] = halves(self.data[self.index(position, 0)].load(Ordering::Acquire));
         if length & uapi::REC_BUSY != 0 {
             return Some(Next::Busy);
@@ -73,7 +73,7 @@ impl Ring<'_> {
         self.data[self.index(position, index)].load(Ordering::Relaxed)
     }
 
-    /// Returns an index; the mask keeps it inside the data whatever the position.
+    /// Returns an index; the mask keeps it within the data for any position.
     fn index(&self, position: u64, word: u64) -> usize {
         ((position / 8 + word) & (self.data.len() as u64 - 1)) as usize
     }

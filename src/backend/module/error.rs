@@ -1,4 +1,4 @@
-//! backend/module/error.rs: why the module could not be reached, or the error that it returned.
+//! backend/module/error.rs: reasons why the module could not be reached, or the error that it returned.
 
 use crate::backend::tracing::RequestError;
 use kinst_base::uapi;
@@ -47,10 +47,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// The beginning of the texts that say why there is no module.
+    /// The common prefix of the messages about a missing module.
     pub const TITLE: &str = "DTrace device not available: ";
 
-    /// What to do next.
+    /// The next step for the user.
     pub fn help(&self) -> Option<Cow<'static, str>> {
         match self {
             Error::Unloadable(explained) => {
@@ -74,7 +74,7 @@ impl Error {
         self.fixed_help().map(Cow::Borrowed)
     }
 
-    /// Why there is no module to trace with, if that is so, in a few words.
+    /// A short reason why the module is unavailable; `None` for other errors.
     pub fn absence(&self) -> Option<&'static str> {
         match self {
             Error::NotLoaded => Some("it is not loaded"),
@@ -97,7 +97,7 @@ impl Error {
         }
     }
 
-    /// The notice that a run has no module, in one line.
+    /// The one-line notice that a run does not use the module.
     pub fn notice(&self) -> Option<String> {
         Some(format!("tracing without the module: {} (dtrace doctor)", self.absence()?))
     }
@@ -134,7 +134,7 @@ impl Error {
     }
 }
 
-/// Returns the option that the module names, by its number, when the program does not fit into it.
+/// Returns the option that the module names by its number if the program exceeds a limit.
 fn option(error: &uapi::Error) -> Option<&'static str> {
     if uapi::Verify(error.code) != uapi::Verify::OPTION {
         return None;
@@ -142,7 +142,7 @@ fn option(error: &uapi::Error) -> Option<&'static str> {
     ["bufsize", "aggsize", "dynvarsize", "specsize", "nspec", "strsize"].get(error.index as usize).copied()
 }
 
-/// Says which of the two is older.
+/// States which of the two is older.
 fn abi_text(ours: u32, theirs: u32) -> String {
     let order = if ours < theirs { "older" } else { "newer" };
     format!(

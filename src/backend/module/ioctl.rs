@@ -1,4 +1,4 @@
-//! backend/module/ioctl.rs: the requests that the module understands, and its rings.
+//! backend/module/ioctl.rs: the requests of the module's device, and its rings.
 
 use super::buffer::Ring;
 use super::error::Error;
@@ -11,7 +11,7 @@ use kinst_os::{Errno, errno_text};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
-/// An open session of /dev/dtrace/kinst. Closing it disarms what it armed.
+/// An open session of /dev/dtrace/kinst. Closing it disarms its probes.
 #[derive(Debug)]
 pub(crate) struct Device {
     file: device::Device,
@@ -33,7 +33,7 @@ impl Device {
         Ok(Device { file, info })
     }
 
-    /// Opens the module, and loads it first if it is not there yet; returns whether it was loaded.
+    /// Opens the device, and loads the module first if necessary; returns whether it was loaded.
     pub(crate) fn open_or_load() -> Result<(Device, bool), Error> {
         match Device::open() {
             Err(Error::NotLoaded) => {}
@@ -63,8 +63,8 @@ impl Device {
             nresults,
             error: uapi::Error::default(),
         };
-        // Loading may take seconds, and a signal's handler runs in the main thread, which therefore must not be in the
-        // kernel for so long.
+        // Loading may take seconds, and a signal's handler runs in the main thread, which therefore must
+        // not be in the kernel for so long.
         let done = std::thread::scope(|scope| {
             // SAFETY: IOC_LOAD reads image_len bytes at image, writes nresults results at results, and the struct
             // itself; all three live until the call returns.
@@ -145,7 +145,7 @@ impl Device {
                 return Ok(Err(uapi::Reason(insns.reason)));
             }
             let count = insns.count as usize;
-            // The count is known now: the second try has room, unless the kernel misbehaves.
+            // The count is known now: the second try fits, unless the kernel misbehaves.
             if count > room && room < 1 << 20 {
                 room = count;
                 continue;
@@ -198,7 +198,7 @@ impl MappedRing {
         Some(Ring { consumed, produced: self.producer.words().first()?, data: self.data.words() })
     }
 
-    /// Returns the number of records that found no room since LOAD.
+    /// Returns the number of records that did not fit since LOAD.
     pub(crate) fn drops(&self) -> u64 {
         self.producer.words().get(2).map_or(0, |drops| drops.load(Ordering::Relaxed))
     }
@@ -231,8 +231,8 @@ fn open_error(errno: Errno) -> Error {
     }
 }
 
-/// Converts a refusal. A program that is too large is not a compiler bug; if no part of it is named, its
-/// buffers are too large.
+/// Converts a refusal. A program that is too large is not a compiler bug; if the error names no part of it,
+/// its buffers are too large.
 fn refusal(error: uapi::Error) -> Error {
     match (uapi::Verify(error.code), error.difo, error.index) {
         (uapi::Verify::LIMIT, uapi::NONE, uapi::NONE) => Error::Buffers,

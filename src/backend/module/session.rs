@@ -12,17 +12,17 @@ use kinst_dif::{Options, Program};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-/// A program in the kernel, armed.
+/// An armed program in the kernel.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// By CPU; there may be gaps between the numbers.
+    /// By CPU; CPU numbers may have gaps.
     rings: Vec<(u32, MappedRing)>,
     snapshot: Vec<u8>,
     device: Arc<Device>,
 }
 
 impl Session {
-    /// Arms the plan. Returns the results of the probes that were refused; the others are armed.
+    /// Arms the plan. Returns the results of the refused probes; the others are armed.
     pub(crate) fn enable(
         device: Arc<Device>,
         program: &Program,
@@ -81,7 +81,8 @@ impl Tracing for Session {
     }
 }
 
-/// Maps the ring of each possible CPU. A number without a CPU has no ring; without any ring, a session cannot trace.
+/// Maps the ring of each possible CPU. A number without a CPU has no ring; a session without any ring
+/// cannot trace.
 fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, RequestError> {
     let mut rings = Vec::new();
     let mut refused = None;
