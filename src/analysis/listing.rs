@@ -1,4 +1,4 @@
-//! analysis/listing.rs: listings in words and as JSON.
+//! analysis/listing.rs: listings as text and JSON.
 
 use kinst_base::reason::Untraceable;
 use kinst_dwarf::Frame;
@@ -38,7 +38,7 @@ pub(crate) fn entered_at(copy: &Copy) -> String {
     }
 }
 
-/// Formats frames from the outermost in: `vfs_read > fsnotify_access (read_write.c:475) > …`.
+/// Formats frames, outermost first: `vfs_read > fsnotify_access (read_write.c:475) > …`.
 pub(crate) fn chain(frames: &[Frame]) -> String {
     let names = frames.iter().rev().map(|frame| {
         let name = if frame.name.is_empty() { "?" } else { &frame.name };

@@ -1,5 +1,5 @@
-//! analysis/: what executions say of a function's code: the D that watches them, what is gathered, what follows, and how it
-//! is shown.
+//! analysis/: executions of a function's code: the D programs that record them, the collected data,
+//! inferences and output.
 
 pub(crate) mod counts;
 pub mod coverage;

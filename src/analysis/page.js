@@ -1,5 +1,5 @@
-// src/analysis/page.js: what the scripts of all pages share; each has `state` and `KEYS` of its own, `CONTROLS`, which take
-// letters themselves, and `NEXT`, where the row that was sought is put.
+// src/analysis/page.js: the code that the scripts of all pages share. Each page defines `state`, `KEYS`,
+// `CONTROLS`, the elements that take letters themselves, and `NEXT`, where the sought row is placed.
 const data = JSON.parse(document.getElementById("data").textContent);
 const element = id => document.getElementById(id);
 element("missing").textContent = data.missing;

@@ -1,24 +1,24 @@
-//! analysis/page.rs: pages that need nothing else: what they show is put into them.
+//! analysis/page.rs: self-contained HTML pages with embedded data.
 
 use serde_json::Value;
 
-/// The part of a page that is not the same in all.
+/// The parts that differ between pages.
 pub(crate) struct Page {
     pub title: &'static str,
-    /// HTML, in the line with the title.
+    /// The HTML of the buttons next to the title.
     pub buttons: &'static str,
-    /// The keys, and what each does.
+    /// The keys and their functions.
     pub keys: &'static str,
-    /// The looks of its rows.
+    /// The CSS of the rows.
     pub style: &'static str,
-    /// Makes rows of the data.
+    /// The script that makes rows from the data.
     pub script: &'static str,
 }
 
 impl Page {
     /// Makes a page that shows the data.
     pub(crate) fn fill(&self, data: &Value) -> String {
-        // Nothing in the data ends the script that it is in.
+        // No part of the data may end the enclosing script.
         let data = data.to_string().replace('<', "\\u003c");
         let parts = [
             ("{{title}}", self.title),
@@ -28,7 +28,7 @@ impl Page {
             ("{{keys}}", self.keys),
             ("{{common}}\n", include_str!("page.js")),
             ("{{script}}\n", self.script),
-            // The last one, as it may have what looks like another.
+            // The data last, since it may contain text that looks like a placeholder.
             ("{{data}}", &data),
         ];
         let page = include_str!("page.html").to_owned();

@@ -1,13 +1,13 @@
-//! analysis/source.rs: the text of source lines, where the kernel's source is there.
+//! analysis/source.rs: the text of source lines, if the kernel's source is available.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Source files, read when they are asked for.
+/// Source files, read on demand.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     folders: Vec<PathBuf>,
-    /// By the name that the debug information has; `None`: not found.
+    /// By the name in the debug information; `None`: not available.
     files: HashMap<String, Option<Text>>,
 }
 
@@ -17,11 +17,12 @@ struct Text {
     lines: Vec<String>,
 }
 
-/// A file that is larger is no source.
+/// The size limit; a larger file is not a source file.
 const MOST: u64 = 16 << 20;
 
 impl Sources {
-    /// `given`: the option sourcepath; `release`: of the running kernel, for the folders where packages put the source.
+    /// `given`: the option sourcepath; `release`: the running kernel's release, for the folders where
+    /// packages install the source.
     pub(crate) fn new(given: &[String], release: Option<&str>) -> Sources {
         let mut folders: Vec<PathBuf> = given
             .iter()
@@ -47,12 +48,12 @@ impl Sources {
         self.text(file)?.lines.get(index).map(String::as_str)
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub(crate) fn path(&mut self, file: &str) -> Option<&Path> {
         self.text(file).map(|text| text.path.as_path())
     }
 
-    /// A remark if files that were asked for are not there, and how to have them.
+    /// A remark if requested files are missing, and how to get them.
     pub(crate) fn missing(&self) -> Option<String> {
         let names = self.files.iter().filter(|(_, text)| text.is_none()).map(|(name, _)| name.as_str());
         let mut names: Vec<&str> = names.collect();
@@ -77,11 +78,11 @@ impl Sources {
     }
 }
 
-/// The file below one of the folders: its whole name, or what remains of it after the folder that it was built in.
+/// Reads the file below one of the folders: by its full name, or by the part that follows the build folder.
 fn find(folders: &[PathBuf], file: &str) -> Option<Text> {
     let relative = Path::new(file.trim_start_matches('/'));
     let parts: Vec<_> = relative.components().collect();
-    // A name of one component is not that of a file of the kernel's root.
+    // A name of one component cannot be a file in the root of the kernel's source.
     let tails =
         (0..parts.len().saturating_sub(1).max(1)).map(|skip| parts[skip..].iter().collect::<PathBuf>());
     let tails: Vec<PathBuf> =

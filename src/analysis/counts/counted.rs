@@ -1,4 +1,5 @@
-//! analysis/counts/counted.rs: functions and inlined copies whose executions are counted: where, and what follows for each instruction.
+//! analysis/counts/counted.rs: functions and inlined copies whose executions are counted: the probed sites,
+//! and the inferred counts.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -14,63 +15,65 @@ use kinst_sites::listing::members::{After, Member};
 
 /// One function, or one inlined copy of it.
 pub(crate) struct Counted {
-    /// Of a function its own code, then what the compiler put elsewhere; of a copy what is in each function.
+    /// For a function, its code, then the parts that the compiler placed elsewhere; for an inlined copy,
+    /// its part of each function.
     pub listings: Vec<Listing>,
-    /// The number of blocks; of instructions where there is no graph.
+    /// The number of blocks; of instructions if the control flow is unknown.
     pub blocks: usize,
-    /// What is counted.
+    /// The sites that are counted.
     pub counters: Vec<Counter>,
-    /// Where the time is taken, if it is.
+    /// The laps that are timed, with --latency.
     pub laps: Vec<Lap>,
-    /// Why the control flow is not known; then each instruction is counted.
+    /// The reason why the control flow is unknown; then each instruction is counted.
     pub unread: Option<Undecodable>,
     graph: Option<Graph>,
-    /// The start of each listing's function at the addresses of the graph.
+    /// The start of each listing's function, in addresses of the graph.
     starts: Vec<Option<u64>>,
 }
 
-/// What is done in a function.
+/// The kind of measurement in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// As few counts as the others follow from.
+    /// Count as few sites as determine all others.
     Count,
-    /// Each instruction is counted too, as far as there is room.
+    /// Count each instruction too, as far as the probes fit.
     Exact,
-    /// The time is taken where blocks begin, and after calls.
+    /// Take the time at the start of blocks, and after calls.
     Time,
 }
 
-/// Code from one place where the time is taken to the next one.
+/// Code from one timed place to the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Lap {
     pub begin: Site,
-    /// The next instruction, where the cost of a probe is measured: from `begin` to there is nothing else.
+    /// The next instruction, if the cost of a probe is measured here: nothing else is between the two.
     pub second: Option<Site>,
     pub takes: Takes,
-    /// The listing, and the place in it, of the instruction that it is shown at: its call, or its first one.
+    /// The listing, and the index in it, of the instruction that shows the lap: its call, or its first
+    /// instruction.
     pub shown: (usize, usize),
 }
 
 /// The time that a lap took, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
-    /// How many laps were executed to their end.
+    /// The number of laps that were executed to their end.
     pub times: u64,
-    /// With the probes' cost, and that cost.
+    /// The time including the probes' cost, and that cost.
     pub measured: u64,
     pub taken_off: u64,
-    /// By how much the rest may be wrong, as the probes' cost varies.
+    /// The uncertainty of the rest, as the probes' cost varies.
     pub doubt: u64,
 }
 
 struct Graph {
     flow: Rc<Flow>,
     counts: Counts,
-    /// The blocks with the entries of a copy.
+    /// The blocks that contain the entries of a copy.
     entered: Option<Vec<u32>>,
 }
 
-/// One count: the executions of its sites together.
+/// One count: the sum of the executions of its sites.
 #[derive(Clone, Debug)]
 pub(crate) struct Counter {
     pub what: What,
@@ -79,34 +82,35 @@ pub(crate) struct Counter {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum What {
-    /// By its number in the graph.
+    /// An edge, by its index in the graph.
     Way(usize),
-    /// By listing, and by place in it.
+    /// An instruction, by listing and index in it.
     Insn(usize, usize),
 }
 
-/// What follows from the counts.
+/// The counts of all instructions, as far as they can be inferred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Executions {
     /// Parallel to the listings and their instructions.
     pub parts: Vec<Vec<Executed>>,
-    /// As of [`Solved::imbalance`](kinst_sites::flow::counts::Solved::imbalance).
+    /// See [`Solved::imbalance`](kinst_sites::flow::counts::Solved::imbalance).
     pub imbalance: u64,
-    /// How often it was entered, as far as it follows.
+    /// The number of calls, if it can be inferred.
     pub calls: Option<u64>,
-    /// What each instruction's own count says where it is another than what follows for it: listing, place, own count, what follows.
+    /// The instructions whose own count differs from the inferred one: listing, index, own count, inferred
+    /// count.
     pub wrong: Vec<(usize, usize, u64, u64)>,
-    /// The number of instructions whose own count is what follows.
+    /// The number of instructions whose own count equals the inferred one.
     pub right: usize,
 }
 
 impl Spent {
-    /// What remains without the probes.
+    /// The time without the probes' cost.
     pub(crate) fn rest(&self) -> u64 {
         self.measured.saturating_sub(self.taken_off)
     }
 
-    /// The time of one of so many executions. A line whose laps are several is executed once for all of them.
+    /// The time of one execution. A line with several laps is executed once for all of them.
     pub(crate) fn each(&self, executed: Option<u64>) -> u64 {
         let executions = executed.filter(|executed| *executed > 0).unwrap_or(self.times);
         self.rest().checked_div(executions).unwrap_or(0)
@@ -120,25 +124,25 @@ impl Spent {
     }
 }
 
-/// How often an instruction was executed.
+/// The execution count of an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Executed {
-    /// `None`: it does not follow.
+    /// `None`: it cannot be inferred.
     pub count: Option<u64>,
-    /// Whether it is counted here, and does not follow from others.
+    /// Whether it is counted directly rather than inferred.
     pub counted: bool,
     /// Whether a block begins here.
     pub begins: bool,
-    /// Where control went after the last instruction of a block, if there are several ways.
+    /// The exits after the last instruction of a block, if there are several.
     pub ways: Vec<Way>,
-    /// The time of the lap that is shown here.
+    /// The time of the lap shown here.
     pub spent: Option<Spent>,
 }
 
-/// One way out of a block.
+/// One exit of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// The listing and the place in it of the instruction that it leads to; `None`: outside of what is counted.
+    /// The listing and index of the target instruction; `None`: outside the counted code.
     pub to: Option<(usize, usize)>,
     /// Whether it is the next instruction.
     pub falls_through: bool,
@@ -146,7 +150,8 @@ pub(crate) struct Way {
 }
 
 impl Counted {
-    /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to be counted in them.
+    /// Returns the functions or copies of a description, as [`Disassembler::disassemble`] does, with their
+    /// counters.
     pub(crate) fn all(
         disassembler: &mut Disassembler<'_>,
         description: &str,
@@ -201,7 +206,7 @@ impl Counted {
     }
 }
 
-/// A counter of each instruction that can have one.
+/// Makes a counter for each instruction that can have one.
 fn each(
     listings: &[Listing],
     starts: &[Option<u64>],
@@ -219,7 +224,7 @@ fn each(
     counters
 }
 
-/// The laps that there are sites for, and counters of their blocks.
+/// Returns the laps that have sites, and counters of their blocks.
 fn timed(
     counts: &Counts,
     found: Vec<laps::Lap>,
@@ -241,7 +246,7 @@ fn timed(
     (counters, laps)
 }
 
-/// The listing and the place in it of the instruction at an address of the graph.
+/// Returns the listing and index of the instruction at an address of the graph.
 fn insn_at(listings: &[Listing], starts: &[Option<u64>], address: u64) -> Option<(usize, usize)> {
     listings.iter().zip(starts).enumerate().find_map(|(part, (listing, start))| {
         let offset = u32::try_from(address.checked_sub((*start)?)?).ok()?;
@@ -251,21 +256,21 @@ fn insn_at(listings: &[Listing], starts: &[Option<u64>], address: u64) -> Option
 }
 
 impl Counted {
-    /// The number of probes.
+    /// Returns the number of probes.
     pub(crate) fn places(&self) -> usize {
         let sites = self.counters.iter().flat_map(|counter| &counter.sites);
         let timed = self.laps.iter().flat_map(|one| std::iter::once(&one.begin).chain(&one.second));
         sites.chain(timed).collect::<BTreeSet<_>>().len()
     }
 
-    /// The listing and the instruction that a way leads to; `None`: outside.
+    /// Returns the listing and instruction at the target of an exit; `None`: outside.
     pub(crate) fn target(&self, way: &Way) -> Option<(&Listing, &Listed)> {
         let (part, at) = way.to?;
         let listing = self.listings.get(part)?;
         Some((listing, listing.instructions.get(at)?))
     }
 
-    /// Works out what follows. `hits` gives the executions of a site, `None` if they were not counted.
+    /// Infers all counts. `hits` returns the executions of a site, `None` if they were not counted.
     pub(crate) fn work_out(&self, hits: impl Fn(&Site) -> Option<u64>) -> Executions {
         let mut known: HashMap<What, u64> = HashMap::new();
         for counter in &self.counters {
@@ -314,14 +319,14 @@ impl Counted {
         {
             let Some(start) = start else { continue };
             let mut last: Option<u32> = None;
-            // Whether the instruction before it goes on with it.
+            // Whether control can continue from the preceding instruction.
             let mut is_next = true;
             for (insn, executed) in listing.instructions.iter().zip(executed) {
                 let address = start + u64::from(insn.offset);
                 let step = After::new(insn, address);
                 let after = address + insn.bytes.len() as u64;
                 let goes_on = step.as_ref().is_none_or(|step| step.ways.contains(&after));
-                // The kernel fills up what it replaces by a jump.
+                // The kernel pads an instruction sequence that it replaces by a jump.
                 let is_filler = !std::mem::replace(&mut is_next, goes_on) && flow.block_at(address).is_none();
                 let Some(block) = flow.block_over(address).filter(|_| !is_filler) else { continue };
                 let (first, end) = flow.bounds(block);

@@ -10,23 +10,23 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The executions of each probe that is armed.
+/// The executions of each armed probe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gathered(Rc<RefCell<Counts>>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// By function, and by the probe's id.
+    /// By function index and probe id.
     executions: HashMap<(i128, i128), u64>,
     ids: HashMap<Fields, i128>,
-    /// How many executions were lost.
+    /// The number of lost executions.
     lost: u64,
-    /// The calls that began, and those of them that ended, by function.
+    /// The calls that began, and how many of these ended, by function.
     begun: HashMap<i128, u64>,
     ended: HashMap<i128, u64>,
-    /// The time from each probe to the next one, by function, and by the probe's id.
+    /// The time from each probe to the next one, by function index and probe id.
     taken: HashMap<(i128, i128), Taken>,
-    /// The least and the greatest difference of the two clocks.
+    /// The minimum and maximum difference of the two clocks.
     clocks: [Option<i128>; 2],
 }
 
@@ -36,17 +36,18 @@ pub(crate) struct Taken {
     pub times: u64,
     pub sum: u64,
     pub squares: u128,
-    /// How often a probe has fired for it: once each time, and more often where calls came from this call.
+    /// The number of probes that fired during the interval: one each time, and more if the call made other
+    /// calls.
     pub firings: u64,
 }
 
 impl Gathered {
-    /// Begins with the probes that are armed.
+    /// Records the armed probes.
     pub(crate) fn begin(&self, armed: &mut dyn Iterator<Item = &Probe>) {
         self.0.borrow_mut().ids = armed.map(|probe| (probe.name.clone(), probe.id.into())).collect();
     }
 
-    /// How often a site was executed for a function, by its number; `None` if it was not armed.
+    /// The executions of a site for a function, by its index; `None` if it was not armed.
     pub(crate) fn of(&self, function: usize, site: &Site) -> Option<u64> {
         let counts = self.0.borrow();
         let id = counts.ids.get(&site.fields())?;
@@ -60,21 +61,21 @@ impl Gathered {
         counts.taken.get(&(function as i128, *id)).copied()
     }
 
-    /// How many calls of a function had not ended when counting did.
+    /// The number of calls of a function that had not ended when counting stopped.
     pub(crate) fn unfinished(&self, function: usize) -> u64 {
         let counts = self.0.borrow();
         let of = |counts: &HashMap<i128, u64>| counts.get(&(function as i128)).copied().unwrap_or(0);
         of(&counts.begun).saturating_sub(of(&counts.ended))
     }
 
-    /// By how many nanoseconds the clock was set while the time was taken.
+    /// The nanoseconds by which the clock was adjusted during the measurement.
     pub(crate) fn set(&self) -> u64 {
         let [early, late] = self.0.borrow().clocks;
         let set = late.zip(early).map(|(late, early)| late.saturating_sub(early));
         set.and_then(|set| u64::try_from(set).ok()).unwrap_or(0)
     }
 
-    /// How many executions were not counted.
+    /// The number of executions that were not counted.
     pub(crate) fn lost(&self) -> u64 {
         self.0.borrow().lost
     }

@@ -1,4 +1,4 @@
-//! analysis/counts/html.rs: --html: what was counted as one page, which needs nothing else.
+//! analysis/counts/html.rs: --html: counts as a self-contained page.
 
 use super::latency::{self, Cost};
 use super::sum::{self, Copies, Shown};
@@ -25,8 +25,8 @@ const PAGE: Page = Page {
     script: include_str!("page.js"),
 };
 
-/// Writes the page of some functions and copies; copies of a function are shown together first. `cost`: that of the probes, if there is
-/// the time.
+/// Writes the page of some functions and copies; the copies of a function are shown together first. `cost`:
+/// the cost of the probes, if the time was taken.
 pub(crate) fn page(
     all: &[(&Counted, Executions)],
     cost: Option<Option<Cost>>,
@@ -69,7 +69,7 @@ fn function(
     })
 }
 
-/// Copies together: their lines, as their instructions are not the same.
+/// Joins copies by their lines, as their instructions differ.
 fn together(copies: &Copies<'_>, cost: Option<Option<Cost>>, sources: &mut Sources) -> Value {
     let counts = copies.lines.iter().flat_map(|(_, lines)| lines.values()).filter_map(|line| line.count);
     let executions = copies.members.iter().map(|(_, executions)| *executions);
@@ -83,14 +83,14 @@ fn together(copies: &Copies<'_>, cost: Option<Option<Cost>>, sources: &mut Sourc
     })
 }
 
-/// The time of a function or copy, if it was taken: what is said of it, and what shares are of.
+/// The time of a function or copy, if it was taken: its description, and the total for shares.
 fn time(total: Option<Spent>, calls: Option<u64>, cost: Option<Option<Cost>>) -> Option<Value> {
     let total = total.unwrap_or_default();
     let about = format!("{}; {}", latency::about(total, calls), latency::measured(cost?));
     Some(json!({ "about": about, "total": total.rest() }))
 }
 
-/// The time of a line or instruction; `None` if it is nothing, as far as the probes' cost is known.
+/// The time of a line or instruction; `None` if it is zero within the known cost of the probes.
 fn spent(spent: Option<Spent>, executed: Option<u64>) -> Option<Value> {
     let spent = spent.filter(|spent| spent.times > 0 && spent.rest() > spent.doubt)?;
     let shown = latency::time(spent.rest());

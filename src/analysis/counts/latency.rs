@@ -1,23 +1,24 @@
-//! analysis/counts/latency.rs: --latency: the time of calls, lap by lap, without what the probes took of it.
+//! analysis/counts/latency.rs: --latency: the time of calls, lap by lap, without the cost of the probes.
 
 use super::gathered::{Gathered, Taken};
 use crate::analysis::counts::counted::{Counted, Executions, Spent};
 use kinst_sites::flow::laps::Takes;
 
-/// What a probe costs, in nanoseconds: the time from one to the next with nothing but an instruction between them.
+/// The cost of a probe in nanoseconds: the time from one probe to the next with only one instruction in
+/// between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cost {
     pub mean: f64,
-    /// Of the places where it was measured, the minimum and the greatest mean.
+    /// The lowest and highest mean over the measured places.
     pub least: f64,
     pub most: f64,
     pub places: usize,
     pub times: u64,
-    /// By how much the mean of another place may differ.
+    /// The possible deviation of the mean at another place.
     pub doubt: f64,
 }
 
-/// The cost of the probes of functions, each with its number.
+/// The cost of the probes of functions, each with its index.
 pub(crate) fn cost<'a>(all: impl Iterator<Item = (usize, &'a Counted)>, gathered: &Gathered) -> Option<Cost> {
     let (mut places, mut others) = (Vec::new(), Vec::new());
     for (number, counted) in all {
@@ -30,7 +31,7 @@ pub(crate) fn cost<'a>(all: impl Iterator<Item = (usize, &'a Counted)>, gathered
 }
 
 fn of(places: &[Taken]) -> Option<Cost> {
-    // Of few values the mean says nothing.
+    // The mean of a few values is not reliable.
     const FEW: u64 = 16;
     let there: Vec<&Taken> = places.iter().filter(|taken| taken.times > 0 && taken.firings > 0).collect();
     let many: Vec<&Taken> = there.iter().copied().filter(|taken| taken.times >= FEW).collect();
@@ -48,7 +49,7 @@ fn of(places: &[Taken]) -> Option<Cost> {
     Some(Cost { mean, least, most, places: there.len(), times: times as u64, doubt })
 }
 
-/// Puts the time of each lap to the instruction that it is shown at.
+/// Assigns the time of each lap to the instruction that shows it.
 pub(crate) fn fill(
     counted: &Counted,
     number: usize,
@@ -77,7 +78,7 @@ fn spent(taken: Taken, cost: Option<Cost>) -> Spent {
     }
 }
 
-/// The time of all laps of some functions or copies.
+/// The total time of all laps of some functions or copies.
 pub(crate) fn total<'a>(all: impl Iterator<Item = &'a Executions>) -> Option<Spent> {
     let each = all.flat_map(|executions| executions.parts.iter().flatten()).filter_map(|one| one.spent);
     each.reduce(|mut total, spent| {
@@ -100,7 +101,7 @@ pub(crate) fn about(total: Spent, calls: Option<u64>) -> String {
     format!("{} in calls{each}{taken}", time(total.rest()))
 }
 
-/// How the cost of the probes is known.
+/// Describes the cost of the probes.
 pub(crate) fn measured(cost: Option<Cost>) -> String {
     let Some(cost) = cost else {
         return "the cost of the probes could not be measured: all times include it".to_owned();
@@ -120,10 +121,10 @@ pub(crate) fn share(part: u64, all: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / all as f64)
 }
 
-/// A time in the unit that suits it.
+/// Formats a time in a suitable unit.
 pub(crate) fn time(ns: u64) -> String {
     const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
-    // What would be shown as 1000 of a unit is 1 of the next one.
+    // Avoids 1000 of a unit, which is 1 of the next.
     let unit = UNITS.iter().find(|(_, of)| ns as f64 >= 0.9995 * of);
     let Some((unit, of)) = unit else { return format!("{ns} ns") };
     let number = ns as f64 / of;
@@ -161,7 +162,7 @@ mod tests {
         let slow = spent(taken(10, 1000), cost);
         assert_eq!((slow.measured, slow.taken_off, slow.rest()), (10_000, 4000, 6000));
         assert_eq!(spent(taken(10, 300), cost).rest(), 0);
-        // Calls from the call fire, too.
+        // Probes in nested calls fire too.
         let around = spent(Taken { firings: 50, ..taken(10, 3000) }, cost);
         assert_eq!(around.rest(), 10_000);
         assert_eq!(spent(taken(10, 300), None).rest(), 3000);

@@ -1,11 +1,13 @@
-//! analysis/counts/object.rs: what was counted, as JSON: one object for each instruction, and for each line of copies together.
+//! analysis/counts/object.rs: counts as JSON: one object for each instruction, and for each line of joined
+//! copies.
 
 use super::sum::Copies;
 use crate::analysis::counts::counted::{Counted, Executions, Spent};
 use crate::analysis::listing;
 use serde_json::{Value, json};
 
-/// The objects of a function or copy. An address is a string in hexadecimal; a count that does not follow is null.
+/// The objects of a function or copy. An address is a hexadecimal string; a count that cannot be inferred
+/// is null.
 pub(crate) fn objects(counted: &Counted, executions: &Executions) -> Vec<Value> {
     let mut all = Vec::new();
     for (listing, executed) in counted.listings.iter().zip(&executions.parts) {
@@ -36,7 +38,7 @@ pub(crate) fn objects(counted: &Counted, executions: &Executions) -> Vec<Value> 
     all
 }
 
-/// The objects of the lines of copies together: those of the instructions of each one come after them.
+/// The objects for the lines of joined copies; the objects of each copy's instructions follow them.
 pub(crate) fn lines(copies: &Copies<'_>) -> Vec<Value> {
     let lines = copies
         .lines

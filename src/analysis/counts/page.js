@@ -12,7 +12,7 @@ function branch(way, total, to) {
 function add(list, { count, number, text, notes = [], kind = "", why = "", key = null, most, spent, total }) {
   const row = document.createElement("div");
   row.className = `row ${kind}` + (count === 0 ? " never" : "");
-  // With the time, that makes the heat.
+  // With --latency, the share of the time determines the heat.
   const timed = total !== undefined, share = spent && total ? spent.ns / total : 0;
   const hot = timed ? Math.sqrt(share) : count && most ? Math.log(1 + count) / Math.log(1 + most) : 0;
   if (hot) row.style.setProperty("--hot", hot.toFixed(3));

@@ -6,30 +6,31 @@ use kinst_base::probe::Site;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// What is counted.
+/// The options of a count.
 pub(crate) struct Question<'a> {
     pub whose: Whose,
     /// A D expression about the arguments of a call: only calls for which it is true are counted.
     pub when: Option<&'a str>,
-    /// When it ends, as the name of a probe has it: `10s`.
+    /// The time limit, as in a probe name: `10s`.
     pub time: Option<&'a str>,
-    /// Whether the time between the places is taken, too.
+    /// Whether to measure the time between the places too.
     pub latency: bool,
 }
 
-/// The aggregations, whose first key is the function's number: the executions by the ids of the probes, the calls that began, and those of
-/// them that ended; with the time, from which probe on, to the next one of the same call, and how often probes fired meanwhile.
+/// The aggregations; the first key is the function's index. They hold the executions by probe id, the calls
+/// that began, and the calls that ended; with --latency also the time from each probe to the next one of
+/// the same call, and the number of probes that fired in between.
 pub(crate) const EXECUTIONS: &str = "executions";
 pub(crate) const BEGUN: &str = "begun";
 pub(crate) const ENDED: &str = "ended";
 pub(crate) const TIME: &str = "time";
 pub(crate) const FIRINGS: &str = "firings";
-/// The difference of the clocks of the day and of the machine, at the beginning and at the end: the less and the greater.
+/// The difference between the wall clock and the monotonic clock at the start and end: minimum and maximum.
 pub(crate) const EARLY: &str = "early";
 pub(crate) const LATE: &str = "late";
 
-/// Functions during which thread-local variables become others, as they begin in an interrupt or a softirq and end outside of it, or
-/// the other way round.
+/// Functions during which the set of thread-local variables changes: they begin in an interrupt or softirq
+/// and end outside of it, or vice versa.
 pub(crate) const CROSSING: &[&str] = &[
     "irq_enter",
     "irq_enter_rcu",
@@ -40,19 +41,19 @@ pub(crate) const CROSSING: &[&str] = &[
     "handle_softirqs",
 ];
 
-/// Keeps the variable of the calls.
+/// A bit that keeps the thread-local variable of the calls allocated.
 const KEEP: &str = "0x4000000000000000";
 
 /// The functions and copies of one name in one module.
 pub(crate) struct Group<'a> {
-    /// As probe descriptions begin that mean their entries and returns.
+    /// The common prefix of the probe descriptions of their entries and returns.
     pub function: String,
-    /// Whether only what belongs to calls that began meanwhile is counted, by probes at the entries and returns.
+    /// Whether to count only within calls that begin during the trace, with probes at the entries and returns.
     pub by_call: bool,
     pub members: Vec<&'a Counted>,
 }
 
-/// What is counted, by function.
+/// Groups the counted code by function.
 pub(crate) fn groups(all: &[Counted]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for counted in all {
@@ -72,13 +73,13 @@ pub(crate) fn groups(all: &[Counted]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Writes the program. A site is counted once for each function, however many of its copies ask for it.
+/// Writes the program. A site is counted once for each function, even if several of its copies use it.
 pub(crate) fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
     let whose = question.whose.condition();
     let mut d = String::new();
     if groups.iter().any(|group| group.by_call) {
-        d += "/*\n * A bit of calls for each call that the thread is in: calls from calls, and those of an interrupt on top.\n \
-              * The highest bit keeps the variable.\n */\n";
+        d += "/*\n * calls has a bit for each call of the thread: nested calls, and calls from interrupts on top.\n \
+              * The highest bit keeps the variable allocated.\n */\n";
         let by_call = groups.iter().enumerate().filter(|(_, group)| group.by_call);
         by_call.for_each(|(number, _)| d += &format!("self uint64_t calls{number};\n"));
         d += "\n";
@@ -130,15 +131,15 @@ pub(crate) fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
     d
 }
 
-/// The variables of the time.
+/// The variables for the time.
 fn variables(functions: usize) -> String {
-    let mut d = "/*\n * The clock of a thread, this->now, does not go on while a probe's program runs: what that took is in stopped.\n \
-                 * fired: how often a probe has fired for the thread.\n */\n\
+    let mut d = "/*\n * The thread's clock, this->now, stops while a probe's program runs; stopped has the sum of these times.\n \
+                 * fired: the number of probes that fired for the thread.\n */\n\
                  self uint64_t stopped, fired;\nthis uint64_t now, counts, over;\n"
         .to_owned();
     for n in 0..functions {
         d += &format!(
-            "/* Of the call: its last place, when that was, what had been fired, how it began; those of the calls around it. */\n\
+            "/* The call's last place, its time, the probes fired by then, and the entry; then the same for the enclosing calls. */\n\
              self uint64_t place{n}, last{n}, since{n}, begin{n}, depth{n};\n\
              self uint64_t places{n}[uint64_t], lasts{n}[uint64_t], sinces{n}[uint64_t];\n"
         );
@@ -149,7 +150,7 @@ fn variables(functions: usize) -> String {
     d + "\n"
 }
 
-/// The clauses of a function whose time is taken, from place to place. Between two programs, each place costs the same.
+/// The clauses of a timed function, from place to place. Each place costs the same between two programs.
 fn with_time(n: usize, function: &str, probes: &str, begins: &str) -> String {
     let is_copy = function.starts_with("kinst:");
     let this = |name: &str| format!("self->{name}{n}");
@@ -157,7 +158,7 @@ fn with_time(n: usize, function: &str, probes: &str, begins: &str) -> String {
     let around = |name: &str| format!("self->{name}{n}[{depth}]");
     let [places, lasts, sinces] = ["places", "lasts", "sinces"].map(around);
     let begin = this("begin");
-    // Of a copy, the entry and the return are where other places may be.
+    // At a copy, the entry and the return may coincide with other places.
     let fires = if is_copy { "" } else { "\tself->fired++;\n" };
     let forgets = format!("\t{places} = 0;\n\t{lasts} = 0;\n\t{sinces} = 0;\n");
     let spent = format!(
@@ -181,7 +182,7 @@ fn with_time(n: usize, function: &str, probes: &str, begins: &str) -> String {
     );
     d += &format!("{function}:return\n{{\n\tthis->counts = {calls} & 1;\n}}\n\n");
     if is_copy {
-        // A copy that ends where the next one begins: it is the one before that ends.
+        // If a copy ends where the next one begins, the preceding copy ends first.
         d += &format!(
             "{function}:return\n/this->counts && {begin} == id && self->places{n}[{depth} - 1]/\n{{\n\
              \t{depth}--;\n\

@@ -1,32 +1,32 @@
-//! analysis/counts/sum.rs: the copies of an inlined function together, by source line.
+//! analysis/counts/sum.rs: the copies of an inlined function, joined by source line.
 
 use super::view::{self, Branch, Line, Lines};
 use crate::analysis::counts::counted::{Counted, Executions};
 use kinst_sites::listing::Place;
 
-/// A function or a copy with its executions.
+/// A function or copy with its executions.
 pub(crate) type One<'a> = (&'a Counted, &'a Executions);
 
-/// What is shown as one.
+/// A unit of output.
 pub(crate) enum Shown<'a> {
     One(One<'a>),
-    /// More than one copy of a function.
+    /// Several copies of a function.
     Copies(Copies<'a>),
 }
 
-/// The copies of a function; those with the most calls are first.
+/// The copies of a function; the ones with the most calls come first.
 pub(crate) struct Copies<'a> {
     pub function: String,
     pub source: Option<Place>,
     pub members: Vec<One<'a>>,
-    /// How many of them have been called; they are the first.
+    /// The number of copies that were called; they come first.
     pub called: usize,
-    /// `None`: not known of each copy.
+    /// `None`: unknown for some copy.
     pub calls: Option<u64>,
     pub lines: Lines,
 }
 
-/// Puts the copies of a function together.
+/// Joins the copies of a function.
 pub(crate) fn shown<'a>(all: &'a [(&'a Counted, Executions)]) -> Vec<Shown<'a>> {
     let mut groups: Vec<(Option<&str>, Vec<One<'a>>)> = Vec::new();
     for (counted, executions) in all {
@@ -45,7 +45,7 @@ pub(crate) fn shown<'a>(all: &'a [(&'a Counted, Executions)]) -> Vec<Shown<'a>> 
 }
 
 fn copies<'a>(function: &str, mut members: Vec<One<'a>>) -> Copies<'a> {
-    // A copy of which that is not known may have been called.
+    // A copy whose calls are unknown may have been called.
     members.sort_by_key(|(_, executions)| std::cmp::Reverse(executions.calls.unwrap_or(u64::MAX)));
     let called = members.iter().take_while(|(_, executions)| executions.calls != Some(0)).count();
     let source = members.iter().find_map(|(counted, _)| counted.listings.first()?.source.clone());
@@ -81,7 +81,7 @@ fn summed(each: &[Lines], called: usize) -> Lines {
     all
 }
 
-/// One line in the copies that have code for it, of `called` copies that were executed.
+/// Joins one line from the copies that have code for it, out of `called` copies that were executed.
 fn sum(lines: Vec<Line>, called: usize) -> Line {
     let mut notes = Vec::new();
     if !lines.is_empty() && lines.len() < called {
@@ -117,7 +117,8 @@ fn sum(lines: Vec<Line>, called: usize) -> Line {
     total
 }
 
-/// The branches of a line over copies, which have the same ones; the compiler may have turned one around. `None` if they have not.
+/// Joins the branches of a line over copies with the same branches; the compiler may have inverted one.
+/// `None` if they differ.
 fn branches(each: Vec<&[Branch]>) -> Option<Vec<Branch>> {
     let mut each = each.into_iter();
     let mut total = each.next().unwrap_or_default().to_vec();
@@ -170,7 +171,7 @@ mod tests {
         let line = sum(vec![known(3), Line::default()], 2);
         assert_eq!(line.count, None);
         assert_eq!(line.notes, ["3 but for 1 of these where it is not known"]);
-        // The line has code in copies that were not called.
+        // The line has code only in copies that were not called.
         assert_eq!(sum(Vec::new(), 2).count, Some(0));
     }
 }

@@ -1,4 +1,4 @@
-//! analysis/counts/text.rs: what was counted, as text: the source lines, or the instructions.
+//! analysis/counts/text.rs: counts as text: the source lines, or the instructions.
 
 use super::latency::{self, Cost};
 use super::sum::{Copies, Shown};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Where a branch goes that leaves what is shown.
+/// The target of a branch that leaves the shown code.
 const ELSEWHERE: &str = "outside";
 
 const BOLD: Style = Style::new().bold();
@@ -22,7 +22,7 @@ const DIM: Style = Style::new().dimmed();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 
-/// How it is written.
+/// The style of the output.
 pub(crate) struct Form<'s> {
     pub color: bool,
     /// Instructions rather than lines.
@@ -31,18 +31,18 @@ pub(crate) struct Form<'s> {
     pub sources: &'s mut Sources,
 }
 
-/// With the time, too.
+/// The output with --latency.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Latency {
     pub cost: Option<Cost>,
-    /// Of what is written; shares are of it.
+    /// The total of the output, which shares refer to.
     pub total: Spent,
 }
 
-/// The column of what a branch did, after the text of the line.
+/// The column of a line's branches, after its text.
 const TEXT: usize = 72;
 
-/// Writes a function or copy, or the copies of a function together.
+/// Writes a function or copy, or the joined copies of a function.
 pub(crate) fn write(shown: &Shown<'_>, form: &mut Form<'_>) -> String {
     match shown {
         Shown::One((counted, executions)) => one(counted, executions, form),
@@ -68,7 +68,7 @@ fn one(counted: &Counted, executions: &Executions, form: &mut Form<'_>) -> Strin
     out
 }
 
-/// The sum of copies, how often each was called, and with `instructions` those that were.
+/// Joined copies, with the calls of each, and with `instructions` the copies that were called.
 fn sum(copies: &Copies<'_>, form: &mut Form<'_>) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -139,15 +139,15 @@ impl Copies<'_> {
     }
 }
 
-/// The lines of a file that are shown. Those without instructions stand between the others if their text is known. `begin`: where the
-/// function begins, if it is in this file.
+/// The line numbers to show from a file. Lines without instructions are included if their text is
+/// available. `begin`: the line where the function begins, if it is in this file.
 pub(crate) fn numbers(
     file: &str,
     lines: &BTreeMap<u64, Line>,
     begin: Option<u64>,
     sources: &mut Sources,
 ) -> Vec<u64> {
-    // Lines far apart, as of macros, are not of one function.
+    // Lines far apart, as from macros, do not belong to one function.
     const APART: u64 = 4000;
     let (Some(first), Some(last)) = (lines.keys().next(), lines.keys().next_back()) else {
         return Vec::new();
@@ -164,7 +164,7 @@ impl Form<'_> {
         color::paint(text, style, self.color)
     }
 
-    /// Says what the time is, and begins to write it.
+    /// Writes the total time, and begins the columns of the time.
     fn of(&mut self, out: &mut String, total: Option<Spent>, calls: Option<u64>, place: &str) {
         let Some(latency) = &mut self.latency else { return };
         latency.total = total.unwrap_or_default();
@@ -174,7 +174,7 @@ impl Form<'_> {
         let _ = writeln!(out, "{}", self.paint(DIM, &head));
     }
 
-    /// The columns of the time of a line or instruction, and of one of its executions.
+    /// The columns for the time of a line or instruction, and of one execution.
     fn spent(&self, spent: Option<Spent>, executed: Option<u64>) -> String {
         let Some(Latency { total, .. }) = self.latency else { return String::new() };
         let Some(spent) = spent.filter(|spent| spent.times > 0) else { return " ".repeat(26) };
@@ -217,7 +217,7 @@ impl Form<'_> {
         };
         let branches: Vec<String> = line.branches.iter().map(branch).collect();
         let inlined: Vec<String> = match text {
-            // The source shows what it calls.
+            // The source text shows the calls.
             Some(_) => Vec::new(),
             None => line.inlined.iter().map(|(name, times)| format!("{name}() {}", count(*times))).collect(),
         };

@@ -1,4 +1,4 @@
-//! analysis/counts/view.rs: the source lines of a function, with what was counted.
+//! analysis/counts/view.rs: the source lines of a function, with their counts.
 
 use crate::analysis::counts::counted::{Counted, Executed, Executions, Spent, Way};
 use kinst_dwarf::Frame;
@@ -6,38 +6,38 @@ use kinst_sites::listing::Place;
 use kinst_sites::listing::disas::{Listed, Listing};
 use std::collections::BTreeMap;
 
-/// A line of the function's own, or of the copy's, without what is inlined there.
+/// A line of the function or copy itself, without inlined code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Of its instruction that was executed most; `None`: it does not follow from what was counted.
+    /// The count of its most executed instruction; `None`: it cannot be inferred.
     pub count: Option<u64>,
     /// The branches, in the order of their instructions.
     pub branches: Vec<Branch>,
-    /// The functions that are inlined there, in the order of their instructions, with counts as of a line.
+    /// The functions inlined there, in the order of their instructions, with counts as for a line.
     pub inlined: Vec<(String, Option<u64>)>,
-    /// Why instructions of it could not be counted, where the count does not follow.
+    /// The reason why its instructions could not be counted, if the count cannot be inferred.
     pub reason: Option<String>,
-    /// What is to be said of it.
+    /// Remarks about the line.
     pub notes: Vec<String>,
-    /// The time of what is shown there.
+    /// The time of the code shown there.
     pub spent: Option<Spent>,
 }
 
-/// A branch, and where it goes if it does not go on with the next instruction.
+/// A branch, with its target if it is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Branch {
     pub count: Option<u64>,
     pub jumps: Option<u64>,
-    /// `None`: outside of the function or copy.
+    /// `None`: outside the function or copy.
     pub to: Option<Place>,
-    /// Where it goes else.
+    /// The target if it is not taken.
     pub next: Option<Place>,
 }
 
-/// The lines of a function by file and number; its own file is the first.
+/// The lines of a function by file and number; its main file comes first.
 pub(crate) type Lines = Vec<(String, BTreeMap<u64, Line>)>;
 
-/// The lines of what was counted. Empty if nothing is known of the source.
+/// Returns the lines of the counted code. Empty if the source is unknown.
 pub(crate) fn lines(counted: &Counted, executions: &Executions) -> Lines {
     let mut lines: Lines = Vec::new();
     if let Some(source) = counted.listings.first().and_then(|listing| listing.source.as_ref()) {
@@ -89,7 +89,8 @@ impl Line {
     }
 }
 
-/// The line of the function, or of the copy, that an instruction belongs to, and the function inlined there that it is of.
+/// Returns the line of the function or copy that an instruction belongs to, and the inlined function that
+/// it is part of.
 fn own<'i>(listing: &Listing, insn: &'i Listed) -> Option<(Place, Option<&'i Frame>)> {
     let frames = &insn.frames;
     let depth = match &listing.copy {

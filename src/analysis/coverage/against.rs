@@ -1,4 +1,4 @@
-//! analysis/coverage/against.rs: --against: what this run has executed and the other one has not, and the other way round.
+//! analysis/coverage/against.rs: --against: code that only this run or only the other run executed.
 
 use super::tally::{File, Tally};
 use super::text::CYAN;
@@ -6,7 +6,7 @@ use kinst_base::diag::color;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Writes the differences; `name` is the file with the other run.
+/// Writes the differences; `name` is the file of the other run.
 pub(crate) fn write(ours: &Tally, theirs: &Tally, name: &str, colored: bool) -> String {
     let here = only(ours, theirs);
     let there = only(theirs, ours);
@@ -30,7 +30,7 @@ pub(crate) fn write(ours: &Tally, theirs: &Tally, name: &str, colored: bool) -> 
     out
 }
 
-/// The lines that one run has executed, and the other one is not known to have.
+/// Returns the lines that one run executed and the other is not known to have executed.
 pub(crate) fn only<'t>(one: &'t Tally, other: &Tally) -> Vec<(&'t str, BTreeSet<u32>)> {
     let lines = |(name, file): (&'t String, &File)| {
         let known = other.files.get(name);
@@ -41,7 +41,7 @@ pub(crate) fn only<'t>(one: &'t Tally, other: &Tally) -> Vec<(&'t str, BTreeSet<
     one.files.iter().map(lines).filter(|(_, lines)| !lines.is_empty()).collect()
 }
 
-/// The lines by the function before them: `ext4_write_begin(): `, or nothing where none is known.
+/// Groups the lines by the preceding function: `ext4_write_begin(): `, or nothing if none is known.
 fn by_function(file: Option<&File>, lines: &BTreeSet<u32>) -> Vec<(String, Vec<u32>)> {
     let mut starts: Vec<(u32, &String)> =
         file.iter().flat_map(|file| &file.functions).map(|(name, called)| (called.line, name)).collect();

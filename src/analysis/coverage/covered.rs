@@ -1,5 +1,5 @@
-//! analysis/coverage/covered.rs: functions of which it is to be known what was executed at all: where to watch, and what follows for blocks,
-//! lines and branches.
+//! analysis/coverage/covered.rs: functions whose coverage is measured: the places to watch, and the
+//! inferred state of blocks, lines and branches.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -13,36 +13,36 @@ use kinst_sites::flow::counts::{Counts, What};
 use kinst_sites::listing::chosen::{Chosen, FunctionCode};
 use kinst_sites::listing::disas::Disassembler;
 
-/// Some functions.
+/// The functions of a measurement.
 #[derive(Default)]
 pub(crate) struct Scope {
     pub functions: Vec<Function>,
-    /// The source files, by their number in [`Line`].
+    /// The source files, by their index in [`Line`].
     pub files: Vec<String>,
-    /// Functions whose control flow is not known, each with the reason.
+    /// Functions whose control flow is unknown, each with the reason.
     pub unread: Vec<(String, String)>,
 }
 
-/// One of them, with what the compiler put elsewhere.
+/// A function, with the parts that the compiler placed elsewhere.
 pub(crate) struct Function {
     pub module: String,
-    /// As probe descriptions name it.
+    /// The name in probe descriptions.
     pub name: String,
-    /// The line that defines it.
+    /// The line of its definition.
     pub source: Option<Line>,
     pub blocks: Vec<Block>,
     pub branches: Vec<Branch>,
-    /// The watched parts, by their numbers in the graph.
+    /// The watched blocks and edges, by their indices in the graph.
     pub watched: Vec<(usize, Site)>,
     counts: Counts,
-    /// The block that it begins with.
+    /// The entry block.
     entry: u32,
 }
 
-/// Bytes of code for a place to watch: 14 on the average of a kernel.
+/// The bytes of code per watched place: 14 on average over a kernel.
 const PLACE: u64 = 16;
 
-/// A line of the source: the number of the file, and of the line.
+/// A source line: the index of the file, and the line number.
 pub(crate) type Line = (u32, u32);
 
 /// A basic block.
@@ -51,22 +51,22 @@ pub(crate) struct Block {
     number: u32,
 }
 
-/// The end of a block from which control goes to several.
+/// The end of a block with several exits.
 pub(crate) struct Branch {
     pub line: Line,
-    /// The number of each way in the graph, and the line that it leads to.
+    /// The index of each exit in the graph, and the line of its target.
     ways: Vec<(usize, Option<Line>)>,
     block: u32,
 }
 
-/// The knowledge of a function: `Some(true)` was executed, `None` is not known.
+/// The state of a function's code: `Some(true)` was executed, `None` is unknown.
 pub(crate) struct Covered<'f> {
     function: &'f Function,
     states: Vec<Option<bool>>,
 }
 
 impl Function {
-    /// Works out what follows; `reached` has what was watched, as far as it could be.
+    /// Infers the state; `reached` has the watched places, as far as they could be armed.
     pub(crate) fn covered(&self, reached: &HashMap<usize, bool>) -> Covered<'_> {
         Covered { function: self, states: self.counts.covered(reached) }
     }
@@ -82,7 +82,7 @@ impl Covered<'_> {
         self.function.counts.is_covered(&self.states, self.function.entry)
     }
 
-    /// Whether control came to a branch, and for each way, the line that it leads to and whether it was taken.
+    /// Whether control reached a branch, and for each exit, the line of its target and whether it was taken.
     pub(crate) fn ways(
         &self,
         branch: &Branch,
@@ -92,7 +92,7 @@ impl Covered<'_> {
     }
 }
 
-/// The numbers of the source files.
+/// The indices of the source files.
 #[derive(Default)]
 struct Files {
     names: Vec<String>,
@@ -112,7 +112,8 @@ impl Files {
 }
 
 impl Scope {
-    /// The functions of some patterns, as of [`Disassembler::chosen`]. More than `most` places to watch are refused.
+    /// Reads the functions of some patterns, as [`Disassembler::chosen`] does. Refuses more than `most`
+    /// places to watch.
     pub(crate) fn read(
         disassembler: &mut Disassembler<'_>,
         patterns: &[String],
@@ -124,7 +125,7 @@ impl Scope {
         let mut watched = 0;
         for pattern in patterns {
             let chosen = disassembler.chosen(pattern)?;
-            // To read a kernel for what will not fit takes minutes.
+            // Reading code that exceeds the limit anyway would take minutes.
             let bytes: u64 = chosen.iter().map(Chosen::size).sum();
             if bytes / PLACE > most as u64 {
                 return Err(too_many(pattern, most));
@@ -146,7 +147,7 @@ impl Scope {
 }
 
 impl Function {
-    /// `None`: its control flow is not known, of which `unread` gets the reason.
+    /// `None`: the control flow is unknown; `unread` gets the reason.
     fn new(
         code: &FunctionCode<'_>,
         files: &mut Files,
@@ -203,7 +204,8 @@ impl Table<'_> {
         lines
     }
 
-    /// The branches of the source: neither what a fault leads to, nor a way that the kernel's patches have closed.
+    /// The branches of the source: neither exits for exceptions, nor edges that the kernel's patches have
+    /// closed.
     fn branches(&mut self, flow: &Flow, counts: &Counts) -> Vec<Branch> {
         let mut branches: Vec<Branch> = Vec::new();
         for (way, what) in counts.ways().enumerate() {

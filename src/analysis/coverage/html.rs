@@ -1,4 +1,4 @@
-//! analysis/coverage/html.rs: --html: what was executed as one page, which needs nothing else.
+//! analysis/coverage/html.rs: --html: coverage as a self-contained page.
 
 use super::tally::{File, Tally, Way};
 use crate::analysis::page::Page;
@@ -13,7 +13,7 @@ const PAGE: Page = Page {
     script: include_str!("page.js"),
 };
 
-/// Writes the page; lines that only this run has executed are marked, if there is another one.
+/// Writes the page; lines that only this run executed are marked if another run is given.
 pub(crate) fn page(tally: &Tally, against: Option<&Tally>, sources: &mut Sources) -> String {
     let files: Vec<Value> = tally
         .files
@@ -45,7 +45,7 @@ fn of_file(name: &str, file: &File, other: Option<Option<&File>>, sources: &mut 
     })
 }
 
-/// All lines of a file whose text is known, else those with code.
+/// All lines of a file whose text is available, else the lines with code.
 fn numbers(name: &str, file: &File, sources: &mut Sources) -> Vec<u32> {
     let last = file.lines.keys().next_back().copied().unwrap_or(0);
     match sources.line(name, last.into()).is_some() {
@@ -54,7 +54,7 @@ fn numbers(name: &str, file: &File, sources: &mut Sources) -> Vec<u32> {
     }
 }
 
-/// The number, the text, the state if it has code, where control can go from there, and whether only this run has executed it.
+/// The number, the text, the state if it has code, the exits, and whether only this run executed it.
 fn line(name: &str, file: &File, number: u32, other: Option<Option<&File>>, sources: &mut Sources) -> Value {
     let text = sources.line(name, number.into());
     let Some(state) = file.lines.get(&number) else { return json!([number, text]) };

@@ -1,7 +1,7 @@
-//! analysis/coverage/lcov.rs: what was executed as a file of lcov, and the inverse: geninfo(1) has the format.
+//! analysis/coverage/lcov.rs: coverage as an lcov file, and the inverse; geninfo(1) describes the format.
 //!
-//! A count is 1 or 0; what is not known is left out. The two numbers of a branch are those of [`Way`]: `BRDA:462,0,479,1` went from line
-//! 462 to line 479 of the same file.
+//! A count is 1 or 0; unknown items are left out. The two numbers of a branch are fields of [`Way`]:
+//! `BRDA:462,0,479,1` went from line 462 to line 479 of the same file.
 
 use super::tally::{File, State, Tally, Way};
 use crate::analysis::source::Sources;
@@ -33,7 +33,7 @@ fn file_records(out: &mut String, file: &File) {
     for (Way { line, file: other, to }, taken) in &file.branches {
         let came = file.lines.get(line).copied().flatten();
         let Some(taken) = taken else { continue };
-        // Where control did not come, nothing is said of the ways.
+        // The exits of a branch that was not reached are unspecified.
         let taken = if *taken || came != Some(false) { u8::from(*taken).to_string() } else { "-".to_owned() };
         let _ = writeln!(out, "BRDA:{line},{other},{to},{taken}");
     }
@@ -55,7 +55,7 @@ fn totals(out: &mut String, what: &str, states: impl Iterator<Item = bool>) {
     let _ = writeln!(out, "{what}F:{found}\n{what}H:{hit}");
 }
 
-/// Reads a file; on failure the number of the line, and what is wrong there.
+/// Parses a file; an error has the line number and a description.
 pub(crate) fn read(text: &str) -> Result<Tally, (usize, String)> {
     let mut tally = Tally::default();
     let mut file: Option<String> = None;
@@ -82,7 +82,7 @@ pub(crate) fn read(text: &str) -> Result<Tally, (usize, String)> {
     if any { Ok(tally) } else { Err((1, "the file is empty".to_owned())) }
 }
 
-/// The path of a source file as debug information has it: from the root of the kernel's source on.
+/// The path of a source file as in the debug information: relative to the root of the kernel's source.
 fn relative(path: &str) -> &str {
     const ROOTS: &[&str] = &[
         "arch", "block", "certs", "crypto", "drivers", "fs", "include", "init", "io_uring", "ipc", "kernel",
@@ -91,7 +91,7 @@ fn relative(path: &str) -> &str {
     if !path.starts_with('/') {
         return path;
     }
-    // `/usr/src/linux-source-6.1/fs/open.c`: the folder after the one that is named after a kernel.
+    // `/usr/src/linux-source-6.1/fs/open.c`: the path follows the folder named after a kernel.
     let mut at = 1;
     let mut after = None;
     for part in path[1..].split('/') {
@@ -132,7 +132,7 @@ fn record(file: &mut File, kind: &str, fields: &str) -> Option<()> {
             let mut fields = fields.split(',');
             let line = fields.next()?.parse().ok()?;
             let (block, branch, taken) = (fields.next()?, fields.next()?, fields.next()?);
-            // Newer versions mark blocks, and have expressions in the place of numbers: these are no ways of ours.
+            // Newer versions mark blocks, or have expressions in place of numbers: these are not our branches.
             let (Ok(file_number), Ok(to)) = (block.parse(), branch.parse()) else { return Some(()) };
             super::tally::note(&mut file.branches, Way { line, file: file_number, to }, state(taken)?);
         }
@@ -141,7 +141,7 @@ fn record(file: &mut File, kind: &str, fields: &str) -> Option<()> {
     Some(())
 }
 
-/// The name of a function: newer versions have the number of its last line before it.
+/// The name of a function: newer versions put the number of its last line in front.
 fn own_name(mut name: &str) -> String {
     while let Some((number, rest)) = name.split_once(',')
         && number.parse::<u32>().is_ok()

@@ -1,4 +1,4 @@
-//! analysis/coverage/: which blocks, lines and branches are executed at all.
+//! analysis/coverage/: which blocks, lines and branches are executed at least once.
 
 pub(crate) mod against;
 pub(crate) mod covered;

@@ -1,9 +1,9 @@
-//! analysis/coverage/object.rs: what was executed, as JSON: an object for each function, and one for each source file.
+//! analysis/coverage/object.rs: coverage as JSON: an object for each function, and one for each source file.
 
 use super::tally::{File, Sum, Tally};
 use serde_json::{Value, json};
 
-/// All objects, a line each. What is not known is null.
+/// All objects, one per line. Unknown values are null.
 pub(crate) fn objects(tally: &Tally) -> String {
     let mut out = String::new();
     for (name, file) in &tally.files {

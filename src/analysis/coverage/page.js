@@ -1,4 +1,4 @@
-// src/analysis/coverage/page.js: all files, or the lines of one, with what was executed.
+// src/analysis/coverage/page.js: all files, or the lines of one, with their coverage.
 const state = { file: null, at: 0 };
 const KINDS = ["lines", "branches", "blocks", "functions"];
 

@@ -1,12 +1,12 @@
-//! analysis/coverage/program.rs: the D program that watches.
+//! analysis/coverage/program.rs: the D program that records coverage.
 
 use crate::analysis::coverage::covered::Scope;
 use std::fmt::Write as _;
 
-/// Writes the program; `time`: when it ends, as the name of a probe has it: `10s`.
+/// Writes the program; `time`: the time limit, as in a probe name: `10s`.
 pub(crate) fn write(scope: &Scope, time: Option<&str>) -> String {
     let mut d =
-        "/* Each probe is taken away at its first hit; which of them were hit is asked for at the end. */\n\
+        "/* Each probe is removed at its first hit; the probes that were hit are queried at the end. */\n\
                  #pragma D option once\n\n"
             .to_owned();
     let sites = scope.functions.iter().flat_map(|function| &function.watched);

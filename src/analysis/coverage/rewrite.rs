@@ -1,9 +1,9 @@
-//! analysis/coverage/rewrite.rs: a file of lcov, read and written again.
+//! analysis/coverage/rewrite.rs: an lcov file, parsed and written again.
 
 use super::{against, html, lcov, object, text};
 use crate::analysis::source::Sources;
 
-/// Reads a file of lcov and writes it as --lcov does, for tests of what comes from outside.
+/// Parses an lcov file and writes it as --lcov does, for tests of external input.
 pub fn rewrite(text: &str) -> Result<String, (usize, String)> {
     let tally = lcov::read(text)?;
     let _ = (

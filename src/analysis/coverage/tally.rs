@@ -1,12 +1,12 @@
-//! analysis/coverage/tally.rs: what was executed, by source file, line, branch and function.
+//! analysis/coverage/tally.rs: coverage by source file, line, branch and function.
 
 use crate::analysis::coverage::covered::{Covered, Function, Line, Scope};
 use std::collections::BTreeMap;
 
-/// Whether something was executed; `None`: it is not known.
+/// Whether an item was executed; `None`: unknown.
 pub(crate) type State = Option<bool>;
 
-/// All of it, by the name of the source file.
+/// The coverage of a run, by the name of the source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub files: BTreeMap<String, File>,
@@ -16,17 +16,17 @@ pub(crate) struct Tally {
 pub(crate) struct File {
     pub lines: BTreeMap<u32, State>,
     pub branches: BTreeMap<Way, State>,
-    /// By name; those of a module's own that have a namesake are `module:name`.
+    /// By name; a module's function that has namesakes is `module:name`.
     pub functions: BTreeMap<String, Called>,
 }
 
-/// One way that control can go from a line, however many instructions branch there.
+/// One exit of a line, whatever the number of instructions that branch there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Way {
     pub line: u32,
-    /// 0: to a line of the same file. Otherwise a number made of the other file's name.
+    /// 0: to a line of the same file. Otherwise a hash of the other file's name.
     pub file: u32,
-    /// The line that it leads to; 0: not known.
+    /// The target line; 0: unknown.
     pub to: u32,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Called {
     pub blocks: Sum,
 }
 
-/// How many were executed, were not, and are not known.
+/// The numbers of executed, not executed, and unknown items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub yes: u64,
@@ -63,7 +63,7 @@ impl Sum {
         Sum { yes: self.yes + other.yes, no: self.no + other.no, unknown: self.unknown + other.unknown }
     }
 
-    /// How many are known.
+    /// The number of known items.
     pub(crate) fn known(self) -> u64 {
         self.yes + self.no
     }
@@ -87,7 +87,7 @@ impl File {
     }
 }
 
-/// What was executed in one place or another.
+/// The joint state of two places: executed if either is.
 pub(crate) fn either(one: State, other: State) -> State {
     match (one, other) {
         (Some(true), _) | (_, Some(true)) => Some(true),
@@ -115,7 +115,7 @@ impl Tally {
         for branch in &function.branches {
             let (came, ways) = covered.ways(branch);
             for (to, taken) in ways {
-                // To a branch that control did not come to, it is not known which ways the kernel's patches leave.
+                // At a branch that was not reached, the edges that the kernel's patches leave open are unknown.
                 let taken = if came == Some(false) { came } else { taken };
                 let way = Way {
                     line: branch.line.1,
@@ -142,7 +142,7 @@ impl Tally {
         file.functions.insert(name, called);
     }
 
-    /// Adds what another run has executed.
+    /// Adds the coverage of another run.
     pub(crate) fn merge(&mut self, other: &Tally) {
         for (name, theirs) in &other.files {
             let file = self.files.entry(name.clone()).or_default();
@@ -158,7 +158,7 @@ impl Tally {
     }
 }
 
-/// A number for the name of a file, the same in all runs; never 0.
+/// A hash of a file's name, the same in all runs; never 0.
 fn number(name: &str) -> u32 {
     let hash =
         name.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));

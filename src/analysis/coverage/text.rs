@@ -1,4 +1,4 @@
-//! analysis/coverage/text.rs: what was executed, as a summary by file and function.
+//! analysis/coverage/text.rs: coverage as a summary by file and function.
 
 use super::tally::{Called, File, Sum, Tally};
 use anstyle::{AnsiColor, Style};
@@ -9,7 +9,7 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// Writes the summary; `all`: with the functions that were not called.
+/// Writes the summary; `all`: including functions that were not called.
 pub(crate) fn summary(tally: &Tally, all: bool, colored: bool) -> String {
     let paint = |style, text: &str| color::paint(text, style, colored);
     let title = format!("{:^20} {:^20} {:^20} {:^20}", "lines", "branches", "blocks", "functions");

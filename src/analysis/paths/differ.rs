@@ -1,42 +1,42 @@
-//! analysis/paths/differ.rs: --differ: the first branch at which calls part from the others.
+//! analysis/paths/differ.rs: --differ: the first branch at which calls diverge from the others.
 
 use super::lines::{self, Decided, Decision, Line};
 use super::program::Group;
 use super::ways::Way;
 use std::collections::{HashMap, HashSet};
 
-/// Calls that part from the others at one branch.
+/// Calls that diverge from the others at one branch.
 pub(crate) struct Parting {
     pub calls: u64,
-    /// The line, with what the branch there decided for them.
+    /// The line, with their decision at the branch.
     pub line: Line,
     pub decided: Decided,
-    /// The other calls at the same branch: how many ways of it they took, and with which values.
+    /// The other calls at the same branch: the number that took each exit, and the values.
     pub others: Vec<(u64, Decided)>,
-    /// Whether only the order of what was executed is another: each of its branches was taken by others, too.
+    /// Whether only the order of execution differs: other calls took each of the branches too.
     pub by_order: bool,
 }
 
-/// What came of the comparison.
+/// The result of the comparison.
 pub(crate) struct Comparison {
     pub failed: u64,
     pub others: u64,
-    /// Those with the most calls first.
+    /// The branches at which calls diverge, by number of calls, highest first.
     pub partings: Vec<Parting>,
-    /// Calls that went as others did, to the end.
+    /// Calls whose whole path equals that of others.
     pub same: u64,
-    /// Those that ended as another function: what they return is not known.
+    /// Calls that ended in a tail call: their return values are unknown.
     pub unknown: u64,
 }
 
-/// A decision on a way, with its line.
+/// A decision on a path, with its line.
 struct At {
     line: usize,
     branch: usize,
     key: Decision,
 }
 
-/// Compares the ways of calls for which the predicate is true with those of the others.
+/// Compares the paths of calls for which the predicate is true with the paths of the others.
 pub(crate) fn compare(ways: &[Way], groups: &[Group]) -> Comparison {
     let all: Vec<(u64, u64, Vec<Line>, Vec<At>)> = ways
         .iter()
@@ -84,7 +84,7 @@ pub(crate) fn compare(ways: &[Way], groups: &[Group]) -> Comparison {
     }
 }
 
-/// The length of the longest beginning that a way has in common with one of the others.
+/// The length of the longest prefix that a path shares with one of the others.
 fn common(way: &[Decision], others: &[Vec<Decision>]) -> usize {
     let both = |other: &Vec<Decision>| way.iter().zip(other).take_while(|(one, other)| one == other).count();
     others.iter().map(both).max().unwrap_or(0)
@@ -97,7 +97,7 @@ fn decisions(lines: &[Line]) -> Vec<At> {
     each.collect()
 }
 
-/// What other calls decided at the same branch.
+/// Returns the decisions of other calls at the same branch.
 fn others(all: &[(u64, u64, Vec<Line>, Vec<At>)], key: Decision) -> Vec<(u64, Decided)> {
     let mut others: Vec<(u64, Decided)> = Vec::new();
     for (_, calls, lines, decisions) in all.iter().filter(|way| way.1 > 0) {

@@ -1,4 +1,5 @@
-//! analysis/paths/followed.rs: functions and inlined copies whose calls are followed: where, and what way follows from what fires.
+//! analysis/paths/followed.rs: functions and inlined copies whose calls are followed: the probed sites, and
+//! the path that their hits imply.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -17,33 +18,33 @@ pub(crate) use kinst_sites::listing::members::Operand;
 
 /// One function, or one inlined copy of it.
 pub(crate) struct Followed {
-    /// As of [`Counted`](crate::analysis::counts::counted::Counted).
+    /// See [`Counted`](crate::analysis::counts::counted::Counted).
     pub listings: Vec<Listing>,
-    /// What fires.
+    /// The probed sites.
     pub witnesses: Vec<Witness>,
     pub blocks: usize,
-    /// The number of branches, and of those that are not seen.
+    /// The number of branches, and of branches that cannot be observed.
     pub branches: usize,
     pub unseen: usize,
     flow: Rc<Flow>,
     routes: Routes,
     starts: Vec<Option<u64>>,
-    /// Where each part of the code starts, in memory and in the graph, with its symbol.
+    /// The start of each part of the code, in memory and in the graph, with its symbol.
     parts: Vec<(String, u64)>,
     entries: Vec<u64>,
-    /// The ways by the site of their witness.
+    /// The edges by the site of their witness.
     by_site: HashMap<Site, u32>,
 }
 
-/// A place that fires.
+/// A probed site on a path.
 #[derive(Clone, Debug)]
 pub(crate) struct Witness {
     pub site: Site,
-    /// What a branch decides on, if it is one.
+    /// The operands that a branch depends on, if it is one.
     pub operands: Vec<Operand>,
 }
 
-/// How a call was left.
+/// The exit of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit<'e> {
     /// At the instruction at this offset of the function.
@@ -52,22 +53,22 @@ pub(crate) enum Exit<'e> {
     Site(&'e Site),
 }
 
-/// A part of the way of a call, by the instructions of the listings.
+/// A part of a call's path, by the instructions of the listings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// These instructions were executed.
     Block(Vec<(usize, usize)>),
-    /// The branch went to another place, or on.
+    /// The branch was taken, or fell through.
     Branch { insn: (usize, usize), to: Option<(usize, usize)>, jumps: bool, event: usize },
-    /// What came here is not known.
+    /// The path is ambiguous here.
     Unknown,
 }
 
-/// Why calls cannot be followed.
+/// The reason why calls cannot be followed.
 #[derive(Clone, Debug)]
 pub(crate) enum NotFollowed {
     Diagnostic(Box<Diagnostic>),
-    /// The control flow of the function is not known.
+    /// The control flow of the function is unknown.
     Unread(String, Undecodable),
 }
 
@@ -78,7 +79,8 @@ impl From<Box<Diagnostic>> for NotFollowed {
 }
 
 impl Followed {
-    /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to fire in them.
+    /// Returns the functions or copies of a description, as [`Disassembler::disassemble`] does, with their
+    /// sites to probe.
     pub(crate) fn all(
         disassembler: &mut Disassembler<'_>,
         description: &str,
@@ -94,7 +96,7 @@ impl Followed {
         let room = |address: u64| around.room(address);
         let leads = |from, to| around.leads(flow, from, to);
         let routes = flow.routes(ranges.as_deref(), &member.entries, room, leads);
-        // Without a site the way through here is not known, as without room.
+        // Without a site, or without space for a probe, the path through here is unknown.
         let site = |(way, what, point)| Some((way, what, point, member.site(point)?));
         let sites: Vec<_> = routes.witnesses().filter_map(site).collect();
         let Member { listings, entries, .. } = member;
@@ -135,7 +137,7 @@ impl Followed {
 }
 
 impl Followed {
-    /// The function, or the inlined function, as descriptions name it.
+    /// The name of the function or inlined function, as in descriptions.
     pub(crate) fn name(&self) -> &str {
         let listing = self.listings.first();
         let name =
@@ -151,12 +153,12 @@ impl Followed {
         self.copy().is_some()
     }
 
-    /// The function that has the code where it is entered.
+    /// The function that contains the entry.
     pub(crate) fn caller(&self) -> &str {
         self.copy().map_or(self.name(), |copy| &copy.caller)
     }
 
-    /// Whether a copy is entered at an offset of that function, which is the name of a probe.
+    /// Whether a copy is entered at an offset of that function, given as a probe name.
     pub(crate) fn is_entered_at(&self, probe: &str) -> bool {
         self.entry_at(probe).is_some()
     }
@@ -170,15 +172,15 @@ impl Followed {
         self.listings.first()?.copy.as_ref()
     }
 
-    /// What witnesses the way over a site, if it is one of its own.
+    /// Returns the edge that a hit at the site proves, if it proves one.
     pub(crate) fn witness(&self, site: &Site) -> Option<u32> {
         self.by_site.get(site).copied()
     }
 
-    /// Works out the way of a call that began at a probe. `None`: something is missing in what fired.
+    /// Infers the path of a call that began at a probe. `None`: a required hit is missing.
     pub(crate) fn way(&self, probe: &str, passed: &[Passed], exit: Exit<'_>) -> Option<Vec<Piece>> {
         let left = self.left(exit)?;
-        // A probe that stands in for an entry has another name.
+        // A probe in place of an entry has another name.
         let entries = self.entry_at(probe).and_then(|at| self.entries.get(at..=at)).unwrap_or(&self.entries);
         let steps = entries.iter().find_map(|entry| self.flow.way(&self.routes, *entry, passed, left))?;
         Some(steps.into_iter().map(|step| self.piece(step)).collect())
@@ -188,7 +190,7 @@ impl Followed {
         self.listings.get(part)?.instructions.get(at)
     }
 
-    /// The instruction at which a call was left.
+    /// The instruction at which a call ended.
     pub(crate) fn exit_insn(&self, exit: Exit<'_>) -> Option<&Listed> {
         let (Left::After(address) | Left::Before(address) | Left::Over(address)) = self.left(exit)?;
         self.insn(self.insn_at(address)?)
@@ -196,7 +198,7 @@ impl Followed {
 
     fn left(&self, exit: Exit<'_>) -> Option<Left> {
         match exit {
-            // Offsets of what is elsewhere count from the function, too.
+            // Offsets of parts that the compiler placed elsewhere count from the function too.
             Exit::Offset(offset) => {
                 let first = self.listings.first()?;
                 let run = first.address.wrapping_add(offset);

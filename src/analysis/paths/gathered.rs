@@ -1,4 +1,5 @@
-//! analysis/paths/gathered.rs: the records of a trace, put together to calls, and calls of one shape folded.
+//! analysis/paths/gathered.rs: the records of a trace, assembled into calls; calls of the same shape are
+//! merged.
 
 use super::program::{BEGUN, ENDED, MOST, Role};
 use crate::consumer::event::{Acted, Event};
@@ -11,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The calls that were recorded.
+/// The recorded calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gathered(Rc<RefCell<Calls>>);
 
@@ -20,32 +21,32 @@ pub(crate) struct Calls {
     pub probes: HashMap<u32, Fields>,
     pub shapes: HashMap<Vec<Mark>, Shape>,
     pub counts: Counts,
-    /// Those that are not complete, by what they have in common.
+    /// The incomplete calls, by their common key.
     open: HashMap<u64, Open>,
-    /// The groups of functions whose calls are not ways of their own, but parts of others.
+    /// Whether the calls of each group are not separate paths but parts of others.
     into: Vec<bool>,
     most: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// The calls that were recorded whole.
+    /// The calls that were recorded completely.
     pub whole: u64,
-    /// Those of which something was lost, and those that were too long.
+    /// The calls with lost records, and the calls that were too long.
     pub broken: u64,
     pub long: u64,
-    /// Those that had not ended.
+    /// The calls that had not ended.
     pub unfinished: u64,
-    /// The records that were lost.
+    /// The number of lost records.
     pub lost: u64,
-    /// Those that came in after enough.
+    /// The calls that arrived after the limit was reached.
     more: u64,
 }
 
 /// A part of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Mark {
-    /// A function of this group begins, at a probe.
+    /// A function of this group is entered, at a probe.
     Entry {
         group: usize,
         probe: u32,
@@ -60,17 +61,17 @@ pub(crate) enum Mark {
     },
 }
 
-/// Calls that went the same way.
+/// Calls with the same path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
-    /// How often, and for how many of them the predicate of --differ was true.
+    /// The number of calls, and of calls for which the predicate of --differ was true.
     pub calls: u64,
     pub failed: u64,
-    /// The values, in the order of what recorded them.
+    /// The values, in the order of the records.
     pub values: Vec<Vec<Seen>>,
 }
 
-/// The different values of one thing in several calls, the first few.
+/// The first few distinct values of one item over several calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub values: Vec<u64>,
@@ -80,7 +81,7 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 struct Open {
     records: Vec<Record>,
-    /// How many there are in all, once that is known.
+    /// The number of distinct values, once it is known.
     all: Option<u64>,
 }
 
@@ -93,7 +94,7 @@ struct Record {
     values: Vec<u64>,
 }
 
-/// A call that has begun, as far as it has been read.
+/// A call that has begun, as far as its records have been read.
 struct Frame {
     group: usize,
     marks: Vec<Mark>,
@@ -120,7 +121,7 @@ impl Seen {
 }
 
 impl Counts {
-    /// Adds the calls of which not even one record is left: `begun` and `ended` are counted where nothing is lost.
+    /// Adds the calls of which no record is left: `begun` and `ended` are exact even if records are lost.
     fn complete(&mut self, begun: u64, ended: u64) {
         self.broken = self.broken.max(ended.saturating_sub(self.whole + self.long + self.more));
         if begun > 0 {
@@ -130,7 +131,7 @@ impl Counts {
 }
 
 impl Gathered {
-    /// `into`: which groups are only followed inside of others; `most`: how many calls are of interest.
+    /// `into`: the groups that are only followed within others; `most`: the limit on calls.
     pub(crate) fn new(into: Vec<bool>, most: u64) -> Gathered {
         Gathered(Rc::new(RefCell::new(Calls { into, most, ..Calls::default() })))
     }
@@ -139,7 +140,7 @@ impl Gathered {
         self.0.borrow_mut().probes = armed.map(|probe| (probe.id, probe.name.clone())).collect();
     }
 
-    /// All that was gathered.
+    /// Returns all data.
     pub(crate) fn take(&self) -> Calls {
         std::mem::take(&mut self.0.borrow_mut())
     }
@@ -167,7 +168,7 @@ impl Calls {
         }
     }
 
-    /// Takes all records that belong together.
+    /// Processes all records of one outermost call.
     fn complete(&mut self, mut records: Vec<Record>) {
         records.sort_unstable_by_key(|record| record.number);
         let in_order = (0..).zip(&records).all(|(number, record)| record.number == number);
@@ -188,7 +189,7 @@ impl Calls {
         self.into.get(group).copied().unwrap_or(false)
     }
 
-    /// Reads the calls from records in their order. `None`: they do not fit together.
+    /// Assembles the calls from records in order. `None`: they are inconsistent.
     fn read(&mut self, records: Vec<Record>) -> Option<()> {
         let (mut frames, mut whole): (Vec<Frame>, Vec<(Frame, bool)>) = (Vec::new(), Vec::new());
         for record in records {
@@ -225,7 +226,7 @@ impl Calls {
         Some(())
     }
 
-    /// Counts what nothing more will come for.
+    /// Counts the calls that can no longer be completed.
     fn end(&mut self) {
         for open in std::mem::take(&mut self.open).into_values() {
             let begun = self.calls_in(&open.records);
@@ -237,7 +238,7 @@ impl Calls {
     }
 
     fn fold(&mut self, call: Frame, failed: bool) {
-        // Some come in before tracing ends.
+        // Some calls arrive before tracing ends.
         if self.counts.whole >= self.most {
             self.counts.more += 1;
             return;
@@ -303,7 +304,7 @@ mod tests {
         calls
     }
 
-    /// A call with a call from it, and one of another thread with a branch.
+    /// A call with a nested call, and a call of another thread with a branch.
     fn records() -> Vec<Vec<u64>> {
         use Role::{Entry, Return, Witness};
         vec![

@@ -1,4 +1,4 @@
-//! analysis/paths/lines.rs: the source lines of a way, with loops folded.
+//! analysis/paths/lines.rs: the source lines of a path, with loops folded.
 
 use super::gathered::Seen;
 use super::program::Group;
@@ -8,32 +8,32 @@ use kinst_sites::listing::Place;
 use kinst_sites::listing::disas::Listed;
 use std::collections::HashMap;
 
-/// A source line as it is executed once.
+/// One execution of a source line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
-    /// How many followed functions are around it.
+    /// The number of enclosing followed functions.
     pub depth: usize,
-    /// `None`: the debug information has none for it.
+    /// `None`: the debug information has no line for it.
     pub place: Option<Place>,
-    /// The functions around it, from the followed one inwards, each with the line where it is inlined.
+    /// The enclosing functions, from the followed one inwards, each with the line where it is inlined.
     pub within: Vec<(String, Option<Place>)>,
-    /// The functions that it calls; empty: one that is only known when it is called.
+    /// The functions that it calls; an empty name is an indirect call.
     pub calls: Vec<String>,
     pub branches: Vec<Decided>,
     pub note: Option<Note>,
 }
 
-/// Where a branch went.
+/// The outcome of a branch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Decided {
     pub values: Vec<Shown>,
     pub jumps: bool,
     pub to: Option<Place>,
-    /// The place of the branch instruction, for what is to be compared.
+    /// The place of the branch instruction, for comparisons.
     pub key: Decision,
 }
 
-/// One way of one branch.
+/// One exit of one branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Decision {
     pub of: Of,
@@ -41,7 +41,7 @@ pub(crate) struct Decision {
     pub to: Option<(usize, usize)>,
 }
 
-/// Something that is no line.
+/// An entry that is not a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Note {
     Enter { function: String, arguments: Vec<Shown> },
@@ -49,14 +49,14 @@ pub(crate) enum Note {
     Unknown,
 }
 
-/// Lines, and how often those of a loop come one after the other.
+/// Lines, and the number of consecutive repetitions of a loop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Piece {
     Line(Line),
     Loop { times: usize, body: Vec<Piece> },
 }
 
-/// The lines of a way.
+/// Returns the lines of a path.
 pub(crate) fn lines(way: &Way, groups: &[Group]) -> Vec<Line> {
     let mut lines = Lines { groups, all: Vec::new(), run: 0, depth: 0 };
     way.items.iter().for_each(|item| lines.add(item));
@@ -66,7 +66,7 @@ pub(crate) fn lines(way: &Way, groups: &[Group]) -> Vec<Line> {
 struct Lines<'g> {
     groups: &'g [Group],
     all: Vec<Line>,
-    /// Where what is executed without a branch begins.
+    /// The start of the current run of code without branches.
     run: usize,
     depth: usize,
 }
@@ -90,7 +90,7 @@ impl Lines<'_> {
             Item::Block { of, insns } => {
                 let Some(followed) = of.followed(self.groups) else { return };
                 for insn in insns.iter().filter_map(|insn| followed.insn(*insn)) {
-                    // The compiler moves instructions up and down; where statements begin is in order.
+                    // The compiler reorders instructions; the starts of statements are in order.
                     let called = ways::callee(insn);
                     if called.is_some() || insn.begins && !insn.fentry {
                         self.line(*of, insn).calls.extend(called);
@@ -105,7 +105,7 @@ impl Lines<'_> {
                 let decided = Decided { values: values.clone(), jumps: *jumps, to: target, key };
                 let line = self.line(*of, listed);
                 line.branches.push(decided);
-                // What comes again is a line of its own.
+                // A loop's repetition starts a new line.
                 let again = to.is_some_and(|to| to <= *insn);
                 self.run = self.all.len() + usize::from(again);
             }
@@ -128,7 +128,8 @@ impl Lines<'_> {
         self.run = self.all.len();
     }
 
-    /// The line of an instruction: one that has come since the last branch, as instructions of lines are mixed, or that of the branch.
+    /// Returns the line of an instruction: a line since the last branch, or of that branch, as the
+    /// instructions of lines are interleaved.
     fn line(&mut self, of: Of, insn: &Listed) -> &mut Line {
         let within = self.within(of, insn);
         let depth = self.depth;
@@ -153,7 +154,7 @@ impl Lines<'_> {
         &mut self.all[at]
     }
 
-    /// The functions around an instruction, from the followed one inwards.
+    /// Returns the functions around an instruction, from the followed one inwards.
     fn within(&self, of: Of, insn: &Listed) -> Vec<(String, Option<Place>)> {
         let place = |call: &kinst_dwarf::CallSite| Place { file: call.file.clone(), line: call.line };
         let frames = insn.frames.iter().rev().skip(1);
@@ -161,7 +162,7 @@ impl Lines<'_> {
         let Some(followed) = of.followed(self.groups).filter(|followed| followed.is_copy()) else {
             return all.collect();
         };
-        // Of a copy it is what is inside of it that counts.
+        // In a copy, only the functions inside it count.
         let mut inside = all.skip_while(|(name, _)| name != followed.name());
         inside.next();
         inside.collect()
@@ -169,7 +170,7 @@ impl Lines<'_> {
 }
 
 impl Line {
-    /// Whether it is the same line with the same calls, and its branches go the same way.
+    /// Whether it is the same line with the same calls, and its branches take the same exits.
     fn is_like(&self, other: &Line) -> bool {
         let branches = |line: &Line| line.branches.iter().map(|one| one.key).collect::<Vec<_>>();
         let note = |line: &Line| match &line.note {
@@ -210,12 +211,12 @@ fn join(mine: &mut [Shown], theirs: &[Shown]) {
     mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.seen.join(&theirs.seen));
 }
 
-/// The longest loop that is found, in lines.
+/// The longest loop that is detected, in lines.
 const LONGEST: usize = 96;
 
-/// Folds what comes several times, one after the other; loops in loops, too.
+/// Folds consecutive repetitions, including nested loops.
 pub(crate) fn folded(lines: Vec<Line>) -> Vec<Piece> {
-    // Equal lines have equal numbers.
+    // Equal lines have equal indices.
     let mut known: HashMap<_, Vec<(Line, usize)>> = HashMap::new();
     let mut count = 0;
     let mut numbers = Vec::with_capacity(lines.len());
@@ -233,7 +234,7 @@ pub(crate) fn folded(lines: Vec<Line>) -> Vec<Piece> {
     }
     let pieces: Vec<(usize, Piece)> = numbers.into_iter().zip(lines.into_iter().map(Piece::Line)).collect();
     let mut next = count;
-    // Shorter loops are found first, then those around them.
+    // Shorter loops are folded first, then enclosing ones.
     let mut pieces = pieces;
     let mut loops: HashMap<(Vec<usize>, usize), usize> = HashMap::new();
     loop {
@@ -247,7 +248,7 @@ pub(crate) fn folded(lines: Vec<Line>) -> Vec<Piece> {
     }
 }
 
-/// Folds the loops with so many pieces.
+/// Folds the loops of this length in pieces.
 fn fold(
     pieces: Vec<(usize, Piece)>,
     len: usize,
@@ -295,13 +296,13 @@ impl Piece {
     }
 }
 
-/// `size=4096`, `i=0,1,2,…`; empty if there is no value.
+/// `size=4096`, `i=0,1,2,…`; empty without values.
 pub(crate) fn values(all: &[Shown]) -> String {
     let shown = all.iter().filter(|one| !one.seen.values.is_empty());
     shown.map(|one| format!("{}={}", one.name, seen(one))).collect::<Vec<_>>().join(" ")
 }
 
-/// `dfd=-100`: an argument is seldom an error.
+/// `dfd=-100`: an argument is rarely an error code.
 pub(crate) fn arguments(all: &[Shown]) -> String {
     let one = |shown: &Shown| format!("{}={}", shown.name, written(shown, Form::plain));
     all.iter().map(one).collect::<Vec<_>>().join(", ")

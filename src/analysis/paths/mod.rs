@@ -1,4 +1,4 @@
-//! analysis/paths/: the ways that calls go through a function.
+//! analysis/paths/: the paths that calls take through a function.
 
 pub(crate) mod differ;
 pub(crate) mod followed;

@@ -1,4 +1,4 @@
-//! analysis/paths/object.rs: the ways as JSON: one object for each, and one for each branch of --differ.
+//! analysis/paths/object.rs: paths as JSON: one object for each, and one for each branch of --differ.
 
 use super::differ::Comparison;
 use super::lines::{Decided, Decision};
@@ -7,7 +7,7 @@ use super::ways::{Item, Of, Shown, Way};
 use kinst_sites::listing::Place;
 use serde_json::{Value, json};
 
-/// The object of a way. `steps` are in the order of execution.
+/// The object of a path. `steps` are in execution order.
 pub(crate) fn of_way(way: &Way, groups: &[Group]) -> Value {
     let steps: Vec<Value> = way.items.iter().map(|item| step(item, groups)).collect();
     json!({ "calls": way.calls, "differ": way.failed, "probes": way.fired, "steps": steps })
@@ -92,7 +92,7 @@ fn values(all: &[Shown]) -> Vec<Value> {
     all.iter().map(|one| json!({ "name": one.name, "values": numbers(one) })).collect()
 }
 
-/// The values as text, as 64-bit numbers are more than a number of JSON.
+/// The values as text, as 64-bit integers exceed the range of JSON numbers.
 fn numbers(shown: &Shown) -> Vec<String> {
     let more = shown.seen.more.then(|| "…".to_owned());
     shown.seen.values.iter().map(|value| shown.form.show(*value)).chain(more).collect()

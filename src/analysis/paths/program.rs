@@ -1,4 +1,4 @@
-//! analysis/paths/program.rs: the D program that records the ways of calls.
+//! analysis/paths/program.rs: the D program that records the paths of calls.
 
 use super::values::{self, Value};
 use crate::analysis::paths::followed::Followed;
@@ -9,38 +9,38 @@ use kinst_types::KernelTypes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// The calls that are followed.
+/// The calls to follow.
 pub(crate) struct Question<'a> {
     pub whose: Whose,
-    /// D expressions: about the arguments, and about what is returned.
+    /// D expressions over the arguments, and over the return value.
     pub when: Option<&'a str>,
     pub differ: Option<&'a str>,
-    /// When it ends, as the name of a probe has it: `10s`, or after so many calls.
+    /// The limits: a time, as in a probe name (`10s`), and a number of calls.
     pub time: Option<&'a str>,
     pub calls: u64,
 }
 
 /// The functions and copies of one name in one module.
 pub(crate) struct Group {
-    /// As probe descriptions begin that mean their entries and returns.
+    /// The common prefix of the probe descriptions of their entries and returns.
     pub boundary: String,
-    /// Whether only calls from calls that are followed are.
+    /// Whether they are only followed when called from followed calls.
     pub into: bool,
     pub members: Vec<Followed>,
-    /// The functions whose copies are followed as parts of these functions.
+    /// The functions whose copies are followed as parts of those functions.
     pub except: BTreeSet<String>,
     /// The arguments at the entry.
     pub arguments: Vec<Value>,
-    /// How what is returned is shown.
+    /// The display format of the return value.
     pub returns: Option<values::Form>,
-    /// What branches decide on, by the site of an edge.
+    /// The values that branches depend on, by the site of an edge.
     pub decided: BTreeMap<Site, Vec<Value>>,
 }
 
-/// Finds the variables at sites.
+/// Looks up the variables at sites.
 pub(crate) type Scopes<'s> = dyn Fn(&[Site]) -> Vec<Result<Scope, NoScope>> + 's;
 
-/// What a record is of.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Entry,
@@ -48,15 +48,15 @@ pub(crate) enum Role {
     Witness,
 }
 
-/// The aggregations: how many calls began, and how many of them ended. They are right where records were lost, too.
+/// The aggregations: the calls that began, and the calls that ended. They are exact even if records are lost.
 pub(crate) const BEGUN: &str = "begun";
 pub(crate) const ENDED: &str = "done";
 
-/// The most that is recorded of a call and of what it calls; what is longer is left out.
+/// The most records of a call and its callees; longer calls are left out.
 pub(crate) const MOST: u64 = 1 << 18;
 
 impl Role {
-    /// The number by which a record says what it is of.
+    /// The tag that a record begins with.
     pub(crate) fn tag(self, group: usize) -> u64 {
         4 * group as u64 + self as u64
     }
@@ -69,14 +69,14 @@ impl Role {
 }
 
 impl Group {
-    /// Puts functions or copies of one name into groups.
+    /// Groups functions or copies by name.
     pub(crate) fn all(followed: Vec<Followed>, into: bool, groups: &mut Vec<Group>) {
         for one in followed {
             let provider = if one.is_copy() { "kinst" } else { "fbt" };
             let boundary = format!("{provider}:{}:{}", one.module(), one.name());
             match groups.iter_mut().find(|group| group.boundary == boundary) {
                 Some(group) if group.into == into && one.is_copy() => group.members.push(one),
-                // What is followed anyway.
+                // Followed in any case.
                 Some(_) => {}
                 None => groups.push(Group {
                     boundary,
@@ -91,7 +91,7 @@ impl Group {
         }
     }
 
-    /// Leaves out copies in code that is followed anyway. Returns them, with the function that they are in.
+    /// Removes copies in code that is followed in any case. Returns them, with the function that contains them.
     pub(crate) fn settle(groups: &mut Vec<Group>) -> Vec<(String, String)> {
         let code = |one: &Followed| -> Vec<(String, String)> {
             one.listings.iter().map(|listing| (listing.module.clone(), listing.function.clone())).collect()
@@ -128,7 +128,7 @@ impl Group {
         self.members.first().is_some_and(Followed::is_copy)
     }
 
-    /// Finds what is to be recorded.
+    /// Determines the values to record.
     pub(crate) fn look(&mut self, kernel: &dyn KernelTypes, scopes: &Scopes<'_>) {
         let Some(first) = self.members.first() else { return };
         let module = first.module().to_owned();
@@ -154,8 +154,8 @@ impl Group {
 /// Writes the program.
 pub(crate) fn write(groups: &[Group], question: &Question<'_>) -> String {
     let mut d = String::from(
-        "/*\n * calls has a bit for each call that the thread is in, the innermost lowest: whether it is followed. key is one for all of them,\n \
-         * and n numbers what is recorded of them.\n */\n\
+        "/*\n * calls has a bit for each call of the thread, the innermost lowest: whether it is followed. All of them share one key,\n \
+         * and n numbers their records.\n */\n\
          self uint64_t calls;\nself uint64_t key;\nself uint64_t n;\nuint64_t ended;\n\n",
     );
     for (number, group) in groups.iter().enumerate() {
@@ -169,17 +169,18 @@ pub(crate) fn write(groups: &[Group], question: &Question<'_>) -> String {
     d
 }
 
-/// The actions that all records begin with.
+/// The actions at the start of all records.
 fn record(role: Role, group: usize) -> String {
     format!("\ttrace(self->key);\n\ttrace(self->n);\n\ttrace({});\n", role.tag(group))
 }
 
-/// What leaves out the copies that are followed as parts of other functions.
+/// A condition that excludes the copies that are followed as parts of other functions.
 fn here(group: &Group) -> String {
     group.except.iter().map(|function| format!(" && probefunc != \"{function}\"")).collect()
 }
 
-/// The number of the next record. It is counted in a clause without a record, which is executed where there is no room for one, too.
+/// The index of the next record. A clause without a record counts it, as such a clause runs even if the
+/// buffer is full.
 const COUNT: &str = "\tself->n = self->n + 1;\n";
 
 fn entries(d: &mut String, number: usize, group: &Group, question: &Question<'_>) {
@@ -244,7 +245,7 @@ fn returns(d: &mut String, number: usize, group: &Group, question: &Question<'_>
     let returned =
         if group.is_copies() { "\ttrace(0);\n\ttrace(0);\n" } else { "\ttrace(arg0);\n\ttrace(arg1);\n" };
     let differ = question.differ.filter(|_| !group.into).map(|differ| {
-        // As the function's type has it.
+        // Truncated as the function's type requires.
         let narrow = group.returns.is_some_and(|form| form.bytes == 4 && form.kind == values::Kind::Signed);
         let differ = if narrow { typed(differ) } else { differ.to_owned() };
         format!("\ttrace(({differ}) ? 1 : 0);\n")
@@ -265,7 +266,8 @@ fn returns(d: &mut String, number: usize, group: &Group, question: &Question<'_>
     }
 }
 
-/// A predicate about what an int function returns: arg1 has the whole register, of which the upper half means nothing.
+/// A predicate on the return value of an int function: arg1 has the whole register, whose upper half is
+/// undefined.
 fn typed(predicate: &str) -> String {
     let mut out = String::new();
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';

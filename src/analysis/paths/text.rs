@@ -1,4 +1,4 @@
-//! analysis/paths/text.rs: the ways as text.
+//! analysis/paths/text.rs: paths as text.
 
 use super::differ::{Comparison, Parting};
 use super::gathered::Counts;
@@ -18,7 +18,7 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default();
 
-/// How it is written.
+/// The style of the output.
 pub(crate) struct Form<'s> {
     pub color: bool,
     /// Instructions rather than lines.
@@ -26,7 +26,7 @@ pub(crate) struct Form<'s> {
     pub sources: &'s mut Sources,
 }
 
-/// The column of what a line did, after its text.
+/// The column of a line's branches, after its text.
 const TEXT: usize = 72;
 const PLACE: usize = 20;
 
@@ -61,7 +61,7 @@ impl Form<'_> {
         color::paint(text, style, self.color)
     }
 
-    /// Writes a way.
+    /// Writes a path.
     pub(crate) fn way(&mut self, number: usize, way: &Way, groups: &[Group]) -> String {
         let returned = match way.end() {
             Some(Item::Leave { returned: Some(returned), .. }) => {
@@ -114,7 +114,7 @@ impl Form<'_> {
             let _ = writeln!(out, "{}{}", indent(line.depth), self.paint(CYAN, &note_text(note)));
             return;
         }
-        // What is inlined, where it begins.
+        // A heading where an inlined function begins.
         let same = inside.iter().zip(&line.within).take_while(|(one, other)| one == other).count();
         let begun = line.within.iter().skip(same).map(|(name, call)| {
             let at = call.as_ref().map(|call| format!(" ({})", short(call))).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Form<'_> {
         }
     }
 
-    /// The blocks, by the offsets of their first and last instruction.
+    /// Writes the blocks, by the offsets of their first and last instruction.
     fn items(&self, out: &mut String, way: &Way, groups: &[Group]) {
         for item in &way.items {
             let _ = match item {
@@ -181,7 +181,7 @@ impl Form<'_> {
         }
     }
 
-    /// Writes where calls part from the others.
+    /// Writes where calls diverge from the others.
     pub(crate) fn comparison(&mut self, comparison: &Comparison, predicate: &str) -> String {
         let Comparison { failed, others, partings, same, unknown } = comparison;
         let mut out = format!("\n{failed} with {predicate}, {others} without\n");

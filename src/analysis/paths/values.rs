@@ -1,4 +1,4 @@
-//! analysis/paths/values.rs: what is recorded of variables: as D, and how it is shown.
+//! analysis/paths/values.rs: the recorded variables: as D expressions, and their display.
 
 use crate::analysis::paths::followed::Operand;
 use crate::vocabulary::constants;
@@ -6,17 +6,17 @@ use kinst_dwarf::variables::scope::{Scope, Variable};
 use kinst_dwarf::variables::term::{Binary, Location, Register, Term};
 use kinst_types::{KernelTypes, Type};
 
-/// A value that is recorded.
+/// A recorded value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     /// The D expression.
     pub d: String,
-    /// The variable, or the register or memory if none is known there.
+    /// The variable, or the register or memory operand if none is known.
     pub name: String,
     pub form: Form,
 }
 
-/// How a number is shown.
+/// The display format of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     pub bytes: u8,
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     Bits,
 }
 
-/// The names of D, by numbers of debug information.
+/// The names of registers in D, by their DWARF numbers.
 const NAMES: [&str; 16] = [
     "R_RAX", "R_RDX", "R_RCX", "R_RBX", "R_RSI", "R_RDI", "R_RBP", "R_RSP", "R_R8", "R_R9", "R_R10", "R_R11",
     "R_R12", "R_R13", "R_R14", "R_R15",
@@ -54,13 +54,13 @@ impl Form {
         [1, 2, 4, 8].contains(&bytes).then_some(Form { bytes, kind })
     }
 
-    /// The number as the kernel's source would have it: `-2`, `4096`, `0xffff888004f2c000`.
+    /// The number as in kernel source: `-2`, `4096`, `0xffff888004f2c000`.
     pub(crate) fn plain(self, raw: u64) -> String {
         let text = self.show(raw);
         text.split(' ').next().map(str::to_owned).unwrap_or(text)
     }
 
-    /// The same of a number that may be an error: `-2 ENOENT`.
+    /// The same for a number that may be an error code: `-2 ENOENT`.
     pub(crate) fn show(self, raw: u64) -> String {
         let shift = 64 - 8 * u32::from(self.bytes.clamp(1, 8));
         let (signed, unsigned) = (((raw << shift) as i64) >> shift, raw << shift >> shift);
@@ -94,7 +94,7 @@ fn of_operand(operand: Operand, scope: Option<&Scope>, module: &str, kernel: &dy
             let d = saved(register);
             let there = variables().filter(|variable| is_in(variable, register));
             let mut known = there.filter_map(|variable| {
-                // A structure that fits in a register, as of a user's id, is its member.
+                // A structure that fits in a register, such as a kuid_t, is shown as its member.
                 let ty = typed(variable)?;
                 let itself = || Some((variable.name.clone(), Form::of(&ty)?));
                 itself().or_else(|| member(&variable.name, &ty, 0, bytes, ".", kernel))
@@ -108,7 +108,7 @@ fn of_operand(operand: Operand, scope: Option<&Scope>, module: &str, kernel: &dy
             let on_stack = base.number() == STACK;
             let address = format!("({} + {by})", saved(base));
             let load = format!("*(uint{}_t *){address}", 8 * bytes);
-            // What the processor has read can be read again, but for a program's memory.
+            // The memory that the processor has just read can be read again, except for user memory.
             let d = if on_stack { load } else { format!("((int64_t){address} < 0 ? {load} : 0)") };
             let found = variables().find_map(|variable| {
                 let ty = typed(variable)?;
@@ -148,7 +148,7 @@ pub(crate) fn of_entry(module: &str, function: &str, kernel: &dyn KernelTypes) -
     known.collect()
 }
 
-/// How what a function returns is shown; `None` if it returns nothing, or a structure.
+/// The display format of a return value; `None` for void and structures.
 pub(crate) fn of_return(module: &str, function: &str, kernel: &dyn KernelTypes) -> Option<Form> {
     let plain = function.split('#').next().unwrap_or(function);
     match kernel.prototype(module, plain) {
@@ -166,7 +166,7 @@ fn is_in(variable: &Variable, wanted: Register) -> bool {
     !variable.name.is_empty() && *register == wanted
 }
 
-/// How far an address is from what a register has.
+/// The offset of an address from the value of a register.
 fn distance(term: &Term, base: Register) -> Option<i64> {
     match term {
         Term::Register(register) => (*register == base).then_some(0),
@@ -178,7 +178,7 @@ fn distance(term: &Term, base: Register) -> Option<i64> {
     }
 }
 
-/// The part of a variable that is so far from its start, and how many bytes of it are compared.
+/// The member at this offset in a variable, and how many of its bytes are compared.
 fn member(
     name: &str,
     ty: &Type,
@@ -203,7 +203,7 @@ fn member(
                 self::member(&name, &member.ty, i64::try_from(inside).ok()?, bytes, between, kernel)
             })
         }
-        // A byte of a larger number is a part of it.
+        // A byte of a larger number is only a part of it.
         ty => {
             let form = Form::of(ty)?;
             if at == 0 && between == "->" && bytes == form.bytes {

@@ -1,4 +1,4 @@
-//! analysis/paths/ways.rs: the ways of calls, as they follow from what was recorded.
+//! analysis/paths/ways.rs: the paths of calls, inferred from the records.
 
 use super::gathered::{Calls, Mark, Seen, Shape};
 use super::program::Group;
@@ -9,18 +9,18 @@ use kinst_sites::flow::routes::Passed;
 use kinst_sites::listing::disas::Listed;
 use std::collections::HashMap;
 
-/// A way that calls went.
+/// A path that calls took.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Way {
     pub calls: u64,
-    /// Those for which the predicate of --differ was true.
+    /// The calls for which the predicate of --differ was true.
     pub failed: u64,
     pub items: Vec<Item>,
-    /// How many probes fired.
+    /// The number of probes that fired.
     pub fired: usize,
 }
 
-/// A part of a way. Functions that are followed inside of others are in them, from Enter to Leave.
+/// A part of a path. Functions followed within others are included, from Enter to Leave.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     Enter { of: Of, arguments: Vec<Shown> },
@@ -30,14 +30,14 @@ pub(crate) enum Item {
     Leave { of: Of, returned: Option<Shown>, tail: Option<String> },
 }
 
-/// A function or copy, by its group and its place there.
+/// A function or copy, by its group and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Of {
     pub group: usize,
     pub member: usize,
 }
 
-/// The values of one thing.
+/// The values of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shown {
     pub name: String,
@@ -45,19 +45,19 @@ pub(crate) struct Shown {
     pub seen: Seen,
 }
 
-/// A call in the order of its marks.
+/// A call with its marks in order.
 struct Call {
     group: usize,
     probe: u32,
     arguments: Vec<Seen>,
     passed: Vec<(u32, Vec<Seen>)>,
-    /// Calls from it that are followed, each with the number of what was passed before.
+    /// The followed calls that it makes, each with the number of preceding witnesses.
     inner: Vec<(usize, Call)>,
     exit: (u32, u64),
     returned: Vec<Seen>,
 }
 
-/// Works out the ways. Calls for which there is none are counted as broken.
+/// Infers the paths. Calls without a consistent path count as broken.
 pub(crate) fn ways(calls: &mut Calls, groups: &[Group]) -> Vec<Way> {
     let solver = Solver::new(&calls.probes, groups);
     let mut all = Vec::new();
@@ -70,13 +70,13 @@ pub(crate) fn ways(calls: &mut Calls, groups: &[Group]) -> Vec<Way> {
             }
         }
     }
-    // The most frequent first; else in an order that is the same each time.
+    // The most frequent first; ties in a stable order.
     all.sort_by_cached_key(|way| (std::cmp::Reverse(way.calls), way.key()));
     all
 }
 
 impl Way {
-    /// The blocks and branches, for the order.
+    /// The blocks and branches, as a sort key.
     fn key(&self) -> Vec<(usize, usize)> {
         let places = self.items.iter().filter_map(|item| match item {
             Item::Block { insns, .. } => insns.first().copied(),
@@ -86,12 +86,12 @@ impl Way {
         places.collect()
     }
 
-    /// Whether calls of it end as another function, so that what they return is not known.
+    /// Whether its calls end in a tail call, so that their return value is unknown.
     pub(crate) fn goes_on(&self) -> bool {
         matches!(self.end(), Some(Item::Leave { tail: Some(_), .. }))
     }
 
-    /// How calls of it ended.
+    /// The end of its calls.
     pub(crate) fn end(&self) -> Option<&Item> {
         self.items.last().filter(|item| matches!(item, Item::Leave { .. }))
     }
@@ -106,7 +106,7 @@ impl Of {
 struct Solver<'a> {
     probes: &'a HashMap<u32, Fields>,
     groups: &'a [Group],
-    /// The ways of witnesses by function or copy and by probe.
+    /// The edges of witnesses, by function or copy and probe.
     witnesses: HashMap<(Of, u32), (u32, &'a Site)>,
 }
 
@@ -171,7 +171,7 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        // Those of which no call instruction is known, as of exceptions.
+        // Calls without a known call instruction, such as exceptions.
         for (_, callee) in inner {
             self.write(callee, items)?;
         }
@@ -182,7 +182,8 @@ impl<'a> Solver<'a> {
         Some(())
     }
 
-    /// How many instructions are before what is called: up to one that calls it, or may; else that calls something, from which it was called.
+    /// The number of instructions before a callee runs: through the one that calls it, or may; otherwise
+    /// through the last call, which must have called it indirectly.
     fn caller(&self, followed: &Followed, insns: &[(usize, usize)], callee: &Call) -> usize {
         let name = self.groups.get(callee.group).map(Group::name).unwrap_or_default();
         let is_call = |insn: &(usize, usize)| followed.insn(*insn).and_then(self::callee).is_some();
@@ -190,7 +191,7 @@ impl<'a> Solver<'a> {
         found.or_else(|| insns.iter().rposition(is_call)).map_or(insns.len(), |at| at + 1)
     }
 
-    /// The function that is called in the place of a return; empty: which one is only known then.
+    /// The target of a tail call at a return; empty for an indirect one.
     fn tail(&self, call: &Call, followed: &Followed) -> Option<String> {
         if followed.is_copy() {
             return None;
@@ -214,7 +215,7 @@ impl<'a> Solver<'a> {
             false => followed.way(begun, &passed?, Exit::Offset(call.exit.1)),
             true => followed.way(begun, &passed?, Exit::Site(&site(self.probes.get(&call.exit.0)?)?)),
         };
-        // Blocks between two branches are one.
+        // Consecutive blocks without a branch in between are joined.
         let mut joined: Vec<Piece> = Vec::new();
         for piece in pieces? {
             match (joined.last_mut(), piece) {
@@ -225,7 +226,7 @@ impl<'a> Solver<'a> {
         Some(joined)
     }
 
-    /// The functions or copies that begin at the probe: most often one.
+    /// Returns the functions or copies that begin at the probe: usually one.
     fn candidates(&self, call: &Call) -> Vec<Of> {
         let Some(group) = self.groups.get(call.group) else { return Vec::new() };
         let all = (0..group.members.len()).map(|member| Of { group: call.group, member });
@@ -240,7 +241,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Reads a call from its marks.
+/// Assembles a call from its marks.
 fn call<'m>(marks: &mut impl Iterator<Item = (&'m Mark, &'m Vec<Seen>)>) -> Option<Call> {
     let (Mark::Entry { group, probe }, arguments) = marks.next()? else { return None };
     inside(*group, *probe, arguments.clone(), marks)
@@ -293,26 +294,26 @@ fn next_event(pieces: &[Piece]) -> Option<usize> {
     })
 }
 
-/// Whether an instruction calls a function, or may, as its target is not in it.
+/// Whether an instruction calls a function, or may, as the call is indirect.
 fn calls_it(followed: &Followed, insn: (usize, usize), name: &str) -> bool {
     followed.insn(insn).and_then(callee).is_some_and(|called| called == name || called.is_empty())
 }
 
-/// The function that an instruction calls; empty if that is decided when it is executed. `None`: it calls none.
+/// Returns the function that an instruction calls; empty for an indirect call. `None`: not a call.
 pub(crate) fn callee(insn: &Listed) -> Option<String> {
     let rest = insn.text.strip_prefix("call").filter(|_| !insn.fentry)?.trim_start_matches('q').trim();
     let indirect = rest.starts_with('*') || rest.contains("x86_indirect_thunk");
     Some(if indirect { String::new() } else { target(insn).unwrap_or_default() })
 }
 
-/// The name of what a call or jump leads to.
+/// Returns the name of the target of a call or jump.
 fn target(insn: &Listed) -> Option<String> {
     let name = insn.text.rsplit(' ').next()?;
     let name = name.strip_suffix("+0").unwrap_or(name);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_').then(|| name.to_owned())
 }
 
-/// The site of a probe of kinst, by its name: `53`, `53-61`.
+/// Returns the site of a kinst probe from its name: `53`, `53-61`.
 fn site(fields: &Fields) -> Option<Site> {
     let mut parts = fields.name.split('-');
     let offset = parts.next()?.parse().ok()?;
