@@ -1,5 +1,4 @@
-//! analysis/: executions of a function's code: the D programs that record them, the collected data,
-//! inferences and output.
+//! analysis/: executions of a function's code: the D that records them, the collected data, inferences, output.
 
 pub(crate) mod counts;
 pub mod coverage;

@@ -1,5 +1,4 @@
-//! backend/: two back ends, the module and BPF, with one interface: programs go into the kernel, records
-//! come back.
+//! backend/: two back ends, the module and BPF, with one interface: programs go in, records come back.
 
 pub mod bpf;
 mod error;

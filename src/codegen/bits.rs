@@ -1,5 +1,4 @@
-//! codegen/bits.rs: bit-fields: loaded with the enclosing integer and extended; stored without changing
-//! their neighbours.
+//! codegen/bits.rs: bit-fields: loaded with the enclosing integer; stored without changing their neighbours.
 
 use super::error::Result;
 use super::expr::Object;

@@ -1,5 +1,4 @@
-//! codegen/uses.rs: an aggregation's uses in the program: the names of its keys, and whether its value can
-//! fall.
+//! codegen/uses.rs: an aggregation's uses in a program: the names of its keys, and whether its value can fall.
 
 use crate::typeck::typed::{AggregatingFunction, Expr, ExprKind, Key, Place, Program, StmtKind};
 

@@ -1,4 +1,4 @@
-//! knowledge/files.rs: the locations of a kernel's BTF, symbols and debug information: the running system, or a sysroot.
+//! knowledge/files.rs: the BTF, symbols and debug information of the running kernel, or of a sysroot.
 
 use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! knowledge/lookup.rs: types and symbols looked up by name: in BTF, and in debug information where that is absent.
+//! knowledge/lookup.rs: types and symbols by name: from BTF, or from debug information where BTF is absent.
 
 use super::files::Files;
 use super::symbols::Located;

@@ -80,10 +80,7 @@ const GROUPS: &[Group] = &[
                 "missinglocals",
                 "for a variable that is not available at a place: refuse it, read 0, or leave the clause out",
             ),
-            (
-                "backend",
-                "what runs programs in the kernel: the module, BPF, or whichever is available",
-            ),
+            ("backend", "what runs programs in the kernel: the module, BPF, or whichever is available"),
             ("nojump", "probe only with breakpoints, never with jumps"),
             (
                 "once",

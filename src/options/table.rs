@@ -153,7 +153,12 @@ pub const TABLE: &[Spec] = &[
         "exec",
     ),
     row("flowindent", Kind::Flag, When::Dynamic, ""),
-    row("grabanon", Kind::Flag, When::Refused("anonymous tracing does not exist, so none can be claimed"), ""),
+    row(
+        "grabanon",
+        Kind::Flag,
+        When::Refused("anonymous tracing does not exist, so none can be claimed"),
+        "",
+    ),
     row("incdir", Kind::List, When::Context, ""),
     row(
         "iregs",

@@ -15,9 +15,7 @@ pub(crate) fn check(name: &str, version: Option<Version>, span: Span, declared: 
             let newer = builtin::lookup(name).is_some();
             let diagnostic = undefined(name, similar(name).filter(|_| !newer).as_deref(), span);
             Some(match newer {
-                true => {
-                    diagnostic.note("the language added it after the version that option version names")
-                }
+                true => diagnostic.note("the language added it after the version that option version names"),
                 false => diagnostic,
             })
         }

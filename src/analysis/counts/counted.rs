@@ -1,5 +1,4 @@
-//! analysis/counts/counted.rs: functions and inlined copies whose executions are counted: the probed sites,
-//! and the inferred counts.
+//! analysis/counts/counted.rs: functions and inlined copies that are counted: sites, and inferred counts.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;

@@ -1,5 +1,4 @@
-//! analysis/counts/object.rs: counts as JSON: one object for each instruction, and for each line of joined
-//! copies.
+//! analysis/counts/object.rs: counts as JSON: an object for each instruction, and for each line of joined copies.
 
 use super::sum::Copies;
 use crate::analysis::counts::counted::{Counted, Executions, Spent};

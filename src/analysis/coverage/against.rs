@@ -11,10 +11,9 @@ pub(crate) fn write(ours: &Tally, theirs: &Tally, name: &str, colored: bool) -> 
     let here = only(ours, theirs);
     let there = only(theirs, ours);
     let mut out = String::new();
-    for (title, tally, lines) in [
-        (format!("here but not in {name}"), ours, here),
-        (format!("in {name} but not here"), theirs, there),
-    ] {
+    for (title, tally, lines) in
+        [(format!("here but not in {name}"), ours, here), (format!("in {name} but not here"), theirs, there)]
+    {
         let count: usize = lines.iter().map(|(_, lines)| lines.len()).sum();
         let plural = if count == 1 { "line was" } else { "lines were" };
         // Writing to a String cannot fail.

@@ -1,5 +1,4 @@
-//! analysis/coverage/covered.rs: functions whose coverage is measured: the places to watch, and the
-//! inferred state of blocks, lines and branches.
+//! analysis/coverage/covered.rs: functions whose coverage is measured: places to watch, and inferred states.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

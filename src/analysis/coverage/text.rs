@@ -28,8 +28,10 @@ pub(crate) fn summary(tally: &Tally, all: bool, colored: bool) -> String {
     let unknown = total[2].unknown;
     if unknown > 0 {
         let blocks = if unknown == 1 { "1 block is" } else { &format!("{unknown} blocks are") };
-        let _ =
-            writeln!(out, "{blocks} left out: no probe is possible, and other blocks do not determine the result");
+        let _ = writeln!(
+            out,
+            "{blocks} left out: no probe is possible, and other blocks do not determine the result"
+        );
     }
     out
 }

@@ -1,5 +1,4 @@
-//! analysis/paths/followed.rs: functions and inlined copies whose calls are followed: the probed sites, and
-//! the path that their hits imply.
+//! analysis/paths/followed.rs: functions and inlined copies whose calls are followed: sites, and inferred paths.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,5 +1,4 @@
-//! analysis/paths/gathered.rs: the records of a trace, assembled into calls; calls of the same shape are
-//! merged.
+//! analysis/paths/gathered.rs: the records of a trace, assembled into calls; equal calls are merged.
 
 use super::program::{BEGUN, ENDED, MOST, Role};
 use crate::consumer::event::{Acted, Event};

@@ -1,5 +1,4 @@
-//! backend/bpf/clock.rs: per-CPU data for programs: the scheduler's clock, and the location of the
-//! interrupt count.
+//! backend/bpf/clock.rs: per-CPU data for programs: the scheduler's clock, and where interrupts are counted.
 
 use super::error::{EnableError, ProgramError, Request, request};
 use kinst_bpf::memory::cpu;

@@ -1,5 +1,4 @@
-//! backend/bpf/enable.rs: enabling of a plan: looks up facts, generates and loads programs, and arms their
-//! places.
+//! backend/bpf/enable.rs: enabling of a plan: looks up facts, generates and loads programs, arms places.
 
 use super::arm::{self, Arming};
 use super::arm_error::ArmError;

@@ -1,5 +1,4 @@
-//! backend/bpf/last_records.rs: the last records of each CPU, where new records overwrite old ones
-//! (bufpolicy=ring).
+//! backend/bpf/last_records.rs: the last records of each CPU; new ones overwrite old ones (bufpolicy=ring).
 
 use crate::backend::records::Drain;
 use kinst_dif::record::Record;

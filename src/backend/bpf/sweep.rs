@@ -1,5 +1,5 @@
-//! backend/bpf/sweep.rs: removal of events in a separate process: it takes seconds for a thousand places,
-//! and must happen however the session ends.
+//! backend/bpf/sweep.rs: removal of events in a separate process, however the session ends.
+//! It takes seconds for a thousand places.
 
 use super::events::{Tracefs, Whose};
 use kinst_os::bpf::Attached;

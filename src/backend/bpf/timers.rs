@@ -1,5 +1,4 @@
-//! backend/bpf/timers.rs: programs run by clocks: on one CPU, or on each, including CPUs that come online
-//! during the session.
+//! backend/bpf/timers.rs: programs run by clocks: on one CPU, or on each CPU, even if it comes online later.
 
 use super::error::{EnableError, Request, request};
 use kinst_os::Errno;

@@ -1,5 +1,4 @@
-//! typeck/declare/library.rs: libraries: declarations that precede the program's; one that does not fit the
-//! kernel is left out.
+//! typeck/declare/library.rs: libraries: declarations before the program's; skipped if they do not fit the kernel.
 
 use std::collections::HashMap;
 

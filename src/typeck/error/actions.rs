@@ -24,11 +24,10 @@ pub enum Action {
 impl Action {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
-            Self::Order { tag, title, span, before } => {
-                error(*tag, *title).at(*span, "not possible here").and(*before, "after this").help(
-                    "use several clauses for the same probe; their actions run in program order",
-                )
-            }
+            Self::Order { tag, title, span, before } => error(*tag, *title)
+                .at(*span, "not possible here")
+                .and(*before, "after this")
+                .help("use several clauses for the same probe; their actions run in program order"),
             Self::StackCount { user, found, span } => {
                 let (tag, title) = match user {
                     true => {

@@ -40,7 +40,8 @@ impl Kernel {
                 because(diagnostic.at(*span, format!("this is {found}")), why)
             }
             Self::LargeValue { found, bytes, span } => {
-                let size = bytes.map_or("more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes"));
+                let size = bytes
+                    .map_or("more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes"));
                 error(tags::UNKNOWN, format!("a value of {found} is too large: {size}"))
                     .at(*span, format!("this is {found}"))
                     .help("take a member of it, or a part of its memory with tracemem()")

@@ -35,8 +35,7 @@ impl Name {
             Self::Unassigned { name, similar, span } => {
                 let diagnostic = error(tags::VAR_UNDEF, format!("`{name}` is read but never assigned"));
                 let diagnostic = diagnostic.at(*span, "not assigned or declared so far");
-                did_you_mean(diagnostic, similar)
-                    .help("assign it in this clause or an earlier one")
+                did_you_mean(diagnostic, similar).help("assign it in this clause or an earlier one")
             }
             Self::ElementsUnknown { name, span } => {
                 let title = format!("the type of the elements of `{name}` is unknown");
@@ -90,7 +89,5 @@ fn undefined(name: &str, similar: &Option<String>, meant: Meant, span: Span) -> 
         }
         Meant::Variable => did_you_mean(diagnostic, similar),
     };
-    diagnostic.help(format!(
-        "a variable exists from its first assignment on: `{name} = …;`"
-    ))
+    diagnostic.help(format!("a variable exists from its first assignment on: `{name} = …;`"))
 }

@@ -49,9 +49,11 @@ impl Translator {
             )
             .at(*span, "used here")
             .and(*declared, "the translator"),
-            Self::Value { found, span } => error(tags::CG_DYN, format!("a translated {found} is not a value"))
-                .at(*span, "only its members exist")
-                .help("use a member of it"),
+            Self::Value { found, span } => {
+                error(tags::CG_DYN, format!("a translated {found} is not a value"))
+                    .at(*span, "only its members exist")
+                    .help("use a member of it")
+            }
         }
     }
 

@@ -32,7 +32,8 @@ impl Unavailable {
                 let diagnostic = error(tags::IDENT_UNDEF, title).at(*span, "a variable of a D library");
                 match why {
                     Some(why) => diagnostic.note(why.clone()),
-                    None => diagnostic.help("-xnolibs skips all libraries, and -xsyslibdir=DIR replaces the built-in ones"),
+                    None => diagnostic
+                        .help("-xnolibs skips all libraries, and -xsyslibdir=DIR replaces the built-in ones"),
                 }
             }
             Self::Unstable { what, found, least, span } => {

@@ -1,4 +1,4 @@
-//! typeck/expr/ahead.rs: associative arrays that clauses read before the first assignment, which gives them their type.
+//! typeck/expr/ahead.rs: associative arrays that are read before the first assignment, which fixes their type.
 
 use crate::parser::{ast, visit};
 use crate::sugar::plain;

@@ -62,7 +62,8 @@ impl Checker<'_> {
     /// Returns the address of the current CPU's instance of the per-CPU variable at `address`.
     pub(in crate::typeck) fn own_place(&self, address: u64, name: &str, span: Span) -> Result<Expr> {
         let Some(offsets) = self.env.kernel.symbol("vmlinux`__per_cpu_offset") else {
-            let (name, why) = (name.to_string(), "the location of each processor's copy is not known".to_string());
+            let (name, why) =
+                (name.to_string(), "the location of each processor's copy is not known".to_string());
             return Err(error::Kernel::SymbolWithoutType { name, why: Some(why), span }.into());
         };
         let value = |kind| Expr::new(kind, ULONG, span);
