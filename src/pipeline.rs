@@ -119,7 +119,7 @@ pub fn format(source: &Source, given: Given<'_>, sources: &Sources) -> Result<St
     match read(&text) {
         Ok((again, same)) if again == text && same == tree => Ok(text),
         _ => {
-            let title = "the canonical layout of this program would not be the same program";
+            let title = "formatting would change the meaning of this program";
             Err(vec![Diagnostic::error(tags::UNKNOWN, title).help("please report it; the file is unchanged")])
         }
     }

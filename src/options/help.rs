@@ -57,7 +57,7 @@ const GROUPS: &[Group] = &[
             ("aggsize", "bytes of a CPU's aggregation buffer"),
             ("dynvarsize", "bytes for associative arrays and thread-local variables"),
             ("cleanrate", "how often the memory that these free becomes available again"),
-            ("strsize", "bytes of a string, its end included"),
+            ("strsize", "bytes of a string, including its NUL"),
             ("nspec", "speculations at a time"),
             ("specsize", "bytes of a CPU's speculation buffer"),
             ("statusrate", "how often to check for losses and exit()"),
@@ -93,7 +93,7 @@ const GROUPS: &[Group] = &[
         &[
             ("setenv", "a variable of its environment"),
             ("unsetenv", "a variable to remove from its environment"),
-            ("pgmax", "processes whose mappings are remembered"),
+            ("pgmax", "processes whose mappings are cached"),
         ],
     ),
     (
@@ -115,7 +115,7 @@ const GROUPS: &[Group] = &[
             ("argref", "permit arguments that the program does not use"),
             ("empty", "permit a program without clauses"),
             ("pspec", "a type's name between clauses is a probe description, not a declaration"),
-            ("version", "names that are newer than this D are the program's own"),
+            ("version", "names newer than this version of D are left to the program"),
             ("amin", "refuse names that are less stable than this"),
             ("nolibs", "use no D libraries"),
             ("libdir", "a further folder of D libraries (-L)"),
@@ -161,11 +161,11 @@ type Reason = fn(&Spec) -> Option<&'static str>;
 
 /// The options of other DTraces that have no effect, by reason.
 const REASONS: &[(&str, Reason)] = &[
-    ("So in any case", |spec| match spec.when {
+    ("Always in effect", |spec| match spec.when {
         When::Always(why) => Some(why),
         _ => None,
     }),
-    ("Without effect here: a notice says so", |spec| match spec.when {
+    ("No effect here; a notice says so", |spec| match spec.when {
         When::Without(why) => Some(why),
         _ => None,
     }),
@@ -181,7 +181,7 @@ pub fn markdown() -> String {
     for spec in TABLE {
         let does = described().find(|(_, described, _)| described.name == spec.name).map(|(.., does)| does);
         let what = match (spec.when, does) {
-            (When::Always(why), _) => format!("so in any case: {why}"),
+            (When::Always(why), _) => format!("always in effect: {why}"),
             (When::Without(why), _) => format!("no effect, and a notice: {why}"),
             (When::Refused(why), _) => format!("refused: {why}"),
             (When::Dynamic, Some(does)) => format!("{does} (also by setopt())"),

@@ -56,7 +56,7 @@ function draw() {
   element("all").hidden = element("function").hidden = !file;
   if (file) {
     element("title").textContent = file.name;
-    element("about").textContent = file.sums.map(([yes, known, unknown], number) => `${yes} of ${known} ${KINDS[number]}` + (unknown ? ` (${unknown} cannot be told)` : "")).join(", ");
+    element("about").textContent = file.sums.map(([yes, known, unknown], number) => `${yes} of ${known} ${KINDS[number]}` + (unknown ? ` (${unknown} unknown)` : "")).join(", ");
     element("function").replaceChildren(...file.functions.map(([name, line]) => new Option(name, line)));
     lines(file, list);
   } else {

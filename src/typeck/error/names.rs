@@ -33,7 +33,7 @@ impl Name {
         match self {
             Self::Undefined { name, similar, meant, span } => undefined(name, similar, *meant, *span),
             Self::Unassigned { name, similar, span } => {
-                let diagnostic = error(tags::VAR_UNDEF, format!("`{name}` is read but never assigned"));
+                let diagnostic = error(tags::VAR_UNDEF, format!("`{name}` is read before it is assigned"));
                 let diagnostic = diagnostic.at(*span, "not assigned or declared so far");
                 did_you_mean(diagnostic, similar).help("assign it in this clause or an earlier one")
             }
@@ -60,7 +60,7 @@ impl Name {
             }
             Self::Register { name, machine, span } => error(
                 tags::IDENT_BADREF,
-                format!("`{name}` is an x86_64 register, but the kernel runs on {machine}"),
+                format!("`{name}` is an x86_64 register, but the kernel is for {machine}"),
             )
             .at(*span, "not a register there")
             .help("args[N] and locals->NAME read the registers that have variables"),
