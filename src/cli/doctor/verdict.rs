@@ -132,8 +132,8 @@ mod tests {
                 facts(Err(&absent), Err(&no_bpf)),
                 State::Fault,
                 "tracing does not work: the kernel module kinst cannot be loaded: it is not built for this kernel: \
-                 there is no kinst.ko; nor by the kernel's BPF: the kernel cannot run programs of BPF: it has no \
-                 system call for them",
+                 there is no kinst.ko; nor by the kernel's BPF: the kernel cannot run BPF programs: it has no \
+                 bpf() system call",
             ),
             (
                 Facts { root: false, ..facts(Err(&Error::NotRoot), Err(&no_bpf)) },
