@@ -57,8 +57,8 @@ pub enum When {
     /// An option of another DTrace whose effect would be missed, with the reason: programs that set it
     /// compile, but cannot be enabled.
     Refused(&'static str),
-    /// An option of another DTrace that loses nothing here, with the reason, which a notice shows when it
-    /// is set.
+    /// An option of another DTrace that can be ignored without loss, with the reason, which a notice shows when
+    /// it is set.
     Without(&'static str),
     /// An option of another DTrace that changes nothing, as its effect is permanent here.
     Always(&'static str),

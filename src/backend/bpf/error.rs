@@ -47,7 +47,7 @@ pub enum EnableError {
     #[error("the kernel does not let programs write to process memory")]
     WriteUser,
     /// The verifier finds the program too large or too complex.
-    #[error("the strings are too long for what the program does with them")]
+    #[error("the strings are too long for these operations")]
     Strings,
     /// `ENOMEM` or `E2BIG` from a request, or a buffer whose size overflows.
     #[error("the kernel does not have enough memory for the buffers")]

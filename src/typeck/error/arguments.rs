@@ -47,11 +47,12 @@ impl Args {
                 error(*tag, "the index of `args[]` must be one integer constant")
                     .at(*span, "not such a constant")
             }
-            Self::Outside { span } => error(tags::ARGS_NONE, "`args[]` belongs to the probes of a clause")
-                .at(*span, "not in a clause"),
+            Self::Outside { span } => {
+                error(tags::ARGS_NONE, "`args[]` is only available in a clause").at(*span, "not in a clause")
+            }
             Self::Unstable { span, probe } => error(
                 tags::ARGS_MULTI,
-                "which probes the description matches, and so what `args[]` is, is not known",
+                "the probes of this description, and so the types of `args[]`, are unknown",
             )
             .at(*span, "of which probe?")
             .and(*probe, "may match several probes")

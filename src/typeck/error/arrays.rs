@@ -56,7 +56,7 @@ impl Array {
                     .and(*declared, "its first use")
             }
             Self::KeyKind { name, number, span, declared } => {
-                let title = format!("key {number} of `{name}` was of another kind before");
+                let title = format!("key {number} of `{name}` had another kind before");
                 error(tags::PROTO_ARG, title)
                     .at(*span, "stack, symbol and value keys do not mix")
                     .and(*declared, "its first use")

@@ -31,7 +31,7 @@ impl Declaration {
                 error(tags::DECL_USELESS, "the declaration declares nothing").at(*span, "a name is missing")
             }
             Self::Scoped { span } => {
-                error(tags::DECL_SCOPE, "a declared name has no scope").at(*span, "has a backtick")
+                error(tags::DECL_SCOPE, "a declared name cannot have a scope").at(*span, "has a backtick")
             }
             Self::LocalArray { name, span } => {
                 error(tags::DECL_LOCASSC, format!("`{name}` cannot be an associative array"))

@@ -36,7 +36,7 @@ impl Definition {
             Self::Incomplete { found, span } => {
                 error(tags::DECL_INCOMPLETE, format!("the size of {found} is not known here"))
                     .at(*span, "an object of this type")
-                    .help("define the type before, or declare a pointer to it")
+                    .help("define the type first, or declare a pointer to it")
             }
             Self::LargeRecord { name, span } => error(tags::DECL_ARRBIG, format!("{name} is too large"))
                 .at(*span, "with this member it has more than 2^32 - 1 bytes"),
@@ -64,12 +64,12 @@ impl Definition {
                     .at(*span, "the second one")
             }
             Self::InlineType { expected, found, span } => {
-                error(tags::OP_INCOMPAT, format!("the inline is {expected}, and its value is {found}"))
+                error(tags::OP_INCOMPAT, format!("the inline is {expected}, but its value is {found}"))
                     .at(*span, format!("this is {found}"))
             }
             Self::TooManyExpansions { most, span } => {
                 error(tags::UNKNOWN, format!("inlines are expanded more than {most} times"))
-                    .at(*span, "here the limit is reached")
+                    .at(*span, "the limit is reached here")
                     .help("keep parts of the result in clause-local variables (this->x)")
             }
         }

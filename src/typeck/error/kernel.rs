@@ -44,7 +44,7 @@ impl Kernel {
                     .map_or("more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes"));
                 error(tags::UNKNOWN, format!("a value of {found} is too large: {size}"))
                     .at(*span, format!("this is {found}"))
-                    .help("take a member of it, or a part of its memory with tracemem()")
+                    .help("use a member of it, or record a part of its memory with tracemem()")
             }
             Self::SymbolUndefined { name, span } => {
                 error(tags::IDENT_UNDEF, format!("the kernel has no symbol `{}`", plain(name)))

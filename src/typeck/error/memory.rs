@@ -42,11 +42,9 @@ impl Memory {
                     .at(*span, format!("this is {found}"))
                     .help(arrow_help(found, argument.as_ref()))
             }
-            Self::DereferenceVoid { span } => {
-                error(tags::DEREF_VOID, "what a `void *` points to has no type")
-                    .at(*span, "cannot be loaded")
-                    .help("cast the pointer first, for example `*(int *)p`")
-            }
+            Self::DereferenceVoid { span } => error(tags::DEREF_VOID, "the target of a `void *` has no type")
+                .at(*span, "cannot be loaded")
+                .help("cast the pointer first, for example `*(int *)p`"),
             Self::DereferenceFunction { span } => {
                 error(tags::DEREF_FUNC, "a function cannot be loaded").at(*span, "points to a function")
             }
@@ -72,7 +70,7 @@ impl Memory {
             Self::AddressOfVariable { span } => error(tags::ADDROF_VAR, "a variable of D has no address")
                 .at(*span, "`&` is not possible here"),
             Self::AddressOfValue { span } => {
-                error(tags::ADDROF_LVAL, "only what is in memory has an address").at(*span, "this is a value")
+                error(tags::ADDROF_LVAL, "only a place in memory has an address").at(*span, "this is a value")
             }
             Self::NoSize { found, span } => {
                 error(tags::SIZEOF_TYPE, format!("{found} has no size")).at(*span, "the size is not known")

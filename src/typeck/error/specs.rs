@@ -30,7 +30,7 @@ impl TypeSpec {
             .at(*span, "unknown type")
             .help(format!("load the module first, if it exists: modprobe {module}")),
             Self::BadMix { span } => {
-                error(tags::DECL_COMBO, "these words do not make a type").at(*span, "this type")
+                error(tags::DECL_COMBO, "invalid combination of type specifiers").at(*span, "this type")
             }
             Self::CharLength { span } => {
                 error(tags::DECL_CHARATTR, "char is neither short nor long").at(*span, "this type")

@@ -35,7 +35,7 @@ impl Translator {
             }
             Self::Type { member, expected, found, span } => error(
                 tags::XLATE_INCOMPAT,
-                format!("member `{member}` is {expected}, and its value is {found}"),
+                format!("member `{member}` is {expected}, but its value is {found}"),
             )
             .at(*span, format!("this is {found}")),
             Self::Missing { output, input, span } => {
