@@ -72,7 +72,7 @@ impl Tracefs {
         let mut refused = Vec::new();
         for (index, place) in places.iter().enumerate() {
             // One write per line, as an error does not identify the line. The kernel takes places that are given
-            // only by address for duplicates; an argument with a distinct number tells them apart.
+            // only by address for duplicates; an argument with a distinct number distinguishes them.
             if let Err(error) =
                 file.write_all(format!("p:{} {place:#x} n=\\{index}\n", event.name).as_bytes())
             {

@@ -60,12 +60,11 @@ impl Format {
                     .and(*format, format!("takes {expected}"))
                     .help("`%k` prints stacks, `%a` kernel addresses, `%A` user addresses")
             }
-            Self::KeyType { conversion, expected, span } => error(
-                tags::PRINTF_ARG_TYPE,
-                format!("`{conversion}` prints {expected}, but the key has another type"),
-            )
-            .at(*span, format!("takes {expected}"))
-            .note("the conversions take the elements of the key in order; `%@…` takes the value"),
+            Self::KeyType { conversion, expected, span } => {
+                error(tags::PRINTF_ARG_TYPE, format!("`{conversion}` prints {expected}, not the key's type"))
+                    .at(*span, format!("takes {expected}"))
+                    .note("the conversions take the elements of the key in order; `%@…` takes the value")
+            }
             Self::CountMissing { what, span, call } => {
                 error(tags::PRINTF_DYN_PROTO, format!("no argument for the {what} `*`"))
                     .at(*span, format!("the {what} is an argument"))
