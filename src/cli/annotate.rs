@@ -1,4 +1,4 @@
-//! cli/annotate.rs: --annotate: functions with how often each line and instruction was executed.
+//! cli/annotate.rs: --annotate: how often each line and instruction of a function was executed.
 
 use super::config::Config;
 use super::console::{Console, Failed};
@@ -19,10 +19,10 @@ use kinst_base::probe::{Description, Fields, Probe};
 use kinst_sites::listing::disas::Disassembler;
 use kinst_sites::{Catalog, ProbeCatalog as _};
 
-/// A function or copy with its executions.
+/// A function or copy, with its executions.
 type Answer<'a> = (&'a Counted, Executions);
 
-/// Counts until the trace ends, and writes what follows.
+/// Counts until the trace ends, and writes the result.
 pub(super) fn annotate(
     config: &mut Config,
     subject: &mut Subject,
@@ -40,12 +40,12 @@ pub(super) fn annotate(
     }
     let page = written::open(console, config.invocation.page.as_ref())?;
     if config.invocation.latency {
-        // Each probe costs the same: no jump takes the place of its breakpoint.
+        // Each probe has to cost the same: no breakpoint may be replaced by a jump.
         let set = config.options.set("nojump", None, From::CommandLine);
         debug_assert!(set.is_ok(), "an option without a value");
     }
     let gathered = Gathered::default();
-    // More is said of the function, not of the program.
+    // -v applies to the listing of the function, not to the program.
     let instructions = std::mem::take(&mut config.invocation.verbose);
     let begin = |armed: &mut dyn Iterator<Item = &Probe>| gathered.begin(armed);
     let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None };
@@ -65,7 +65,8 @@ pub(super) fn annotate(
     Ok(status)
 }
 
-/// What is not certain is said. The cost of the probes is there if the time was taken, and is `None` where it could not be measured.
+/// Works out the executions, and reports uncertain counts. The outer `Option` of the cost is `Some` with --latency; the
+/// inner one is `None` if the cost of a probe could not be measured.
 fn answers<'a>(
     invocation: &Invocation,
     console: &Console,
@@ -92,7 +93,7 @@ fn answers<'a>(
     (answers, cost)
 }
 
-/// Whether the control flow is known, as far as it has to be.
+/// Reports functions whose control flow is not known: an error with --latency, otherwise a notice.
 fn readable(invocation: &Invocation, console: &Console, all: &[Counted]) -> Result<(), Failed> {
     for one in all {
         let (Some(why), Some(listing)) = (&one.unread, one.listings.first()) else { continue };
@@ -108,7 +109,7 @@ fn readable(invocation: &Invocation, console: &Console, all: &[Counted]) -> Resu
     Ok(())
 }
 
-/// What the command line names, with what is to be counted.
+/// Returns the functions and copies that the command line names, with the places to count.
 fn counted(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<Counted>, Failed> {
     let kernel = subject.kernel(console)?;
     let live = subject.live_text();
@@ -141,8 +142,8 @@ fn counted(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<
     Ok(all)
 }
 
-/// Looks whether calls have a beginning and an end that can be probed. Otherwise what there is of calls that are under way at the beginning
-/// is counted, too.
+/// Checks whether the entry and return of each function can be probed. If not, calls already in progress when the trace
+/// begins are counted from there on.
 fn bounded(
     invocation: &Invocation,
     catalog: &Catalog,
@@ -194,7 +195,8 @@ fn report_lost(console: &Console, gathered: &Gathered) {
     }
 }
 
-/// The clock of the day is corrected all the time, by far less than this.
+/// The limit in nanoseconds below which a clock change is ignored: NTP corrects wall-clock time all the time, by far
+/// less than this.
 const SET: u64 = 5_000_000;
 
 fn report_set(console: &Console, gathered: &Gathered) {
@@ -219,7 +221,7 @@ fn report_unfinished(console: &Console, group: &Group<'_>, unfinished: u64) {
     }
 }
 
-/// Says where the counts are not what they seem.
+/// Warns about counts that are inexact or do not add up.
 fn report(console: &Console, exact: bool, counted: &Counted, executions: &Executions) {
     let Some(listing) = counted.listings.first() else { return };
     let function = listing.copy.as_ref().map_or(&listing.function, |copy| &copy.function);
@@ -252,7 +254,7 @@ fn written_out(answers: &[Answer<'_>], mut form: Form<'_>) -> String {
     )
 }
 
-/// An object a line: the lines of copies together, and the instructions of all.
+/// Formats one JSON object a line: the source lines of all copies together, then each copy's instructions.
 fn objects(shown: &[Shown<'_>]) -> String {
     let mut all = Vec::new();
     for shown in shown {

@@ -1,4 +1,4 @@
-//! cli/backend.rs: what runs programs in the kernel: the module, or the kernel's own BPF machine.
+//! cli/backend.rs: chooses the backend that runs programs in the kernel: the module or BPF.
 
 use super::config::Config;
 use super::console::{Console, Failed};
@@ -10,15 +10,15 @@ use crate::pipeline::Compiled;
 use kinst_dif::{Options, Program};
 use std::sync::Arc;
 
-/// The option backend, as it was decided.
+/// The chosen backend.
 pub(super) enum Backend {
     Module(Arc<Device>),
     Bpf,
 }
 
 impl Backend {
-    /// Opens what the option asks for: the module, which is loaded if it is not there yet, or nothing.
-    /// What was chosen stays, and is reported once.
+    /// Opens the backend of the option `backend`; the module is loaded if necessary.
+    /// The choice is made and reported once in a run.
     pub(super) fn choose(config: &Config, subject: &Subject, console: &Console) -> Result<Backend, Error> {
         if subject.without_module.get().is_some() {
             return Ok(Backend::Bpf);
@@ -50,7 +50,7 @@ impl Backend {
         Ok(Backend::Bpf)
     }
 
-    /// Makes it ready for another session.
+    /// Prepares the backend for another session; returns whether that succeeded.
     fn reopen(&mut self) -> bool {
         if let Backend::Module(device) = self {
             let Ok(again) = Device::open() else { return false };
@@ -59,7 +59,7 @@ impl Backend {
         true
     }
 
-    /// The number of CPUs that there can be.
+    /// Returns the number of possible CPUs.
     pub(super) fn cpus(&self) -> u32 {
         match self {
             Backend::Module(device) => device.info.ncpus,
@@ -67,7 +67,7 @@ impl Backend {
         }
     }
 
-    /// Arms the plan. Returns the places that were refused; the others are armed.
+    /// Arms the plan. Returns the session and the places that were refused; the others are armed.
     fn enable(
         &self,
         subject: &Subject,
@@ -121,7 +121,7 @@ pub(super) fn enable(
         }
         let absent = || subject.without_module.get()?.as_ref()?.help();
         let help = error.help().or_else(|| if error.is_of_module() { None } else { absent() });
-        // The probe may be of any clause, the subject is the first one.
+        // The failed probe may belong to any clause, but the enabling is named after the first.
         let text = match error.names_probe() {
             true => error.to_string(),
             false => format!("failed to enable '{}': {error}", config.enabling_name()),
@@ -130,7 +130,7 @@ pub(super) fn enable(
     }
 }
 
-/// Halves the largest buffer; returns false if even that is small.
+/// Halves the largest buffer; returns false if even that one is below 8 KiB.
 fn halve(settings: &mut kinst_dif::Options) -> bool {
     const LEAST: u64 = 8192;
     let speculations = settings.specsize.saturating_mul(settings.nspec.into());

@@ -1,4 +1,4 @@
-//! cli/compile.rs: programs given to the compiler, with what a run has for it; -d, -S and the dumps.
+//! cli/compile.rs: calls the compiler with the inputs of a run; -d, -S and the dumps.
 
 use super::config::Config;
 use super::console::{Console, Failed};
@@ -13,8 +13,8 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::machine::Machine;
 use kinst_sites::{DwarfIndex, InlineProbe, SiteIndex};
 
-/// Compiles all programs as one; -d, -S and the dumps are printed on the way. The options are then also those of the
-/// program.
+/// Compiles all programs as one, and prints -d, -S and the dumps on the way. Afterwards the options include those that
+/// the program sets.
 pub(super) fn compile(
     config: &mut Config,
     subject: &mut Subject,
@@ -57,7 +57,7 @@ pub(super) fn compile(
     Ok(compiled)
 }
 
-/// The option verbose: what the program was compiled to.
+/// Prints the compiled code, for the option verbose.
 fn print_listing(config: &Config, subject: &Subject, compiled: &Compiled) {
     eprint(&kinst_dif::disasm::program(&compiled.program));
     if config.options.text(key::BACKEND) == Some("bpf") {
@@ -69,7 +69,7 @@ fn print_listing(config: &Config, subject: &Subject, compiled: &Compiled) {
     }
 }
 
-/// Calls `compile` with the inputs that this run has for the compiler.
+/// Calls `compile` with this run's inputs for the compiler.
 pub(super) fn with_given<T>(
     config: &Config,
     subject: &Subject,

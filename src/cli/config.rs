@@ -1,4 +1,4 @@
-//! cli/config.rs: the request of a run: arguments, options, and the texts of its programs and libraries.
+//! cli/config.rs: the request of a run: arguments, options, and the sources of its programs and libraries.
 
 use super::console::{Console, Failed};
 use super::cpp;
@@ -12,7 +12,7 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::source::{FileId, Origin, Source, Sources};
 use std::io::Read as _;
 
-/// All that a run was asked for.
+/// The whole request of a run.
 pub(crate) struct Config {
     pub invocation: Invocation,
     pub options: Options,
@@ -20,7 +20,7 @@ pub(crate) struct Config {
     /// Parallel to [`Invocation::programs`].
     pub files: Vec<FileId>,
     pub libraries: Vec<LibraryFile>,
-    /// The parts of the program that are of the command line, where an option wrote the rest.
+    /// The parts of a generated program that come from the command line.
     pub inserted: Vec<Inserted>,
     /// The command's name.
     pub command: String,
@@ -41,7 +41,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Sets the options of the environment first, then those of the command line, in its order.
+    /// Sets the options from the environment, then from the command line in its order.
     fn set_options(&mut self, console: &Console) -> Result<(), Failed> {
         for (name, value) in std::env::vars_os() {
             let name = name.to_string_lossy().to_ascii_lowercase();
@@ -82,13 +82,13 @@ impl Config {
         decode(console, bytes, path)
     }
 
-    /// Whether this run traces, for which the files have to be those of the running kernel.
+    /// Whether this run traces, which requires the files of the running kernel.
     pub(crate) fn traces(&self) -> bool {
         let Invocation { mode, dump, formatted, disassembled, .. } = &self.invocation;
         *mode == Mode::Trace && !dump && formatted.is_empty() && disassembled.is_empty()
     }
 
-    /// The values of the macro variables, where `target` is $target, or 0.
+    /// Returns the values of the macro variables; `target` is $target, or 0.
     pub(crate) fn macros(&self, target: u32) -> Macros {
         let mut scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
         let script = scripts.next_back().map_or_else(|| self.command.clone(), |s| s.text.clone());
@@ -101,12 +101,12 @@ impl Config {
         Macros { script, arguments: operands.clone(), variables, targetless }
     }
 
-    /// Returns how messages refer to a program of the command line: `description` or `script`, and its name.
+    /// Returns how messages refer to a program on the command line: `description` or `script`, and its name.
     pub(crate) fn program_name(&self, program: usize) -> (&'static str, &str) {
         match self.invocation.programs.get(program) {
             None => ("description", ""),
             Some(program) if program.origin == Origin::Script => ("script", &program.text),
-            // Up to its predicate or body.
+            // The description ends at its predicate or body.
             Some(program) => {
                 ("description", program.text.split(['{', '/', ';']).next().unwrap_or(&program.text))
             }
@@ -123,20 +123,20 @@ impl Config {
         }
     }
 
-    /// Reports what is about the program, or about a place in it.
+    /// Reports a diagnostic about the program, or about a position in it.
     pub(crate) fn report(&self, console: &Console, diagnostic: &Diagnostic) {
         console.report.diagnostic(&self.sources, diagnostic, self.files.first().copied());
     }
 }
 
-/// Reads a script as it is written.
+/// Reads a script without preprocessing.
 pub(super) fn read_file(console: &Console, path: &str) -> Result<String, Failed> {
     decode(console, read_bytes(console, path)?, path)
 }
 
 fn read_bytes(console: &Console, path: &str) -> Result<Vec<u8>, Failed> {
     let mut bytes = Vec::new();
-    // One byte more than the limit, to detect a text that exceeds it.
+    // One byte more than the limit, to detect a source that exceeds it.
     let most = crate::parser::MAX_TEXT as u64 + 1;
     let read = match path {
         "-" => std::io::stdin().take(most).read_to_end(&mut bytes),
@@ -158,7 +158,7 @@ fn decode(console: &Console, bytes: Vec<u8>, path: &str) -> Result<String, Faile
 
 fn macro_variables(target: u32) -> Vec<(String, i64)> {
     let kinst_os::Identity { uid, euid, gid, egid } = kinst_os::identity();
-    // Not by getsid() and the like: rustix panics at 0, which the kernel returns for a session begun outside the
+    // getsid() and the like are not used: rustix panics at 0, which the kernel returns for a session begun outside the
     // process's PID namespace.
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! cli/console.rs: the user's side of a run: messages, progress, signals, and the place of the output.
+//! cli/console.rs: the user's side of a run: messages, progress, signals, and the output file.
 
 use super::output::reason;
 use super::pager::Pager;
@@ -15,12 +15,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Failed;
 
-/// All that a run writes to, and is interrupted by.
+/// Everything that a run writes to, and the signals that interrupt it.
 pub(crate) struct Console {
     pub report: Report,
     pub progress: Arc<Progress>,
     pub signals: Signals,
-    /// The file of -o, in the place of standard output.
+    /// The file of -o, which replaces standard output.
     pub output: Option<String>,
 }
 
@@ -69,12 +69,12 @@ impl Console {
         Err(Failed)
     }
 
-    /// Reports what is not about a place in D text.
+    /// Reports a diagnostic without a position in D text.
     pub(crate) fn diagnostic(&self, diagnostic: &Diagnostic) {
         self.report.diagnostic(&Sources::default(), diagnostic, None);
     }
 
-    /// Reports an error that is not about a place in D text.
+    /// Reports an error without a position in D text.
     pub(crate) fn reported<T>(&self, result: Result<T, Box<Diagnostic>>) -> Result<T, Failed> {
         result.map_err(|diagnostic| {
             self.diagnostic(&diagnostic);

@@ -1,4 +1,4 @@
-//! cli/coverage.rs: --coverage: which blocks, lines and branches of some functions are executed at all.
+//! cli/coverage.rs: --coverage: which blocks, lines and branches of the named functions are executed at all.
 
 use super::config::Config;
 use super::console::{Console, Failed};
@@ -20,14 +20,14 @@ use kinst_sites::listing::disas::Disassembler;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-/// Watches until the trace ends, and writes what was executed.
+/// Traces until the end, and writes what was executed.
 pub(crate) fn coverage(
     config: &mut Config,
     subject: &mut Subject,
     console: &mut Console,
 ) -> Result<u8, Failed> {
     written::require_backend(config, subject, console)?;
-    // What cannot be read is to be known before the trace.
+    // Files that cannot be read are reported before the trace.
     let files = config.invocation.files.clone();
     let merged = files.merged.iter().map(|path| read(console, path)).collect::<Result<Vec<_>, _>>()?;
     let against = files.against.as_ref().map(|path| read(console, path)).transpose()?;
@@ -64,7 +64,7 @@ pub(crate) fn coverage(
     Ok(status)
 }
 
-/// What became of the probes, by name.
+/// The fate of each probe, by name.
 #[derive(Default)]
 struct Reached {
     armed: HashSet<Fields>,
@@ -72,7 +72,7 @@ struct Reached {
 }
 
 impl Reached {
-    /// Of a place that was given up it is not known whether it would have been reached.
+    /// Leaves out abandoned places: they may or may not have been reached.
     fn take(&mut self, probes: &[Probe], fired: &[Fired]) {
         for (probe, fired) in probes.iter().zip(fired) {
             if *fired != Fired::Left && self.armed.contains(&probe.name) {
@@ -82,10 +82,10 @@ impl Reached {
     }
 }
 
-/// The most places without the module: the kernel takes milliseconds for each.
+/// The limit on places without the module: the kernel takes milliseconds to arm each.
 const MOST_EVENTS: usize = 10_000;
 
-/// Takes the output of the program, which has none.
+/// Discards the output of the program, which has none.
 struct Nothing;
 
 impl Export for Nothing {

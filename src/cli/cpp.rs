@@ -14,7 +14,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// What to do next.
+    /// Suggests what to do next.
     pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
             Error::Run { .. } => Some("install cpp, or name a preprocessor with -x cpppath=PATH"),
@@ -32,7 +32,7 @@ pub(crate) fn preprocess(text: &[u8], name: &str, options: &Options) -> Result<V
     let mut child = command.spawn().map_err(error)?;
     let input = numbered(text, name);
     let mut stdin = child.stdin.take();
-    // cpp may stop reading at an error of its own: its messages and its status count, not our write.
+    // cpp may stop reading at an error: its messages and its status count, not our failed write.
     let writer = std::thread::spawn(move || stdin.as_mut().map(|stdin| stdin.write_all(&input)));
     let output = child.wait_with_output().map_err(error)?;
     let _ = writer.join();
@@ -50,7 +50,8 @@ fn arguments(options: &Options) -> Vec<String> {
         "-D__SUNW_D_64",
         "-U__sun",
         "-U__GNUC__",
-        // For a compiler that is neither, glibc removes the attributes: a packed struct would have another layout.
+        // glibc removes attributes for a compiler that is neither GCC nor Clang, which would change the layout of a
+        // packed struct.
         "-D__clang__",
         // These words occur in D programs: `linux` in a path or a provider's name must not become 1.
         "-Ulinux",
@@ -77,7 +78,7 @@ fn arguments(options: &Options) -> Vec<String> {
     arguments
 }
 
-/// Returns the text with a marker of its name. A `#!` line is blanked: cpp would take it for a directive.
+/// Returns the text after a line marker with its name. A `#!` line is blanked: cpp would take it for a directive.
 fn numbered(text: &[u8], name: &str) -> Vec<u8> {
     let mut input = format!("# 1 \"{}\"\n", name.replace('\\', "\\\\").replace('"', "\\\"")).into_bytes();
     let skip = match text.starts_with(b"#!") {
@@ -105,7 +106,7 @@ mod tests {
                 assert!(output.lines().any(|line| line == "BEGIN"), "{output}");
                 assert!(output.contains("# 1 \"a\\\"b.d\""), "{output}");
             }
-            // There is no preprocessor here.
+            // This machine has no preprocessor.
             Err(error) => assert!(matches!(error, Error::Run { .. }), "{error}"),
         }
     }

@@ -23,7 +23,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Result<Vec<String>, OsString> = arguments.map(OsString::into_string).collect();
     match arguments {
         Ok(arguments) => command(&arguments),
-        // D is UTF-8, and what is not would name another file.
+        // D text is UTF-8, and a lossy conversion of a path would name another file.
         Err(argument) => {
             let text = format!("an argument is not UTF-8: {}", argument.display());
             Report::new("dtrace").error(&text, None);
@@ -113,8 +113,8 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
     }
 }
 
-/// Runs -e, which needs only the compiler. With the module loaded, or for another kernel's files, a description that
-/// matches nothing is an error too.
+/// Runs -e, which needs only the compiler. With the module loaded, or with --sysroot, a description that matches
+/// nothing is an error too.
 fn compile_only(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
     let compiled = compile(config, subject, console, 0)?;
     let is_known = config.options.text(key::SYSROOT).is_some() || subject.device().is_ok();

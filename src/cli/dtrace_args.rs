@@ -9,28 +9,28 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use kinst_base::source::Origin;
 
-/// Why there is nothing to run.
+/// The reason why there is nothing to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// --help: to standard output, and done.
+    /// The text of --help, for standard output.
     Help(String),
-    /// Bad usage: the message, and the usage if it helps.
+    /// A usage error.
     Usage {
-        /// The defect of the arguments; empty if there are none.
+        /// The error; empty if there are no arguments.
         message: String,
         /// The usage line, or the whole help if there are no arguments.
         usage: String,
     },
-    /// An option that is not there yet.
+    /// An option that is not supported.
     Refused {
         /// The option with its dashes: `-G`.
         option: String,
-        /// The reason, in words.
+        /// The reason.
         why: &'static str,
     },
 }
 
-/// Reads the arguments; the first is the command's name.
+/// Parses the arguments; the first is the command's name.
 pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
     let mut command = command();
     if arguments.len() < 2 {
@@ -89,13 +89,13 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
     Ok(invocation)
 }
 
-/// Whether one of --annotate, --coverage and --path is given; checks the options that go with them.
+/// Returns whether --annotate, --coverage or --path is given; checks the options that depend on them.
 fn has_view(given: &Invocation) -> Result<bool, &'static str> {
     let views = [&given.annotated, &given.covered, &given.followed].map(|functions| !functions.is_empty());
     let [annotates, covers, follows] = views;
     let any = views.contains(&true);
     let of_path = !given.into.is_empty() || given.calls.is_some() || given.differ.is_some();
-    // What is given, what it needs, and the message if that is missing.
+    // Each row: an option is given, its requirement is met, and the message if not.
     let rules = [
         (
             given.time.is_some() || given.dump,
@@ -133,11 +133,11 @@ fn has_view(given: &Invocation) -> Result<bool, &'static str> {
     broken.map_or(Ok(any), |(.., message)| Err(message))
 }
 
-/// Checks options that go only with others.
+/// Checks options that are valid only with others.
 fn combined(invocation: &mut Invocation) -> Result<(), String> {
     format::in_one_stream(&invocation.outputs)?;
     let lists = invocation.mode == Mode::List || has_view(invocation)? || !invocation.disassembled.is_empty();
-    // Instead of tracing, the format is that of the listing.
+    // Without a trace, -O sets the format of the listing.
     let json = |output: &Output| output.format == Format::Json && output.target.is_none();
     if lists && !invocation.outputs.iter().all(json) {
         return Err("-O with -l or --disas takes only json, which goes to standard output".to_owned());
@@ -151,7 +151,7 @@ fn combined(invocation: &mut Invocation) -> Result<(), String> {
     if carries && invocation.mode != Mode::Index {
         return Err("--export and --import go with --index".to_owned());
     }
-    // Their programs have no arguments: what is given besides is further functions.
+    // Their programs take no arguments, so operands are further functions.
     let functions = [&mut invocation.annotated, &mut invocation.covered, &mut invocation.disassembled];
     if let Some(functions) = functions.into_iter().find(|functions| !functions.is_empty()) {
         functions.append(&mut invocation.operands);
@@ -159,13 +159,13 @@ fn combined(invocation: &mut Invocation) -> Result<(), String> {
     Ok(())
 }
 
-/// For --help, and for the man page.
+/// Returns the command line, for parsing, --help, the manual page and shell completion.
 pub fn command() -> Command {
     let options = table().map(|(group, row)| {
         let arg = Arg::new(row.long).short(row.short).help(row.help).help_heading(group);
         let arg = if row.long.starts_with('.') { arg.hide(true) } else { arg.long(row.long) };
         if row.value.is_empty() {
-            // Giving it twice is the same as giving it once.
+            // An option may be given twice.
             return arg.action(ArgAction::SetTrue).overrides_with(row.long);
         }
         // A value may begin with a dash: a probe name, a negative number, a compiler flag.
@@ -196,7 +196,7 @@ fn shown(row: &Row) -> String {
     row.short.map_or_else(|| format!("--{}", row.long), |short| format!("-{short}"))
 }
 
-/// The options given, with their arguments, in the order of the command line.
+/// Returns the given options with their arguments, in the order of the command line.
 fn in_order(matches: &ArgMatches) -> Vec<(&'static Row, Option<String>)> {
     let mut given: Vec<(usize, &Row, Option<String>)> = Vec::new();
     for (_, row) in table() {
@@ -213,7 +213,7 @@ fn in_order(matches: &ArgMatches) -> Vec<(&'static Row, Option<String>)> {
     given.into_iter().map(|(_, row, value)| (row, value)).collect()
 }
 
-/// -e goes with the others, which exclude one another.
+/// Returns the mode: -e goes with any other, but the others exclude each other.
 fn one_mode(modes: &[(Mode, String)]) -> Result<Mode, String> {
     let exclusive: Vec<_> = modes.iter().filter(|(mode, _)| *mode != Mode::Compile).collect();
     match exclusive.as_slice() {
@@ -223,12 +223,12 @@ fn one_mode(modes: &[(Mode, String)]) -> Result<Mode, String> {
     }
 }
 
-/// A number, or a macro that stands for one.
+/// Whether the text starts with a number, or with a macro that expands to one.
 fn starts_with_id(text: &str) -> bool {
     text.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '$')
 }
 
-/// A time as the name of a tick probe has it: `10s`, `500ms`. A number alone is seconds.
+/// Parses a time as in the name of a tick probe: `10s`, `500ms`. A number without a unit is in seconds.
 fn time(value: &str) -> Result<String, String> {
     let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, unit) = value.split_at(split);
@@ -241,7 +241,7 @@ fn time(value: &str) -> Result<String, String> {
     }
 }
 
-/// --annotate and --coverage, with the options of their own.
+/// Takes --annotate, --coverage and their options.
 fn of_views(does: Does, value: String, invocation: &mut Invocation) {
     match does {
         Does::Annotate => invocation.annotated.push(value),
@@ -256,7 +256,7 @@ fn of_views(does: Does, value: String, invocation: &mut Invocation) {
     }
 }
 
-/// --path, and the options about which calls are of interest.
+/// Takes --path, and the options that select calls.
 fn of_calls(does: Does, value: String, invocation: &mut Invocation) -> Result<(), String> {
     match does {
         Does::Time => invocation.time = Some(time(&value)?),
@@ -269,7 +269,7 @@ fn of_calls(does: Does, value: String, invocation: &mut Invocation) -> Result<()
     Ok(())
 }
 
-/// Names between commas.
+/// Parses names separated by commas.
 fn into(value: &str) -> Result<Vec<String>, String> {
     let names: Vec<String> = value.split(',').map(|name| name.trim().to_owned()).collect();
     if names.iter().any(String::is_empty) {
@@ -283,7 +283,7 @@ fn calls(value: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("--calls {value}: a number of calls is expected"))
 }
 
-/// A predicate, with or without its slashes.
+/// Parses a predicate, with or without slashes.
 fn predicate(example: &str, value: &str) -> Result<String, String> {
     let text = value.trim();
     let text = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')).unwrap_or(text).trim();
@@ -312,7 +312,7 @@ fn data_model(row: &Row, value: &str) -> Result<(), String> {
     }
 }
 
-/// clap's message without its usage, which we print ourselves.
+/// Returns clap's message without the usage, which we print ourselves.
 fn message(error: &clap::Error) -> String {
     let text = error.to_string();
     let end = text.find("\n\nUsage:").or(text.find("\n\nFor more")).unwrap_or(text.len());

@@ -11,7 +11,7 @@ use kinst_sites::listing::disas::{self, Disassembler, Disassembly, Listed, Listi
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Writes the instructions of functions to standard output, and what cannot be shown of them to standard error.
+/// Writes the instructions of functions to standard output, and reports functions that cannot be shown.
 pub(super) fn disassemble(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
     let kernel = subject.kernel(console)?;
     let live = subject.live_text();
@@ -59,7 +59,7 @@ fn written(config: &Config, console: &Console, disassembly: &Disassembly) -> Str
     text
 }
 
-/// Returns the note that a function with code of its own also has inlined copies.
+/// Returns a note that a function with out-of-line code also has inlined copies.
 fn inlined(description: &str, count: u32) -> String {
     let function = plain(description.rsplit([':', '`']).next().unwrap_or(description));
     let copies = match count {
@@ -75,7 +75,7 @@ fn plain(function: &str) -> &str {
     function.split('#').next().unwrap_or(function)
 }
 
-/// Colours by escape sequences, if enabled.
+/// Colours text by escape sequences, if enabled.
 struct Paint {
     color: bool,
 }
@@ -85,7 +85,7 @@ const DIM: Style = Style::new().dimmed();
 const RED: Style = AnsiColor::Red.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// The columns of bytes and of text; a longer one moves the rest of its line.
+/// Column widths; a longer cell shifts the rest of its line.
 const BYTES: usize = 29;
 const TEXT: usize = 38;
 const PLACE: usize = 20;

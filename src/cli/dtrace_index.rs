@@ -1,4 +1,4 @@
-//! cli/dtrace_index.rs: --index: the indices of inlined functions made, exported and imported.
+//! cli/dtrace_index.rs: --index: makes, exports and imports the indices of inlined functions.
 
 use super::config::Config;
 use super::console::{Console, Failed};
@@ -7,7 +7,7 @@ use crate::options::key;
 use kinst_sites::{Built, Cache, Kernel};
 use std::path::Path;
 
-/// Imports what there is to import, or makes all indices, and then exports.
+/// Imports the files of --import or, without any, makes all indices; then exports.
 pub(super) fn index(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
     let Some(cache) = Cache::of_user().filter(|_| !config.options.flag(key::NOCACHE)) else {
         return console.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));

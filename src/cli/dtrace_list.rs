@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// Lists the probes that the programs' descriptions match, or all. Fails after the list if one of them matches nothing,
-/// unless -Z permits it.
+/// Lists the probes that the programs' descriptions match, or all probes without a program. Fails after the list if a
+/// description matches nothing, unless -Z permits it.
 pub(crate) fn list(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
     let descriptions = match config.files.is_empty() {
         true => vec![Description::Fields(Box::default())],
@@ -32,7 +32,7 @@ pub(crate) fn list(config: &mut Config, subject: &mut Subject, console: &mut Con
     };
     let catalog = subject.catalog(console)?;
     let (mut found, mut unmatched) = (Vec::new(), 0);
-    // An alias may lead to one probe several times.
+    // Through aliases, several descriptions may match one probe.
     let mut known = HashSet::new();
     for description in &descriptions {
         match catalog.matches(description) {
@@ -57,14 +57,14 @@ pub(crate) fn list(config: &mut Config, subject: &mut Subject, console: &mut Con
     Ok(u8::from(unmatched > 0 && !config.options.flag(key::ZDEFS)))
 }
 
-/// Whether a description names a probe's function, or the probe has none: functions of a glob that cannot be traced are
-/// left out before.
+/// Whether a description names the probe's function without a glob, or the probe has no function. The catalog has
+/// already left out functions that match a glob and cannot be traced.
 fn is_named(description: &Description, probe: &Probe) -> bool {
     let is_name = |field: &String| !field.is_empty() && !glob::is_glob(field);
     probe.name.function.is_empty() || description.fields().is_some_and(|fields| is_name(&fields.function))
 }
 
-/// Whether a probe can be traced, as far as that is known; if not, the reason is reported.
+/// Whether a probe can be traced, as far as is known before it is armed; if not, reports the reason.
 fn may_be(console: &Console, catalog: &Catalog, probe: &Probe) -> bool {
     let refusal = catalog.refusal(probe);
     if let Some(why) = &refusal {
@@ -90,7 +90,7 @@ fn table(config: &Config, subject: &Subject, console: &Console, found: &[Listed]
     Ok(text)
 }
 
-/// Formats one JSON object a line; with -v also the place of each instruction and the types of its arguments.
+/// Formats one JSON object a line; with -v also each probe's instruction and the types of its arguments.
 fn objects(
     config: &Config,
     subject: &Subject,
@@ -101,7 +101,7 @@ fn objects(
         let Probe { id, name: Fields { provider, module, function, name }, .. } = probe;
         let fields =
             json!({ "id": id, "provider": provider, "module": module, "function": function, "name": name });
-        // The object of a literal.
+        // A JSON literal in braces is always an object.
         fields.as_object().cloned().unwrap_or_default()
     };
     if !config.invocation.verbose {
@@ -137,10 +137,10 @@ fn instruction(about: &About) -> Value {
     })
 }
 
-/// A probe of the list.
+/// A listed probe.
 struct Listed {
     probe: Probe,
-    /// The probe alone, as what it was asked for: as the place of a certain inlined copy, if it was named by a function.
+    /// A description of only this probe. It keeps the inlined copy that the user's description named by its function.
     description: Description,
 }
 
@@ -175,7 +175,7 @@ fn described(
     })
 }
 
-/// Describes, for each probe at an instruction, its place and the variables in scope there.
+/// Describes the place of each probe at an instruction, and the variables in scope there.
 fn places(
     config: &Config,
     subject: &Subject,
@@ -211,7 +211,7 @@ fn places(
     Ok(places.into_iter().map(text).collect())
 }
 
-/// Lists, by function from the innermost out, the types, names and locations of variables.
+/// Lists the types, names and locations of variables, by function from the innermost out.
 fn variables(kernel: &dyn kinst_types::KernelTypes, scope: &InScope) -> String {
     let mut text = "\n\tVariables\n".to_owned();
     let scope = match &**scope {
@@ -268,7 +268,7 @@ fn called(frame: &Frame, outer: bool) -> String {
     }
 }
 
-/// Reports a description without probes. The others are listed all the same.
+/// Reports a description that matches no probe. The others are still listed.
 fn no_match(console: &Console, description: &Description, reason: Option<Diagnostic>) {
     let title = format!("failed to match {}: No probe matches description", description);
     let mut diagnostic = Diagnostic::error(tags::PDESC_ZERO, title);

@@ -2,10 +2,10 @@
 
 use kinst_base::source::Origin;
 
-/// What the command does.
+/// The mode of the command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// None of the others: the programs run, unless an option as --disas or --fmt has another purpose.
+    /// Runs the programs, unless an option such as --disas or --fmt does something else.
     #[default]
     Trace,
     /// -e
@@ -18,11 +18,11 @@ pub enum Mode {
     Index,
 }
 
-/// What an option does.
+/// The effect of an option.
 #[derive(Clone, Copy)]
 pub(super) enum Does {
     Program(Origin),
-    /// Sets this option of [`crate::options`], to the argument if it takes one.
+    /// Sets this option of [`crate::options`], to the argument if the letter takes one.
     Set(&'static str),
     /// -x
     AnyOption,
@@ -79,9 +79,9 @@ pub(super) enum Does {
 
 pub(super) struct Row {
     pub short: Option<char>,
-    /// With a dot in front it is only a name for us: there is no long form.
+    /// A name that starts with a dot is internal: the option has no long form.
     pub long: &'static str,
-    /// Empty: it takes none.
+    /// The name of the argument, or empty if there is none.
     pub value: &'static str,
     pub help: &'static str,
     pub does: Does,
@@ -95,7 +95,7 @@ const fn long(long: &'static str, value: &'static str, help: &'static str, does:
     Row { short: None, long, value, help, does }
 }
 
-/// The options, by the groups of --help; those of the last group are not shown.
+/// The options, by the groups of --help, which does not show the last group.
 const GROUPS: &[(&str, &[Row])] = &[
     (
         "Programs",

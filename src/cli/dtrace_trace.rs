@@ -1,4 +1,4 @@
-//! cli/dtrace_trace.rs: tracing: enables a program, and traces until it ends.
+//! cli/dtrace_trace.rs: enables a program, and traces until it ends.
 
 use super::backend::{self, Backend};
 use super::compile::compile;
@@ -36,12 +36,12 @@ pub(crate) fn trace(config: &mut Config, subject: &mut Subject, console: &mut Co
     trace_into(config, subject, console, None)
 }
 
-/// What takes the trace in the place of its output.
+/// A consumer that replaces the output of the trace.
 pub(crate) struct Taker<'t> {
-    /// Gets the probes that are armed.
+    /// Called with the armed probes.
     pub begin: &'t dyn Fn(&mut dyn Iterator<Item = &Probe>),
     pub export: Box<dyn Export>,
-    /// Gets all probes, and which of them have fired, when the trace has ended.
+    /// Called when the trace has ended, with all probes and which of them have fired.
     pub end: Option<&'t AtEnd<'t>>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn trace_into(
     consume(config, console, &*subject.kernel(console)?, &armed, session, (export, end), &mut processes)
 }
 
-/// Returns what runs the program. Where nothing can, the program as the compiler sees it is shown all the same.
+/// Returns the backend that runs the program. If there is none, -d and -S still print the program.
 fn backend(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<Backend, Failed> {
     if let Err(failed) = subject.require_running(console) {
         if config.invocation.desugared || config.options.flag(key::VERBOSE) {
@@ -116,7 +116,7 @@ fn backend(config: &mut Config, subject: &mut Subject, console: &mut Console) ->
     }
 }
 
-/// A program that is enabled.
+/// An enabled program.
 struct Armed<'a> {
     compiled: &'a Compiled,
     plan: &'a Plan,
@@ -146,7 +146,7 @@ fn processes(config: &Config, console: &Console) -> Result<Vec<Process>, Failed>
     Ok(processes)
 }
 
-/// How the command of -c is started: the options setenv and unsetenv.
+/// The environment of the command of -c: the options setenv and unsetenv.
 fn start(options: &Options) -> Start {
     let pair = |text: &String| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -156,7 +156,7 @@ fn start(options: &Options) -> Start {
     Start { set, unset: options.list(key::UNSETENV).to_vec() }
 }
 
-/// Returns the probes of each description, and the places left out.
+/// Returns the probes of each description, and a message for each place that was left out.
 pub(crate) fn plan(
     config: &Config,
     subject: &Subject,
@@ -205,8 +205,8 @@ fn allow_destructive(config: &Config, console: &Console, program: &Program) -> R
     }
 }
 
-/// Returns the first action that needs -w. system() and freopen() belong to the consumer: without arguments they
-/// have no action in the kernel.
+/// Returns the first action that needs -w. system() and freopen() run in the consumer: without arguments they have no
+/// action in the kernel.
 fn destructive(program: &Program) -> Option<String> {
     program.clauses.iter().find_map(|clause| {
         let by_kernel = clause.actions.iter().find(|action| action.kind.is_destructive());
@@ -251,12 +251,12 @@ pub(crate) fn report_left_out(console: &Console, verbose: bool, left_out: &[Stri
     }
 }
 
-/// Reports `description 'BEGIN ' matched 1 probe`, once the trace has begun: what waits for the message loses no hit. With
-/// -v also the dependencies.
+/// Reports `description 'BEGIN ' matched 1 probe`, and with -v the dependencies. It runs once the trace has begun, so
+/// that a script that waits for the message loses no hit.
 fn report_matched(config: &Config, console: &Console, armed: &Armed<'_>) -> Result<(), Failed> {
     let Armed { compiled, plan, refused, .. } = *armed;
     for (program, file) in config.files.iter().enumerate() {
-        // The clauses that an `if` was made into have the descriptions of the one that was written.
+        // An `if` becomes several clauses, which share the descriptions of the original.
         let written = plan.matched(refused).filter_map(|(clause, index, probe)| {
             let span = *compiled.descriptions.get(clause)?.get(index)?;
             (span.file == *file && span.start < span.end).then_some((span.start, probe))
@@ -270,7 +270,7 @@ fn report_matched(config: &Config, console: &Console, armed: &Armed<'_>) -> Resu
     Ok(())
 }
 
-/// Says which probes have fired, to the taker or with -v.
+/// Passes the probes that have fired to the taker; otherwise reports those that have not.
 fn at_end(console: &Console, session: &dyn Tracing, armed: &Armed<'_>, end: Option<&AtEnd<'_>>) {
     let probes = &armed.plan.enabled.probes;
     match (session.fired(probes.len()), end) {
@@ -304,8 +304,8 @@ fn report_unfired(console: &Console, probes: &[Probe], fired: &[Fired], refused:
     console.report.notice(&text);
 }
 
-/// Opens what the trace is written to, and listens to the signals about it.
-/// `export` takes the place of all that the command line asks for.
+/// Opens the outputs of the trace, and installs the handlers of the signals about them.
+/// `export` replaces all outputs of the command line.
 fn outputs(
     config: &Config,
     console: &Console,
@@ -393,7 +393,7 @@ fn consume(
                 drop(consumer);
                 at_end(console, &*session, armed, end);
             }
-            // What was to be written and could not be is an error, whatever the program says.
+            // Output that could not be written is an error, whatever the program's exit status.
             Ok(if failed { FAILURE } else { status })
         }
         // The reader of the output has closed it.

@@ -49,7 +49,7 @@ struct Arguments {
     files: Vec<PathBuf>,
 }
 
-/// The command line, for the manual and the shells.
+/// Returns the command line, for the manual and for shell completion.
 pub fn command() -> clap::Command {
     Arguments::command()
 }
@@ -84,7 +84,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
         let file = path.display().to_string();
         match calls::in_file_asking(path, &arguments.function, &|text| eprintln!("inlinecall: {text}")) {
             Ok(Calls { calls, candidates, incomplete }) => {
-                // If the name stands for several functions, each line says which one it is.
+                // If the name matches several functions, each line ends with the function.
                 let several = calls.iter().any(|call| call.function != calls[0].function);
                 if !found && !arguments.json && io::stdout().is_terminal() {
                     let prefix = if many { "FILE  " } else { "" };
@@ -138,7 +138,7 @@ fn boundaries(boundaries: &[Boundary]) -> String {
     if texts.is_empty() { "-".to_owned() } else { texts.join(",") }
 }
 
-/// Lists the functions that a name stands for.
+/// Lists the functions that a name matches.
 fn ambiguous(function: &str, candidates: &BTreeMap<String, usize>) -> Diagnostic {
     const MOST: usize = 20;
     let title = format!("`{function}` stands for {} functions", candidates.len());
@@ -153,7 +153,7 @@ fn ambiguous(function: &str, candidates: &BTreeMap<String, usize>) -> Diagnostic
     warning.help("give more of the path, from the end, for one of them")
 }
 
-/// Warns about calls that may not be counted rightly.
+/// Warns about calls whose entries or returns are not exact.
 fn not_exact(file: &str, calls: &[Call]) {
     let mut reasons = calls.iter().filter_map(|call| call.inexact);
     if let Some(reason) = reasons.next() {

@@ -1,10 +1,10 @@
-//! cli/invocation.rs: the command line of dtrace, as it was read.
+//! cli/invocation.rs: the parsed command line of dtrace.
 
 use super::dtrace_options::Mode;
 use crate::consumer::export::format::Output;
 use kinst_base::source::Origin;
 
-/// What --coverage writes besides the summary, and what is compared.
+/// The files that --coverage writes, merges and compares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoverageFiles {
     /// --lcov
@@ -15,14 +15,14 @@ pub struct CoverageFiles {
     pub against: Option<String>,
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invocation {
-    /// -e -l -V --index; none of them: [`Mode::Trace`].
+    /// -e -l -V --index; without any of them, [`Mode::Trace`].
     pub mode: Mode,
-    /// -s -n -P -m -f -i, in their order.
+    /// -s -n -P -m -f -i, in the order of the command line.
     pub programs: Vec<ProgramArg>,
-    /// -x, and the letters that set an option, in their order.
+    /// -x, and the letters that set an option, in the order of the command line.
     pub settings: Vec<(String, Option<String>)>,
     /// -d
     pub desugared: bool,
@@ -66,9 +66,9 @@ pub struct Invocation {
     pub latency: bool,
     /// --dump
     pub dump: bool,
-    /// --json: what -l or --disas prints is one object a line.
+    /// --json: -l, --disas, --annotate, --coverage and --path print one object a line.
     pub objects: bool,
-    /// --export: files, or folders that exist.
+    /// --export: files, or existing directories.
     pub exported: Vec<String>,
     /// --import
     pub imported: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Invocation {
     pub json: bool,
 }
 
-/// A program of the command line.
+/// A program on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramArg {
     /// The option that it came with.

@@ -1,4 +1,4 @@
-//! cli/libraries.rs: the D libraries that a run reads: those of -L, of the system's directory, and the built-in ones.
+//! cli/libraries.rs: the D libraries that a run reads: from -L, from the system's directory, and the built-in ones.
 
 use super::config::Config;
 use super::console::{Console, Failed};
@@ -9,7 +9,7 @@ use crate::pipeline::LibraryFile;
 use kinst_base::source::{Origin, Source};
 
 impl Config {
-    /// Reads the libraries. Those of -L come first, as they may provide what others depend on.
+    /// Reads the libraries. The directories of -L come first, as other libraries may depend on them.
     pub(crate) fn read_libraries(&mut self, console: &Console) -> Result<(), Failed> {
         if self.options.flag(key::NOLIBS) {
             return Ok(());
@@ -36,7 +36,7 @@ impl Config {
         }
     }
 
-    /// Reads all files that end in `.d`. A folder that cannot be read has none, and a line says so.
+    /// Reads all files that end in `.d`. A directory that cannot be read is skipped with a warning.
     fn read_directory(&mut self, console: &Console, directory: &str) -> Result<(), Failed> {
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,

@@ -1,16 +1,16 @@
-//! cli/output.rs: standard output and standard error, and the texts of the system's errors.
+//! cli/output.rs: standard output, standard error, and the system's error messages.
 
 use kinst_os::output::Stdout;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 
-/// Returns the system's text, without Rust's "(os error 2)".
+/// Returns the system's error message, without Rust's "(os error 2)".
 pub(super) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Prints to standard output. A reader that has gone wants nothing.
+/// Prints to standard output. A closed pipe is not an error.
 pub(super) fn print(text: &str) -> std::io::Result<()> {
     match Stdout.write_all(text.as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -22,12 +22,12 @@ pub(super) fn eprint(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// A file that is written when a trace has ended. It is opened before, so that nothing is measured in vain, and keeps what
-/// it has until then.
+/// A file that is written when a trace has ended. It is opened before the trace, so that no measurement is lost to a
+/// wrong path, and keeps its old contents until then.
 pub(super) struct AtEnd {
     path: String,
     file: File,
-    /// Whether it was made here; it is removed if nothing is written to it.
+    /// Whether this run created it; if so, it is removed if nothing is written to it.
     is_new: bool,
 }
 

@@ -1,4 +1,4 @@
-//! cli/pager.rs: long texts on a terminal, through the user's pager.
+//! cli/pager.rs: long output on a terminal, through the user's pager.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 pub(super) struct Pager;
 
 impl Pager {
-    /// Shows a text through `PAGER`, or less; returns whether there is one. less ends by itself if the text fits the terminal.
+    /// Shows the text through `PAGER`, or less; returns whether a pager ran. less exits at once if the text fits the
+    /// terminal.
     pub(super) fn show(text: &str) -> bool {
         let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
         if pager.is_empty() || pager == "cat" {
@@ -15,7 +16,7 @@ impl Pager {
         let child = Command::new("sh").args(["-c", &pager]).env("LESS", "FRX").stdin(Stdio::piped()).spawn();
         let Ok(mut child) = child else { return false };
         if let Some(mut input) = child.stdin.take() {
-            // Who leaves the pager early does not want the rest.
+            // Quitting the pager early closes the pipe; that is not an error.
             let _ = input.write_all(text.as_bytes());
         }
         child.wait().is_ok_and(|status| status.code() != Some(127))

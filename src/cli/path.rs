@@ -1,4 +1,4 @@
-//! cli/path.rs: --path: the ways that single calls of a function go, and where some of them part from the others.
+//! cli/path.rs: --path: the paths of single calls through a function, and the branch at which they diverge.
 
 use super::compile::with_given;
 use super::config::Config;
@@ -20,10 +20,10 @@ use kinst_sites::flow::Undecodable;
 use kinst_sites::listing::disas::Disassembler;
 use kinst_sites::{Catalog, Kernel, ProbeCatalog as _};
 
-/// How many calls are recorded if the command line does not say.
+/// The number of calls recorded by default.
 pub(super) const CALLS: u64 = 1000;
 
-/// Records calls until the trace ends, and writes their ways.
+/// Records calls until the trace ends, and writes their paths.
 pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
     written::require_backend(config, subject, console)?;
     let mut groups = groups(config, subject, console)?;
@@ -32,7 +32,7 @@ pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Con
     bounded(&catalog, console, &groups, differ)?;
     groups.iter().flat_map(|group| &group.members).for_each(|one| report_unseen(console, one));
     look(config, subject, console, &mut groups)?;
-    // A call has many records.
+    // A call makes many records.
     let given = config.invocation.settings.iter().any(|(name, _)| name == "bufsize");
     let buffers = if given { "" } else { "#pragma D option bufsize=32m\n\n" };
     let text = buffers.to_owned() + &program::write(&groups, &question(&config.invocation));
@@ -70,7 +70,7 @@ pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Con
     Ok(status)
 }
 
-/// The functions that the command line names.
+/// Returns the functions that the command line names.
 fn groups(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<Group>, Failed> {
     let kernel = subject.kernel(console)?;
     let live = subject.live_text();
@@ -121,7 +121,7 @@ fn report_unseen(console: &Console, one: &Followed) {
     }
 }
 
-/// Checks that calls have a beginning and an end that can be probed.
+/// Checks that the entry and return of each function can be probed.
 fn bounded(catalog: &Catalog, console: &Console, groups: &[Group], differ: bool) -> Result<(), Failed> {
     let is_probe = |boundary: &str, name: &str| {
         let mut fields = boundary.splitn(3, ':').map(str::to_owned);
@@ -149,7 +149,7 @@ fn bounded(catalog: &Catalog, console: &Console, groups: &[Group], differ: bool)
     Ok(())
 }
 
-/// Finds the variables that are recorded.
+/// Looks up the variables to record.
 fn look(config: &Config, subject: &Subject, console: &Console, groups: &mut [Group]) -> Result<(), Failed> {
     let kernel = subject.kernel(console)?;
     with_given(config, subject, 0, |given| {
@@ -207,14 +207,14 @@ fn report(invocation: &Invocation, console: &Console, counts: &Counts, most: u64
     }
 }
 
-/// An object a line.
+/// Formats one JSON object a line.
 fn objects(ways: &[ways::Way], groups: &[Group], comparison: Option<&differ::Comparison>) -> String {
     let mut objects: Vec<serde_json::Value> = ways.iter().map(|way| object::of_way(way, groups)).collect();
     objects.extend(comparison.iter().flat_map(|comparison| object::of_comparison(comparison, groups)));
     objects.iter().map(|object| format!("{object}\n")).collect()
 }
 
-/// Says what lines need and is not there. Returns whether there are none.
+/// Reports missing debug information and source files. Returns whether no instruction has a source line.
 fn missing(kernel: &Kernel, console: &Console, groups: &[Group], sources: &mut Sources) -> bool {
     let members = || groups.iter().flat_map(|group| &group.members);
     let mut listed = members().flat_map(|one| &one.listings).flat_map(|listing| &listing.instructions);

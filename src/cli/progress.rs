@@ -1,4 +1,4 @@
-//! cli/progress.rs: what takes long, and how far it is, on a terminal.
+//! cli/progress.rs: the progress of long work, on a terminal.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::output::eprint;
 use kinst_sites::Watch;
 
-/// One line on standard error, if that is a terminal: it appears when something has taken long.
+/// One line on standard error, if that is a terminal. It appears once the work has taken [`SHOWN_AFTER`].
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// What is being done.
+    /// The description of the current work.
     what: Mutex<String>,
-    /// Whether another program has the terminal: debuginfod-find shows how far it is itself.
+    /// Whether another program has the terminal: debuginfod-find shows its own progress.
     lent: AtomicBool,
     terminal: bool,
 }
@@ -37,7 +37,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Does the work; `what` says what it is, and appears if it takes long.
+    /// Does the work; `what` describes it, and is shown if the work takes long.
     pub(crate) fn during<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
         if !self.terminal {
             return work();
@@ -58,7 +58,7 @@ impl Progress {
                     }
                 }
             });
-            // Dropped after the work, even if that panics.
+            // Dropped after the work, even if it panics.
             let _end = end;
             work()
         });
@@ -66,13 +66,13 @@ impl Progress {
         done
     }
 
-    /// Prints a line, and leaves the terminal to what it announces, until the next work.
+    /// Prints a line, and leaves the terminal to the program that it announces, until the next work.
     pub(crate) fn lend(&self, text: &str) {
         self.lent.store(true, Ordering::Relaxed);
         self.bar.suspend(|| eprint(text));
     }
 
-    /// Takes the line off the screen.
+    /// Removes the line from the screen.
     pub(crate) fn clear(&self) {
         if !self.bar.is_hidden() {
             self.bar.finish_and_clear();
@@ -84,7 +84,7 @@ impl Progress {
         self.what.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows the time that it has taken, where it is not known how far it is.
+    /// Shows the elapsed time, for work of unknown length.
     fn show_time(&self) {
         let what = self.what().clone();
         self.in_style("{spinner} {msg} {elapsed}", what);
@@ -98,7 +98,7 @@ impl Progress {
     }
 }
 
-/// The progress of indexing, within other work.
+/// Shows the progress of indexing, as a part of other work.
 pub(super) struct Indexing {
     progress: Arc<Progress>,
 }

@@ -1,4 +1,4 @@
-//! cli/refused.rs: what is said of places that the kernel refuses to trace.
+//! cli/refused.rs: messages about places that the kernel refuses to trace.
 
 use super::config::Config;
 use super::console::{Console, Failed};
@@ -9,15 +9,15 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::source::{Sources, Span};
 use std::collections::{HashMap, HashSet};
 
-/// The number of refused places that are reported one by one.
+/// The number of refused places that are reported one by one without -v.
 const FOLD: usize = 5;
 
-/// A description of the program of which nothing is left.
+/// A description in the program whose places were all refused.
 struct Lost<'a> {
-    /// As it was written.
+    /// The description as written.
     text: String,
     span: Option<Span>,
-    /// The first of the places: its reason is the one that is reported.
+    /// The first of the places; its reason is the one reported.
     first: &'a Refused,
     /// The refused places, in order.
     places: Vec<&'a Refused>,
@@ -42,8 +42,8 @@ impl Lost<'_> {
     }
 }
 
-/// Reports refused places, a line each, and folds many. A description of which nothing is left is an error; with -Z it is
-/// left out.
+/// Reports refused places one a line, and folds many into a count. A description whose places were all refused is an
+/// error; with -Z it is left out.
 pub(super) fn report(
     config: &Config,
     console: &Console,
@@ -83,7 +83,7 @@ pub(super) fn report(
     Err(Failed)
 }
 
-/// Like [`report`] for a program that was not written by the user, who did not ask for single places.
+/// Like [`report`], for a generated program: the user did not name single places, so there are no spans to point to.
 pub(super) fn report_some(
     console: &Console,
     verbose: bool,
@@ -112,8 +112,8 @@ fn warn<'a>(console: &Console, verbose: bool, refused: impl Iterator<Item = &'a 
     }
 }
 
-/// Returns the descriptions of the program of which nothing is left: for `kinst::f:return`, those of all places that it
-/// was expanded to.
+/// Returns the descriptions in the program whose places were all refused. A description such as `kinst::f:return`
+/// expands to several, which count as one.
 fn lost<'a>(sources: &Sources, compiled: &Compiled, plan: &Plan, refused: &'a [Refused]) -> Vec<Lost<'a>> {
     let mut lost = plan.lost(refused).peekable();
     let mut written: Vec<(usize, Option<Span>, Vec<&Matched>)> = Vec::new();

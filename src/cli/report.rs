@@ -6,14 +6,14 @@ use kinst_base::source::{FileId, Sources, Span};
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd as _;
 
-/// Exit statuses besides those of exit().
+/// The exit status after an error. A program's exit() sets others.
 pub(crate) const FAILURE: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 
-/// The form of messages.
+/// The format of messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
-    /// The command's name, before each message.
+    /// The command's name, which starts each message.
     pub program: String,
     pub color: bool,
     /// The columns of the terminal that messages go to.
@@ -33,7 +33,7 @@ impl Report {
         Report { program: program.to_owned(), color, width, json: false, errtags: false, quiet: false }
     }
 
-    /// Reports an error, and what to do next.
+    /// Reports an error, with a help line.
     pub(crate) fn error(&self, text: &str, help: Option<&str>) {
         if self.json {
             return self.object("error", text, help);
@@ -56,7 +56,7 @@ impl Report {
         if self.json { self.object("warning", text, None) } else { self.line(text) }
     }
 
-    /// Reports a fact that a quiet run leaves out.
+    /// Reports a fact that -q suppresses.
     pub(crate) fn notice(&self, text: &str) {
         if self.quiet {
             return;
@@ -84,7 +84,7 @@ impl Report {
     }
 }
 
-/// A part of a program that the user wrote, as the value of an option.
+/// A part of a generated program that the user wrote, as the value of an option.
 pub(crate) struct Inserted {
     /// Its place in the program.
     pub place: Span,
@@ -92,7 +92,7 @@ pub(crate) struct Inserted {
     pub file: FileId,
 }
 
-/// The same about the value of an option, if it is about that part of the program, or about the parentheses around it.
+/// Moves labels in an inserted part of the program, or on the parentheses around it, to the value of the option.
 pub(crate) fn placed(mut diagnostic: Diagnostic, inserted: &[Inserted]) -> Diagnostic {
     for label in &mut diagnostic.labels {
         let inside = |one: &&Inserted| {
@@ -108,7 +108,7 @@ pub(crate) fn placed(mut diagnostic: Diagnostic, inserted: &[Inserted]) -> Diagn
     diagnostic
 }
 
-/// Whether output to `to` is coloured: it is a terminal, and NO_COLOR is unset.
+/// Whether output to `to` is coloured: it is a terminal, and NO_COLOR is unset or empty.
 pub(crate) fn in_color(to: &impl IsTerminal) -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !no_color && to.is_terminal()

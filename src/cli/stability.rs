@@ -1,11 +1,11 @@
-//! cli/stability.rs: the reports of -v: the dependencies of a program, and the stability of a probe.
+//! cli/stability.rs: the stability reports of -v, for a program and for a probe.
 
 use super::config::Config;
 use crate::pipeline::Compiled;
 use crate::typeck::{ProbeStability, Stability};
 use kinst_base::attributes::{Attributes, CLASSES, STABILITIES, STABLE};
 
-/// Reports the dependencies of a program of the command line; empty without -v. `each`: also by description.
+/// Formats the stability of a program on the command line; empty without -v. With `each`, also by description.
 pub(crate) fn report(config: &Config, compiled: &Compiled, program: usize, each: bool) -> String {
     let Some(file) = config.files.get(program).filter(|_| config.invocation.verbose) else {
         return String::new();
@@ -31,7 +31,7 @@ pub(crate) fn report(config: &Config, compiled: &Compiled, program: usize, each:
     text
 }
 
-/// Describes the stability of a probe, as a listing shows it below its row.
+/// Formats the stability of a probe, which a listing shows below its row.
 pub(crate) fn describe(probe: &ProbeStability) -> String {
     let mut text = block("Probe Description Attributes", probe.description);
     text += &block("Argument Attributes", probe.arguments);

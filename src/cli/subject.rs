@@ -12,18 +12,18 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All that is traced, or read for that. Each part is opened on first use.
+/// The kernel's files, its probes and the module. Each part is opened on first use.
 pub(crate) struct Subject {
     asked: Asked,
     progress: Arc<Progress>,
     kernel: OnceCell<Arc<Kernel>>,
     catalog: OnceCell<Arc<Catalog>>,
     device: OnceCell<Arc<Device>>,
-    /// Set if the trace is one without the module; why there is none, unless the option asks for that.
+    /// Set if the trace runs without the module: to the reason, or to `None` with `-x backend=bpf`.
     pub without_module: OnceCell<Option<module::Error>>,
 }
 
-/// The part of the request that is about the subject.
+/// The part of the request that concerns the subject.
 struct Asked {
     command: String,
     traces: bool,
@@ -61,7 +61,7 @@ impl Subject {
         }
     }
 
-    /// Takes over the options that a program has set.
+    /// Applies the options that a program has set.
     pub(crate) fn follow(&mut self, config: &Config) {
         self.asked = Asked::new(config);
     }
@@ -115,13 +115,13 @@ impl Subject {
             || self.asked.traces && self.open_kernel().is_ok_and(|kernel| kernel.is_running())
     }
 
-    /// Refuses to trace with files that are not those of the running kernel.
+    /// Fails if the files of --sysroot do not belong to the running kernel.
     pub(crate) fn require_running(&self, console: &Console) -> Result<(), Failed> {
         let Some(sysroot) = self.asked.sysroot.as_deref() else { return Ok(()) };
         console.reported(self.open_kernel().and_then(|kernel| kernel.require_running(sysroot)))
     }
 
-    /// Opens the catalog of probes. The module's view of memory counts if the kernel is the running one.
+    /// Opens the catalog of probes. It uses the module's view of memory if the kernel is the running one.
     pub(crate) fn open_catalog(&self) -> Result<Arc<Catalog>, Box<Diagnostic>> {
         if let Some(catalog) = self.catalog.get() {
             return Ok(Arc::clone(catalog));
@@ -148,7 +148,7 @@ impl Subject {
         Some(Box::new(Live(self.device().ok()?)))
     }
 
-    /// Whether programs are run by BPF; where that was not decided yet, whether they would be.
+    /// Whether BPF runs the programs or, before that is decided, would run them.
     fn is_bpf(&self) -> bool {
         let asked = &self.asked.backend;
         let decided = asked == "bpf" || self.without_module.get().is_some();
@@ -156,7 +156,7 @@ impl Subject {
         decided || asked == "auto" && absent() && bpf::check().is_ok()
     }
 
-    /// The functions that can be traced, where that is known before it is armed: without the module.
+    /// Returns the functions that can be traced. Only without the module are they known before arming.
     fn reach(&self) -> Option<Box<dyn Reach>> {
         if !self.is_running() || !self.is_bpf() {
             return None;
@@ -164,19 +164,19 @@ impl Subject {
         Some(Box::new(bpf::reach::Functions::new(self.memory_text().ok()?)?))
     }
 
-    /// The kernel's text as programs of BPF read it.
+    /// Returns the kernel's text, read through BPF programs.
     pub(crate) fn memory_text(&self) -> Result<Text, bpf::EnableError> {
         let unknown = |error: Box<Diagnostic>| bpf::ProgramError::NoKernel(error.title.clone());
         let kernel = self.open_kernel().map_err(unknown)?;
         Ok(Text::new(kernel, Box::new(bpf::Reader::new()?)))
     }
 
-    /// The module, if it was opened.
+    /// Returns the module's device if it was opened.
     pub(crate) fn opened_device(&self) -> Option<&Device> {
         self.device.get().map(|device| &**device)
     }
 
-    /// Opens the module if it is loaded. One descriptor serves the queries and the session of a run.
+    /// Opens the module's device if the module is loaded. One descriptor serves the queries and the session of a run.
     pub(crate) fn device(&self) -> Result<Arc<Device>, module::Error> {
         match self.device.get() {
             Some(device) => Ok(Arc::clone(device)),
@@ -184,7 +184,7 @@ impl Subject {
         }
     }
 
-    /// Like [`Subject::device`], but loads the module if it is not there yet, which the second value says.
+    /// Like [`Subject::device`], but loads the module if necessary; the second value is whether it did.
     pub(crate) fn device_to_trace(&self) -> Result<(Arc<Device>, bool), module::Error> {
         if let Some(device) = self.device.get() {
             return Ok((Arc::clone(device), false));
@@ -193,14 +193,15 @@ impl Subject {
         Ok((self.keep_device(device), loaded))
     }
 
-    /// The number of probes that the module arms at most.
+    /// Returns the largest number of probes that the module arms.
     pub(crate) fn most_probes(&self) -> usize {
         self.device().map_or(usize::MAX, |device| device.info.max_probes as usize)
     }
 
     fn keep_device(&self, device: Device) -> Arc<Device> {
         let device = Arc::new(device);
-        // It is closed by the end of the process, which does not wait until thousands of probes are taken away.
+        // Leaked on purpose: the kernel closes the descriptor when the process ends, and the process does not wait
+        // until thousands of probes are removed.
         std::mem::forget(Arc::clone(&device));
         Arc::clone(self.device.get_or_init(|| device))
     }

@@ -1,4 +1,4 @@
-//! cli/written.rs: programs that an option writes in the place of the user: --annotate, --coverage and --path.
+//! cli/written.rs: runs the programs that --annotate, --coverage and --path generate.
 
 use super::backend::Backend;
 use super::compile::{compile, with_given};
@@ -12,7 +12,7 @@ use crate::analysis::whose::Whose;
 use crate::pipeline;
 use kinst_base::source::{FileId, Origin, Source, Span};
 
-/// The threads that the command line means.
+/// Returns the threads that -c or -p select.
 pub(super) fn whose(invocation: &Invocation) -> Whose {
     match (&invocation.commands[..], &invocation.pids[..]) {
         ([], []) => Whose::All,
@@ -21,7 +21,7 @@ pub(super) fn whose(invocation: &Invocation) -> Whose {
     }
 }
 
-/// Reports at once what hinders the trace, if there is to be one.
+/// Checks early that a backend can trace, unless the program is only printed or compiled.
 pub(super) fn require_backend(config: &Config, subject: &Subject, console: &Console) -> Result<(), Failed> {
     if config.invocation.dump || config.invocation.mode == Mode::Compile {
         return Ok(());
@@ -33,7 +33,8 @@ pub(super) fn require_backend(config: &Config, subject: &Subject, console: &Cons
     }
 }
 
-/// The values of options that are D, each a text of its own. One that is no expression is reported as it was written.
+/// Returns the option values that are D expressions, each as a separate source. A syntax error is reported in the
+/// value, not in the generated program.
 fn predicates(
     config: &mut Config,
     subject: &Subject,
@@ -55,7 +56,7 @@ fn predicates(
     Ok(predicates)
 }
 
-/// Makes the text the program of the run. Returns the status if it was only to be printed or compiled.
+/// Makes the text the program of the run. Returns the exit status if it was only printed or compiled.
 pub(super) fn take(
     config: &mut Config,
     subject: &mut Subject,
@@ -67,7 +68,7 @@ pub(super) fn take(
     if config.invocation.dump {
         return Ok(Some(console.report.print(&text)));
     }
-    // Its name is that of the option, in the messages about the program.
+    // Messages name the program after the option.
     let name = option.to_owned();
     config.invocation.programs = vec![ProgramArg { origin: Origin::Script, text: name.clone() }];
     let program = config.sources.add(Source { text: text.clone(), name, origin: Origin::Script });

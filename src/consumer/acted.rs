@@ -1,4 +1,4 @@
-//! consumer/acted.rs: what each statement has recorded or does, typed, for output that is not text.
+//! consumer/acted.rs: converts statements to typed actions, for output formats other than text.
 
 use super::consume::Consumer;
 use super::event::{Acted, Joined, Printed, Thread};
@@ -12,7 +12,7 @@ use kinst_dif::record::Record;
 use kinst_dif::{Count, Display, Format, FormatPiece, PrintedLine, Statement, StatementKind};
 
 impl<'p> Consumer<'p> {
-    /// Describes what a statement does, before it is done. `None`: nothing that is shown.
+    /// Describes the action of a statement, before it is performed. `None` for a silent statement.
     pub(super) fn acted(
         &self,
         clause: usize,
@@ -74,7 +74,7 @@ impl<'p> Consumer<'p> {
         })
     }
 
-    /// Returns the thread of a record of the clause.
+    /// Returns the thread of the clause's record.
     pub(super) fn thread(&self, clause: usize, record: &Record<'_>) -> Option<Thread> {
         let statements = &self.program.clauses.get(clause)?.statements;
         let statement = statements.last().filter(|last| last.kind == StatementKind::Thread)?;
@@ -87,12 +87,12 @@ impl<'p> Consumer<'p> {
         Some(Thread { pid, tid, name })
     }
 
-    /// Aggregations by id; `undivided`: as if there were no normalize().
+    /// Returns aggregations by id; `undivided` ignores normalize().
     pub(crate) fn tables(&self, ids: &[u32], undivided: bool) -> Vec<Table<'p>> {
         self.tables_with(ids, undivided, &|source| source)
     }
 
-    /// The same with more or less of the source than the options ask for.
+    /// Like [`Consumer::tables`], but `shown` changes the source information that the options select.
     pub(super) fn tables_with(
         &self,
         ids: &[u32],
@@ -147,7 +147,7 @@ fn typed_key(key: &super::aggregate::Key, displays: &[Display], naming: frame::N
     key.iter().zip(displays).map(|(part, display)| value::of_display(part, display, naming)).collect()
 }
 
-/// The lines of print(args) and print(locals).
+/// Returns the lines of print(args) and print(locals).
 fn printed<'a, 'b>(lines: &'a [PrintedLine], mut values: impl Iterator<Item = &'b [u8]>) -> Vec<Printed<'a>> {
     let printed = lines.iter().map(|line| match line {
         PrintedLine::Function(name) => Printed::Function(name),
@@ -161,7 +161,7 @@ fn printed<'a, 'b>(lines: &'a [PrintedLine], mut values: impl Iterator<Item = &'
     printed.collect()
 }
 
-/// The arguments of a format; widths and precisions from arguments are left out.
+/// Returns the arguments of a format, without those for widths and precisions.
 fn typed<'a>(
     format: &Format,
     mut arguments: impl Iterator<Item = Argument<'a>>,

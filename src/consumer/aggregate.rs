@@ -1,4 +1,4 @@
-//! consumer/aggregate.rs: aggregations: merged over CPUs and snapshots, sorted, cleared, truncated.
+//! consumer/aggregate.rs: merges aggregations over CPUs and snapshots; sorts, clears and truncates them.
 
 use super::frame::{self, Naming, user_pair, words};
 use super::output::quantize::{self, divisor};
@@ -15,8 +15,8 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(crate) struct Aggregations<'p> {
     all: Vec<State<'p>>,
-    /// An address in each module that mod() has found, and in each inlined function of sym(), which represents it in
-    /// keys.
+    /// An address for each module in keys of mod(), and for each function in keys of sym() that needs one. It
+    /// represents the module or function in keys.
     known: HashMap<String, u64>,
 }
 
@@ -27,24 +27,24 @@ struct State<'p> {
     normal: i64,
     /// Whether printa() has shown it.
     printed: bool,
-    /// Whether it has grown since the last clear().
+    /// Whether a value was added since the last clear().
     fresh: bool,
 }
 
-/// The bytes of each key component, with strings cut at their NUL.
+/// The bytes of each key component; strings end before their NUL.
 pub(crate) type Key = Vec<Box<[u8]>>;
 
 /// The words of an aggregated value, in the kernel's layout.
 pub(crate) type Value = Box<[u64]>;
 
-/// One line of printa(): a key, and the value in each aggregation that is printed.
+/// One line of printa(): a key, and its value in each printed aggregation.
 #[derive(Debug)]
 pub(crate) struct Row<'a> {
     pub key: &'a Key,
     pub values: Vec<Shown<'a>>,
 }
 
-/// A value with what is needed to print it.
+/// A value with the data to print it.
 #[derive(Clone, Debug)]
 pub struct Shown<'a> {
     pub aggregation: &'a Aggregation,
@@ -55,12 +55,12 @@ pub struct Shown<'a> {
 /// The options that order the rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Order {
-    /// Whether to order by key first, and then by value.
+    /// Whether to order by key first, then by value.
     pub by_key: bool,
     pub reverse: bool,
-    /// With several aggregations, the one whose values decide first.
+    /// The index of the aggregation whose values are compared first.
     pub position: usize,
-    /// The component of the key that decides first.
+    /// The index of the key component that is compared first.
     pub key_position: usize,
 }
 
@@ -80,7 +80,7 @@ impl<'p> Aggregations<'p> {
         self.all.is_empty()
     }
 
-    /// Adds one CPU's snapshot. Entries that do not fit the program are skipped.
+    /// Adds one CPU's snapshot. Entries that do not match the program are skipped.
     pub(crate) fn absorb(&mut self, snapshot: &[u8], layouts: &Layouts, naming: Naming<'_>) {
         let mut rest = snapshot;
         while let Some(header) = AggEntry::read(rest) {
@@ -102,7 +102,7 @@ impl<'p> Aggregations<'p> {
         for ((record, copied), display) in keys {
             let recorded = slice(record)?;
             key.push(match copied {
-                // Equal stacks are one key, whatever else was in the copies.
+                // Equal stacks are one key, whatever else the copies contain.
                 Some(ustack) => unwind::record_of(recorded, *ustack, naming.symbols),
                 None => normal_key(recorded, display, naming, &mut self.known),
             });
@@ -118,7 +118,7 @@ impl<'p> Aggregations<'p> {
         self.all.get_mut((id as usize).checked_sub(1)?)
     }
 
-    /// Resets values to where they start; keys stay.
+    /// Resets the values; the keys stay.
     pub(crate) fn clear(&mut self, id: u32) {
         if let Some(state) = self.state(id) {
             state.fresh = false;
@@ -141,7 +141,7 @@ impl<'p> Aggregations<'p> {
         }
     }
 
-    /// Sets the divisor of values when they are printed; false if it is 0.
+    /// Sets the divisor of printed values; returns false if it is 0.
     pub(crate) fn normalize(&mut self, id: u32, normal: i64) -> bool {
         if let Some(state) = self.state(id).filter(|_| normal != 0) {
             state.normal = normal;
@@ -168,8 +168,8 @@ impl<'p> Aggregations<'p> {
         (1..).zip(&self.all).filter(|(_, state)| !state.entries.is_empty()).map(|(id, _)| id).collect()
     }
 
-    /// Returns the rows of these aggregations, joined by key; an aggregation without a key has its starting value
-    /// there.
+    /// Returns the rows of these aggregations, joined by key. An aggregation that lacks a key has its initial value in
+    /// that row.
     pub(crate) fn rows(&self, ids: &[u32], order: Order) -> Vec<Row<'_>> {
         let states: Vec<&State<'p>> =
             ids.iter().filter_map(|id| self.all.get((*id as usize).checked_sub(1)?)).collect();
@@ -207,7 +207,7 @@ impl State<'_> {
 }
 
 impl Shown<'_> {
-    /// Returns the number that represents the value; graphs have none.
+    /// Returns the value as a number; `None` for distributions.
     pub fn number(&self) -> Option<i128> {
         let word = |index: usize| self.value.get(index).copied().unwrap_or(0);
         let normal = i128::from(divisor(self.normal));
@@ -222,7 +222,7 @@ impl Shown<'_> {
         }
     }
 
-    /// Prints the value as without a format.
+    /// Prints the value without a format.
     pub fn print(&self, out: &mut Text, style: quantize::Style) {
         match self.number() {
             Some(number) => out.put(format_args!(" {number:>16}")),
@@ -230,7 +230,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The buckets of a distribution on one line; `None` of a number.
+    /// Returns the buckets for a distribution on one line; `None` for a number.
     pub fn packed(&self) -> Option<quantize::Packed> {
         let signed = |skip: usize| self.value.iter().skip(skip).map(|word| *word as i64).collect();
         let arg = self.value.first().copied().unwrap_or(0);
@@ -292,7 +292,7 @@ impl Shown<'_> {
     }
 }
 
-/// Normalizes a key component: symbols count by function, modules by module, strings by their text.
+/// Normalizes a key component, so that addresses in one function or module, and equal strings, are one key.
 fn normal_key(
     bytes: &[u8],
     display: &Display,
@@ -308,7 +308,7 @@ fn normal_key(
             let function = frame::function(address, *called, naming);
             let representative = match function.inlined {
                 true => *known.entry(function.to_string()).or_insert(address),
-                // The address of its beginning would be one of the function before.
+                // The key is a return address: the start of the function would name the preceding one.
                 false if *called => {
                     let found = symbols.kernel(address.wrapping_sub(1)).or_else(|| symbols.kernel(address));
                     let start = found.map_or(address, |symbol| symbol.start);
@@ -369,7 +369,7 @@ fn reset(function: ActionKind, value: &mut Value) {
     value.iter_mut().skip(keep).for_each(|word| *word = start);
 }
 
-/// Returns the sum of the squares, which is held in two words.
+/// Returns the sum of the squares, which takes two words.
 fn squares(value: &[u64]) -> u128 {
     let word = |index: usize| u128::from(value.get(index).copied().unwrap_or(0));
     word(2) | word(3) << 64
@@ -400,7 +400,7 @@ fn compare(a: &Row<'_>, b: &Row<'_>, keys: &[Display], order: Order) -> Ordering
     }
 }
 
-/// Returns `0..count` with `first`, if it is in range, before the others.
+/// Returns `0..count` with `first` moved to the front, if it is in range.
 fn rotated(count: usize, first: usize) -> impl Iterator<Item = usize> {
     let first = if first < count { first } else { 0 };
     (first..count).take(1).chain((0..count).filter(move |index| *index != first))

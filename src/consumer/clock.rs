@@ -1,7 +1,7 @@
-//! consumer/clock.rs: wall-clock times: of records, and in the formats of printf() and of objects.
+//! consumer/clock.rs: wall-clock times of records, and their formats in printf() and in JSON.
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 
-/// The distance from the records' clock, which never goes back, to the time of day.
+/// The difference between the records' monotonic clock and wall-clock time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     offset: i64,

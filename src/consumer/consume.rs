@@ -1,4 +1,4 @@
-//! consumer/consume.rs: records as they come: what each statement does, and where it goes.
+//! consumer/consume.rs: processes records in order: prints, exports, and performs their statements.
 
 use super::aggregate::{Aggregations, Order};
 use super::clock::Clock;
@@ -30,7 +30,7 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 use std::os::unix::ffi::OsStrExt as _;
 
-/// The state of a trace being read, and where it goes.
+/// The state of a trace that is being read, and its outputs.
 pub(crate) struct Consumer<'p> {
     pub program: &'p Program,
     pub enabled: &'p Enabled,
@@ -42,12 +42,12 @@ pub(crate) struct Consumer<'p> {
     pub clock: Clock,
     /// Messages for standard error: faults and drops.
     pub messages: Vec<Message>,
-    /// How many of them the exports have.
+    /// The number of `messages` already passed to the exports.
     exported: usize,
     faults: Faults,
     /// The argument of exit(), after it was called.
     pub exit: Option<u32>,
-    /// When the trace has ended, by the records' clock.
+    /// The end of the trace, by the records' clock.
     ended: Option<i64>,
     pub(super) heading: bool,
     pub(super) flow: Flow,
@@ -100,7 +100,7 @@ impl<'p> Consumer<'p> {
         })
     }
 
-    /// Prints one record. Addresses are named by what was there at its time.
+    /// Prints one record. Addresses are named after the modules loaded at the time of the record.
     pub(crate) fn record(&mut self, record: &Record<'_>) {
         self.symbols.at(Some(record.timestamp));
         self.print_record(record);
@@ -108,7 +108,7 @@ impl<'p> Consumer<'p> {
         self.sink.pending.end();
     }
 
-    /// Whether so much output waits to be written that it should be flushed before the next record.
+    /// Whether the pending output should be flushed before the next record.
     pub(crate) fn is_full(&self) -> bool {
         self.sink.pending.is_full() || self.exports.is_full()
     }
@@ -131,7 +131,7 @@ impl<'p> Consumer<'p> {
         if text {
             self.row(record);
         }
-        // print() ends its line, whatever comes after it.
+        // The line of print() ends before any other output.
         let mut open = false;
         for statement in &clause.statements {
             if let Some(acted) = &mut acted {
@@ -162,22 +162,22 @@ impl<'p> Consumer<'p> {
         }
     }
 
-    /// Whether nothing is shown of a record: a part of a clause with `if` that does not show anything.
+    /// Whether a record prints no row: it belongs to a part of a clause with `if` that shows nothing.
     fn has_no_row(&self, clause: &Clause) -> bool {
         clause.part && !self.options.flag(key::FLOWINDENT) && !clause.statements.iter().any(text::shows)
     }
 
-    /// The trace begins.
+    /// Begins the trace in all output formats.
     pub(crate) fn begin(&mut self) {
         self.exports.begin(kinst_os::time_of_day(), kinst_os::monotonic(), &mut self.sink);
     }
 
-    /// The trace has ended at this time of the records' clock, if it has not before.
+    /// Notes the end of the trace, by the records' clock; the earliest one counts.
     pub(crate) fn end(&mut self, time: i64) {
         self.ended = Some(self.ended.map_or(time, |ended| ended.min(time)));
     }
 
-    /// Prints the aggregations that no printa() has shown; reports how often the same faults came.
+    /// Prints the aggregations that no printa() has shown, and reports repeated faults.
     pub(crate) fn finish(&mut self, notice: &mut dyn FnMut(&str)) {
         self.messages.extend(self.faults.again(self.enabled));
         let status = self.exit.unwrap_or(0) as u8;
@@ -194,7 +194,7 @@ impl<'p> Consumer<'p> {
         notices.iter().for_each(|text| notice(text));
     }
 
-    /// Reports to the exports that the aggregations were read.
+    /// Passes newly read aggregations to the exports.
     pub(crate) fn switch(&mut self) {
         if !self.exports.is_empty() {
             self.export_messages();
@@ -202,7 +202,7 @@ impl<'p> Consumer<'p> {
         }
     }
 
-    /// Shows all aggregations as they are, for one who asks; what is printed at the end stays the same.
+    /// Shows the current aggregations on request. The output at the end stays the same.
     pub(crate) fn show_aggregations(&mut self) {
         if self.exports.text {
             self.sink.pending.text.str("\n");
@@ -215,7 +215,7 @@ impl<'p> Consumer<'p> {
         }
     }
 
-    /// Opens the files of -o and -O by their names again, after what waits is written to those that are open.
+    /// Opens the files of -o and -O again by their paths; pending output must have been written to the old files.
     pub(crate) fn renew_files(&mut self) {
         self.sink.renew();
         self.exports.renew();
@@ -226,15 +226,15 @@ impl<'p> Consumer<'p> {
         self.sink.failed() || self.exports.failed
     }
 
-    /// Ends a line of text that may be open, as at the end of tracing.
+    /// Ends a line of text that may be open.
     pub(crate) fn end_of_line(&mut self) {
         if self.exports.text {
             self.sink.pending.text.str("\n");
         }
     }
 
-    /// Writes the output, and then the messages, which refer to output before them. What is not written, as a reader
-    /// does not read, waits for the next call.
+    /// Writes the output, then the messages, which refer to preceding output. Output that a slow reader does not take
+    /// waits for the next call.
     pub(crate) fn flush(&mut self, say: &mut dyn FnMut(&str)) -> io::Result<Flushed> {
         self.export_messages();
         self.exports.cycle(&mut self.sink);
@@ -261,7 +261,7 @@ impl<'p> Consumer<'p> {
         Ok(Flushed::All)
     }
 
-    /// Takes the problems with files, which are messages for standard error alone. `ended`: nothing more will be written.
+    /// Takes the problems with files, which are reported only on standard error. `ended`: nothing more will be written.
     pub(crate) fn take_notes(&mut self, ended: bool) {
         let notes = self.sink.take_notes(ended).into_iter().chain(self.exports.take_notes(ended));
         self.messages.extend(notes);
@@ -275,7 +275,7 @@ impl<'p> Consumer<'p> {
         self.exported = self.messages.len();
     }
 
-    /// Calls the exports with the aggregations as they are.
+    /// Calls the exports with the current aggregations.
     fn exporting<T>(&mut self, call: impl FnOnce(&mut Exports, &dyn Tables, &mut Sink) -> T) -> T {
         let mut exports = std::mem::take(&mut self.exports);
         let mut sink = std::mem::take(&mut self.sink);
@@ -284,12 +284,12 @@ impl<'p> Consumer<'p> {
         result
     }
 
-    /// Does what a statement does besides showing something.
+    /// Performs the side effects of a statement.
     fn perform(&mut self, clause: usize, statement: &Statement, record: &Record<'_>) {
         use StatementKind as Kind;
         let (layouts, program) = (self.layouts, self.program);
         let values = || layouts.values(program, clause, statement.actions.clone(), record.payload);
-        // The argument of a library action is its last record.
+        // The argument of an action that the consumer performs is its last record.
         let last = || values().last().map_or(0, |(_, bytes)| printf::integer(bytes, true, 0) as i64);
         let epid = record.epid;
         match &statement.kind {
@@ -345,7 +345,7 @@ impl<'p> Consumer<'p> {
         }
     }
 
-    /// Runs system(); earlier output is written before the command's.
+    /// Runs system(), after all earlier output is written.
     fn system(&mut self, command: &OsStr) {
         let flushed = self.sink.flush_all();
         let mut shell = std::process::Command::new("/bin/sh");
@@ -364,7 +364,7 @@ impl<'p> Consumer<'p> {
         }
     }
 
-    /// How rows are sorted.
+    /// Returns the order of rows.
     pub(super) fn order(&self) -> Order {
         Order {
             by_key: self.options.flag(key::AGGSORTKEY),
@@ -378,7 +378,7 @@ impl<'p> Consumer<'p> {
         self.program.aggregations.get((id as usize).checked_sub(1)?)
     }
 
-    /// How the keys of joined aggregations are shown: as those of the first one.
+    /// Returns the key displays of joined aggregations, which come from the first one.
     pub(super) fn keys(&self, ids: &[u32]) -> &'p [Display] {
         ids.first().and_then(|id| self.aggregation(*id)).map_or(&[], |first| &first.keys)
     }
@@ -418,7 +418,7 @@ impl Tables for Consumer<'_> {
     fn profiles(&self) -> Vec<Table<'_>> {
         let all = (1..).zip(&self.program.aggregations);
         let ids: Vec<u32> = all.filter(|(_, one)| profile::is_profile(one)).map(|(id, _)| id).collect();
-        // Where inlined functions are looked up the lines come with them.
+        // A lookup of inlined functions finds the lines too.
         let lined = |source: Source| Source { lines: source.lines || source.inlined, ..source };
         self.tables_with(&ids, false, &lined)
     }

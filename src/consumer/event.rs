@@ -1,4 +1,4 @@
-//! consumer/event.rs: a firing with its typed actions, for output that is not text.
+//! consumer/event.rs: a firing with its typed actions, for output formats other than text.
 
 use super::frame::Frame;
 use super::step::Step;
@@ -15,9 +15,9 @@ pub struct Event<'a> {
     pub monotonic: u64,
     /// Nanoseconds since 1970.
     pub wall: i64,
-    /// `None` if it was not asked for ([`kinst_dif::thread`]).
+    /// `None` if the program does not record it ([`kinst_dif::thread`]).
     pub thread: Option<Thread>,
-    /// If it is the entry or the return of a function.
+    /// Set if the probe is the entry or return of a function.
     pub step: Option<Step<'a>>,
     pub actions: Vec<Acted<'a>>,
 }
@@ -31,7 +31,7 @@ pub struct Thread {
     pub name: String,
 }
 
-/// What an action has recorded or done.
+/// The record or effect of an action.
 #[derive(Clone, Debug)]
 pub enum Acted<'a> {
     Trace(Value),
@@ -39,7 +39,7 @@ pub enum Acted<'a> {
         type_name: &'a str,
         value: Value,
     },
-    /// print(args) and print(locals).
+    /// print(args) and print(locals)
     PrintAll(Vec<Printed<'a>>),
     Printf {
         text: Vec<u8>,
@@ -57,7 +57,7 @@ pub enum Acted<'a> {
         pid: u64,
         frames: Vec<Frame>,
     },
-    /// sym() and its like.
+    /// sym() and the like
     Symbol(Value),
     /// tracemem() and printm()
     Memory(Value),
@@ -81,7 +81,7 @@ pub enum Acted<'a> {
     },
 }
 
-/// A line of print(args).
+/// A line of print(args) or print(locals).
 #[derive(Clone, Debug)]
 pub enum Printed<'a> {
     Function(&'a str),

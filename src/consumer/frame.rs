@@ -1,23 +1,23 @@
-//! consumer/frame.rs: addresses and stacks by name: the functions at each address, inlined ones too.
+//! consumer/frame.rs: symbolic addresses and stacks: the functions at each address, including inlined ones.
 
 use super::symbols::{KernelSymbol, Symbols, UserPlace};
 use kinst_sites::listing::Place;
 use std::fmt;
 use std::rc::Rc;
 
-/// A function that an address is in, or an address of which nothing is known.
+/// A function that contains an address, or an unknown address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// In a stack: where the call returns to; of the first frame, where it is.
+    /// In a stack, the return address; for the first frame, mostly the place itself.
     pub address: u64,
     /// The process; `None` in the kernel.
     pub pid: Option<u64>,
-    /// The kernel's module, or the last component of a program's file.
+    /// The kernel module, or the last component of a user program's path.
     pub module: Option<String>,
     pub function: Option<String>,
-    /// Bytes from the function's symbol; 0 if it is inlined.
+    /// The offset from the function's symbol, in bytes; 0 if the function is inlined.
     pub offset: u64,
-    /// Whether it is inlined into the function of the next frame.
+    /// Whether the function is inlined into the function of the next frame.
     pub inlined: bool,
     pub place: Option<Place>,
 }
@@ -37,40 +37,40 @@ impl fmt::Display for Frame {
     }
 }
 
-/// The meaning of the first address of a stack. All others are return addresses: the call is just before them.
+/// The meaning of the first address of a stack. All others are return addresses, just after the call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum First {
     #[default]
     Return,
-    /// An instruction: that which a timer interrupted, or the place of an inlined copy.
+    /// The address of an instruction: interrupted by a timer, or the place of an inlined copy.
     Place {
-        /// The inlined functions around the copy, the innermost first, without the function that has the code; `None` if
-        /// they are those of the address.
+        /// The inlined functions around the copy, the innermost first, without the out-of-line function; `None` if the
+        /// address determines them.
         around: Option<Vec<String>>,
     },
 }
 
-/// How addresses are named, and stacks laid out.
+/// The parameters for naming addresses and printing stacks.
 #[derive(Clone, Copy)]
 pub struct Naming<'a> {
     pub symbols: &'a dyn Symbols,
-    /// The columns before each frame.
+    /// The indentation of each frame, in columns.
     pub indent: usize,
-    /// Returns the meaning of an address that is the first one of a stack.
+    /// Returns the meaning of the first address of a stack.
     pub first: &'a dyn Fn(u64) -> First,
     pub source: Source,
 }
 
-/// What a stack shows of the source.
+/// The source information in a stack.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Source {
-    /// The functions that are inlined at each frame.
+    /// Whether inlined functions are frames.
     pub inlined: bool,
-    /// The file and the line of each frame.
+    /// Whether each frame has a file and line.
     pub lines: bool,
 }
 
-/// The frames of a kernel stack, the innermost first; the first zero of the record ends it.
+/// Returns the frames of a kernel stack, the innermost first; the first zero in the record ends it.
 pub(crate) fn kernel_stack(record: &[u8], naming: Naming<'_>) -> Vec<Frame> {
     let mut frames = Vec::new();
     for (depth, pc) in words(record).take_while(|pc| *pc != 0).enumerate() {
@@ -86,8 +86,8 @@ pub(crate) fn kernel_stack(record: &[u8], naming: Naming<'_>) -> Vec<Frame> {
     frames
 }
 
-/// Adds the functions at an address: the inlined ones, and last `own`, the place in the function that has the code.
-/// `around`: the inlined ones, if the address alone does not tell.
+/// Adds the functions at an address: the inlined ones, then `own`, the place in the out-of-line function.
+/// `around`: the inlined ones, if the address does not determine them.
 fn add(frames: &mut Vec<Frame>, pc: u64, own: Frame, around: Option<&[String]>, naming: Naming<'_>) {
     let Source { inlined, lines } = naming.source;
     let known = match lines || (inlined && around.is_none()) {
@@ -100,7 +100,7 @@ fn add(frames: &mut Vec<Frame>, pc: u64, own: Frame, around: Option<&[String]>, 
         Some(around) => around.iter().map(String::as_str).collect(),
         None => copies.iter().map(|copy| &*copy.function).collect(),
     };
-    // An address in a copy is also one of the functions around it.
+    // The functions around a copy contain its address too.
     let outer = copies.len().checked_sub(names.len()).map_or(&[][..], |inside| &copies[inside..]);
     let outer = if outer.iter().map(|copy| &*copy.function).eq(names.iter().copied()) { outer } else { &[] };
     let shown = |place: &Option<Place>| place.clone().filter(|_| lines);
@@ -109,7 +109,7 @@ fn add(frames: &mut Vec<Frame>, pc: u64, own: Frame, around: Option<&[String]>, 
     frames.push(Frame { place: last.and_then(|last| shown(&last.place)), ..own });
 }
 
-/// The frames of a user stack, whose record begins with the pid. Its first address is where the program was.
+/// Returns the frames of a user stack. The record begins with the pid; the first address is the interrupted one.
 pub(crate) fn user_stack(record: &[u8], naming: Naming<'_>) -> Vec<Frame> {
     let mut words = words(record);
     let pid = words.next().unwrap_or(0);
@@ -132,12 +132,12 @@ pub(crate) fn user_stack(record: &[u8], naming: Naming<'_>) -> Vec<Frame> {
     frames
 }
 
-/// The frame of a function that is inlined where `own` is.
+/// Returns the frame of a function that is inlined at `own`.
 fn copied(own: &Frame, function: &str, place: Option<Place>) -> Frame {
     Frame { function: Some(function.to_owned()), offset: 0, inlined: true, place, ..own.clone() }
 }
 
-/// The place of `caller`, which is the first address of the stack.
+/// Returns the place of the D variable `caller`, which is the first address of the stack.
 pub(crate) fn caller(pc: u64, naming: Naming<'_>) -> Frame {
     match (naming.first)(pc) {
         First::Return => return_address(pc, naming.symbols),
@@ -145,13 +145,14 @@ pub(crate) fn caller(pc: u64, naming: Naming<'_>) -> Frame {
     }
 }
 
-/// The place of an address. Just after a function's end it is where a call returns that does not return.
+/// Returns the place of an address. An address just past the end of a function is taken for the return address of a
+/// noreturn call.
 pub(crate) fn address(pc: u64, symbols: &dyn Symbols) -> Frame {
     named(pc, symbols.kernel(pc).or_else(|| symbols.kernel(pc.wrapping_sub(1))))
 }
 
-/// The place of a return address. The call is in the function of the byte before: a call that does not return may be the
-/// last instruction of its function.
+/// Returns the place of a return address. The preceding byte determines the function: a noreturn call may be the last
+/// instruction of its function.
 fn return_address(pc: u64, symbols: &dyn Symbols) -> Frame {
     named(pc, symbols.kernel(pc.wrapping_sub(1)).or_else(|| symbols.kernel(pc)))
 }
@@ -169,7 +170,7 @@ fn named(address: u64, found: Option<KernelSymbol>) -> Frame {
     }
 }
 
-/// The function of an address, the innermost inlined one if there are some, without the place in it.
+/// Returns the innermost function of an address, including inlined ones, without the offset.
 /// `called`: whether it is the first address of a stack.
 pub(crate) fn function(pc: u64, called: bool, naming: Naming<'_>) -> Frame {
     let first = if called { (naming.first)(pc) } else { First::Place { around: None } };
@@ -177,7 +178,7 @@ pub(crate) fn function(pc: u64, called: bool, naming: Naming<'_>) -> Frame {
         First::Return => (pc.wrapping_sub(1), return_address(pc, naming.symbols), None),
         First::Place { around } => (pc, named(pc, naming.symbols.kernel(pc)), around),
     };
-    // A function may begin with a copy of another, and is meant itself by its first address.
+    // A function may begin with an inlined copy, but its first address names the function itself.
     let begins = !called && own.offset == 0;
     let copy = match around {
         _ if !naming.source.inlined || begins => None,
@@ -191,7 +192,7 @@ pub(crate) fn function(pc: u64, called: bool, naming: Naming<'_>) -> Frame {
     Frame { function: copy.or(own.function.clone()), offset: 0, inlined, ..own }
 }
 
-/// The module of an address, or the address.
+/// Returns the module of an address, or the address.
 pub(crate) fn module(pc: u64, symbols: &dyn Symbols) -> String {
     symbols.kernel(pc).map_or_else(|| format!("{pc:#x}"), |found| found.module)
 }
@@ -207,7 +208,7 @@ fn user_return_address(pid: u64, pc: u64, symbols: &dyn Symbols) -> Frame {
     }
 }
 
-/// `before`: the bytes from what was looked up to the address.
+/// `before`: the distance in bytes from the looked-up address to `address`.
 fn user_named(pid: u64, address: u64, found: Option<UserPlace>, before: u64) -> Frame {
     let unknown = Frame { address, pid: Some(pid), ..Frame::default() };
     let Some(found) = found else { return unknown };
@@ -216,12 +217,12 @@ fn user_named(pid: u64, address: u64, found: Option<UserPlace>, before: u64) -> 
     Frame { module: Some(found.object), function, offset, ..unknown }
 }
 
-/// The function of a program's address, without the place in it.
+/// Returns the function of an address in a process, without the offset.
 pub(crate) fn user_function(pid: u64, pc: u64, symbols: &dyn Symbols) -> Frame {
     Frame { offset: 0, ..user_address(pid, pc, symbols) }
 }
 
-/// The file of a program's address, or the address.
+/// Returns the file of an address in a process, or the address.
 pub(crate) fn user_module(pid: u64, pc: u64, symbols: &dyn Symbols) -> String {
     symbols.user(pid, pc).map_or_else(|| format!("{pc:#x}"), |found| found.object)
 }
@@ -253,7 +254,7 @@ mod tests {
             };
             Some(KernelSymbol { module: "vmlinux".into(), name: name.into(), start })
         }
-        /// From 0x1008 on, `die` has a copy of `outer` with one of `inner` in it.
+        /// From 0x1008 on, `die` contains a copy of `outer`, which contains a copy of `inner`.
         fn frames(&self, address: u64, _: bool) -> SourceFrames {
             let frame = |function: &str, line| SourceFrame {
                 function: function.into(),
@@ -316,7 +317,7 @@ mod tests {
     fn inlined_functions_are_frames() {
         let (plain, inlined) = (Source::default(), Source { inlined: true, lines: false });
         let lines = Source { inlined: true, lines: true };
-        // The call is before a return address, an interrupted instruction at its place.
+        // A call precedes its return address; an interrupted instruction is at the address itself.
         let record = [0x1008, 0x1010, 0x1012];
         assert_eq!(
             stack(&record, First::Return, plain),
@@ -333,7 +334,7 @@ mod tests {
         let all =
             ["vmlinux`inner (inlined) a.c:1", "vmlinux`outer (inlined) a.c:2", "vmlinux`die+0x8 a.c:11"];
         assert_eq!(shown, all);
-        // A probe at the copy of inner: its stack begins with outer.
+        // The stack of a probe at the copy of `inner` begins with `outer`.
         let copy =
             |around: &[&str]| First::Place { around: Some(around.iter().map(|n| (*n).into()).collect()) };
         assert_eq!(stack(&[0x1008], copy(&["outer"]), lines), all[1..]);
@@ -351,9 +352,9 @@ mod tests {
         let return_to = || First::Return;
         assert_eq!(named(0x1009, false, return_to(), true), "vmlinux`inner (inlined)");
         assert_eq!(named(0x1009, false, return_to(), false), "vmlinux`die");
-        // `next` itself is meant, and not the end of the function before it.
+        // The address names `next`, not the end of the preceding function.
         assert_eq!(named(0x1010, false, return_to(), true), "vmlinux`next");
-        // The call is before the address.
+        // The call precedes the address.
         assert_eq!(named(0x1010, true, return_to(), true), "vmlinux`inner (inlined)");
         assert_eq!(named(0x1008, true, return_to(), true), "vmlinux`die");
         let copy =

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub what: What,
-    /// What standard error says.
+    /// The text for standard error.
     pub text: String,
 }
 
@@ -23,7 +23,7 @@ pub enum What {
         /// The action from 1; 0 for the predicate.
         action: u32,
         address: Option<u64>,
-        /// How often it came since it was last reported.
+        /// The number of occurrences since the last report.
         count: u64,
     },
     /// Data was lost.
@@ -38,24 +38,25 @@ impl Message {
     }
 }
 
-/// The faults of a run. A clause that fails mostly fails at each firing: its fault is reported once, and at the end the
-/// number of those that came after it.
+/// The faults of a run. A clause that fails once mostly fails at each firing, so a fault is reported once, and its
+/// repetitions are counted and reported at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// In the order of the first ones; the address does not distinguish them. With those after it that are not reported.
+    /// The first fault of each kind, in order of appearance, with the number of unreported repetitions. The address
+    /// does not distinguish kinds.
     seen: Vec<(Fault, u64)>,
-    /// How many there were of each kind.
+    /// The number of faults by fault code, parallel to [`FAULTS`].
     totals: [u64; FAULTS.len()],
-    /// Where each kind is in that list.
+    /// The index of each kind in `seen`.
     places: HashMap<Kind, usize>,
-    /// Those of kinds beyond [`KINDS`].
+    /// The number of faults of kinds beyond the first [`KINDS`].
     others: u64,
 }
 
-/// What distinguishes faults: the enabling, the action, the instruction, and the fault.
+/// The kind of a fault: the enabling, the action, the DIF offset, and the fault code.
 type Kind = (u32, u32, i32, u32);
 
-/// How many kinds are distinguished: thousands of probes may have a clause that fails.
+/// The limit on distinguished kinds: thousands of probes may have a failing clause.
 const KINDS: usize = 4096;
 
 impl Faults {
@@ -82,12 +83,12 @@ impl Faults {
         Some(message)
     }
 
-    /// How many faults of each kind there were, reported or not.
+    /// Returns the number of faults by fault code, reported or not.
     pub(crate) fn totals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         FAULTS.iter().zip(self.totals).map(|((_, name), total)| (*name, total))
     }
 
-    /// Reports how often each came again; the next report begins at 0.
+    /// Reports the repetitions of each fault, and resets their counts.
     pub(crate) fn again(&mut self, enabled: &Enabled) -> Vec<Message> {
         let folded = self.seen.iter_mut().filter(|(_, again)| *again > 0);
         let folded = folded.map(|(seen, again)| fault(seen, enabled, Some(std::mem::take(again))));
@@ -99,7 +100,7 @@ impl Faults {
 }
 
 /// `error on enabled probe ID 3 (ID 12: fbt:vmlinux:f:entry): invalid address (0x0) in action #1 at DIF offset 16`
-/// `again`: how many more there were, at any address.
+/// `again`: the number of repetitions, at any address.
 fn fault(fault: &Fault, enabled: &Enabled, again: Option<u64>) -> Message {
     let place = match enabled.probe(fault.epid) {
         Some(probe) => format!("(ID {}: {})", probe.id, probe.name),
@@ -127,9 +128,9 @@ fn fault(fault: &Fault, enabled: &Enabled, again: Option<u64>) -> Message {
     }
 }
 
-/// Whether the address is one of the process, and what failed reads the kernel's memory.
+/// Whether a read of kernel memory failed at an address that looks like one of the process.
 fn is_of_process(fault: &Fault, enabled: &Enabled, program: &Program) -> bool {
-    // Below are null pointers with offsets; above, the addresses of 48 bits that kernels give to processes.
+    // Lower addresses are null pointers with offsets; user addresses have at most 48 bits.
     let of_process = (0x10000..1 << 48).contains(&fault.value);
     if Flt(fault.fault) != Flt::BADADDR || !of_process {
         return false;
@@ -183,7 +184,7 @@ impl Drops {
         Some(drops(tags, "AGGREGATION", Some(cpu), new, ("aggregation drop", ""), "aggsize"))
     }
 
-    /// Reports hits at which no program ran, of a session that loses them so.
+    /// Reports hits at which no program ran. Only some backends lose hits like this.
     pub(crate) fn missed(&mut self, missed: u64, tags: bool) -> Option<Message> {
         let new = missed.saturating_sub(std::mem::replace(&mut self.missed, missed));
         let what = ("hit", " missed inside the work of another probe");
@@ -250,7 +251,8 @@ fn grown(seen: &mut Vec<u64>, cpu: u32, total: u64) -> Option<u64> {
     total.checked_sub(old).filter(|new| *new > 0)
 }
 
-/// `3 drops on CPU 1; raise -x bufsize`; `what` is before and after the plural, `option` what makes room for more.
+/// `3 drops on CPU 1; raise -x bufsize`. The first part of `what` takes the plural, `rest` follows it, and `option`
+/// sets the size of the buffer.
 fn drops(
     tags: bool,
     tag: &'static str,
@@ -343,7 +345,8 @@ mod tests {
         assert!(faults.again(&enabled).is_empty());
     }
 
-    /// stringof() of an address of the process fails, as copyinstr() does at one that is not mapped.
+    /// stringof() fails at an address of the process; so does copyinstr() at an unmapped address, but without the
+    /// advice.
     #[test]
     fn memory_of_the_process_needs_copyin() {
         let action = |difo| kinst_dif::Action {

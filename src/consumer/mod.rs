@@ -1,4 +1,4 @@
-//! consumer/: records → text, objects, profiles, metrics.
+//! consumer/: converts records to text, JSON, profiles and metrics.
 
 mod acted;
 pub(crate) mod aggregate;

@@ -1,4 +1,4 @@
-//! consumer/places.rs: the meaning of the first address of a stack: a return address, or the place of the probe.
+//! consumer/places.rs: decides whether the first address of a stack is a return address or the place of the probe.
 
 use super::frame::First;
 use super::symbols::Symbols;
@@ -8,7 +8,7 @@ use kinst_dif::object::Ecb;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-/// The probes whose place the kernel puts first in a stack: timers, and inlined copies.
+/// The probes whose own place is the first address of a stack: timers, and inlined copies.
 pub(crate) struct Places<'p> {
     enabled: &'p Enabled,
     /// The enablings at copies, by run-time address.
@@ -21,7 +21,7 @@ impl<'p> Places<'p> {
         Places { enabled, copies: OnceCell::new(), timers: OnceCell::new() }
     }
 
-    /// Returns the meaning in a record of the enabling.
+    /// Returns the meaning of the first address in a record of the enabling.
     pub(crate) fn of_record(&self, epid: u32, symbols: &dyn Symbols) -> First {
         match self.enabled.ecb(epid) {
             Some(ecb) if ecb.inlined.is_some() => First::Place { around: Some(self.around(ecb, symbols)) },
@@ -30,8 +30,8 @@ impl<'p> Places<'p> {
         }
     }
 
-    /// Returns the meaning in the key of an aggregation, of which only the address is known. Where copies of several
-    /// functions are entered there, only what is around all of them is certain.
+    /// Returns the meaning of the first address in an aggregation key, which does not name the enabling. If copies of
+    /// several functions are entered at the address, only the functions around all of them are certain.
     pub(crate) fn of_key(&self, address: u64, symbols: &dyn Symbols) -> First {
         let copies = self.copies.get_or_init(|| by_address(self.enabled));
         if let Some(ecbs) = copies.get(&address) {
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(places.of_record(1, &Nested), around(&["g", "h"]));
         assert_eq!(places.of_record(2, &Nested), around(&["h"]));
         assert_eq!(places.of_record(3, &Nested), First::Return);
-        // Of an aggregation's key only the address is known.
+        // An aggregation key has only the address.
         assert_eq!(places.of_key(0x1004, &Nested), around(&["h"]));
         assert_eq!(places.of_key(0x1008, &Nested), around(&["g", "h"]));
         assert_eq!(places.of_key(0x1009, &Nested), First::Return);

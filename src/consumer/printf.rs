@@ -8,7 +8,7 @@ use super::output::escaped;
 use super::output::stack;
 use kinst_dif::{Conversion, Count, Format, FormatPiece};
 
-/// A recorded argument, as the bytes of its record.
+/// A recorded argument, as raw bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'a> {
     pub bytes: &'a [u8],
@@ -21,15 +21,15 @@ pub enum Of {
     Kernel,
     /// A function of the kernel: a key from sym().
     Function {
-        /// As of [`Display::Sym`](kinst_dif::Display::Sym).
+        /// As in [`Display::Sym`](kinst_dif::Display::Sym).
         called: bool,
     },
-    /// A pid, then an address or a stack of that process.
+    /// A pid, then an address or stack of that process.
     User,
 }
 
 impl Argument<'_> {
-    /// The place that `%a` shows.
+    /// Returns the place that `%a` shows.
     pub fn place(&self, naming: Naming<'_>) -> Frame {
         let address = integer(self.bytes, false, 0) as u64;
         match self.of {
@@ -38,7 +38,7 @@ impl Argument<'_> {
         }
     }
 
-    /// The place that `%A` shows.
+    /// Returns the place that `%A` shows.
     pub fn user_place(&self, naming: Naming<'_>) -> Frame {
         let (pid, address) = match self.of {
             Of::User => frame::user_pair(self.bytes),
@@ -51,14 +51,14 @@ impl Argument<'_> {
 /// Writes the value for `%@`.
 pub(crate) type PrintValue<'a> = dyn FnMut(&mut Text, &Conversion) + 'a;
 
-/// What conversions need besides their argument.
+/// The context of conversions.
 pub(crate) struct Context<'a> {
     pub naming: Naming<'a>,
-    /// Prints the next value of the entry that printa() is printing.
+    /// Prints the next value of the current entry of printa().
     pub value: Option<&'a mut PrintValue<'a>>,
 }
 
-/// Formats arguments. Those missing from the record print as nothing; the compiler has checked their number.
+/// Formats arguments. An argument missing from the record prints as nothing; the compiler has checked their number.
 pub(crate) fn render<'a>(
     out: &mut Text,
     format: &Format,
@@ -84,7 +84,7 @@ pub(crate) fn render<'a>(
     }
 }
 
-/// Takes the number for each `*` from the arguments; a negative width means `-` and its absolute value, a negative
+/// Takes the number for each `*` from the arguments. A negative width means `-` and its absolute value; a negative
 /// precision means none.
 fn resolve_counts<'a>(conversion: &mut Conversion, arguments: &mut impl Iterator<Item = Argument<'a>>) {
     // A traced number must not fill memory with blanks.
@@ -152,7 +152,7 @@ fn number(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
 pub(crate) fn whole(conversion: &Conversion, bytes: &[u8]) -> i128 {
     let decimal = matches!(conversion.letter, 'd' | 'i');
     let signed = decimal && conversion.signed;
-    // A width other than the record's own truncates it, as a cast would; without one, the type decides how it is
+    // A size other than the record's truncates the value, like a cast; without a size, the type decides how it is
     // widened.
     let own = integer(bytes, conversion.signed, 0);
     let size = if conversion.size == 0 { bytes.len().min(8) as u8 } else { conversion.size };
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(shown(conversion('g'), &[&1e-7f64.to_ne_bytes()]), "1e-07");
     }
 
-    /// Runs the system's printf(1), with the number given as a signed or unsigned decimal.
+    /// Runs the system's printf(1) with a decimal number.
     fn system_printf(format: &str, value: i64) -> Option<String> {
         let output = std::process::Command::new("/usr/bin/printf")
             .env("LC_ALL", "C")

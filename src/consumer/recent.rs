@@ -1,32 +1,32 @@
-//! consumer/recent.rs: a cache of bounded size that keeps what was used recently.
+//! consumer/recent.rs: a bounded cache that keeps recently used values.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Two generations: what is used goes into the younger one, and when that is full, the older one is dropped. It holds at
-/// most twice its limit, and one value more.
+/// A cache of two generations. A used value moves to the younger one; when that is full, the older one is dropped. The
+/// cache holds at most twice its limit, and one value more.
 #[derive(Debug)]
 pub(crate) struct Recent<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
     limit: usize,
-    /// The weight of the younger one.
+    /// The weight of the younger generation.
     weight: usize,
     weigh: fn(&V) -> usize,
 }
 
 impl<K: Eq + Hash + Clone, V> Recent<K, V> {
-    /// At most `limit` values in each generation.
+    /// Makes a cache of at most `limit` values in each generation.
     pub(crate) fn new(limit: usize) -> Recent<K, V> {
         Recent::weighed(limit, |_| 1)
     }
 
-    /// At most values of the weight `limit` in each generation.
+    /// Makes a cache with a total weight of at most `limit` in each generation.
     pub(crate) fn weighed(limit: usize, weigh: fn(&V) -> usize) -> Recent<K, V> {
         Recent { young: HashMap::new(), old: HashMap::new(), limit, weight: 0, weigh }
     }
 
-    /// Returns the value of a key; it is made if it is not there.
+    /// Returns the value of a key, which `make` supplies if it is missing.
     pub(crate) fn get_or_make(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
         if !self.young.contains_key(&key) {
             let value = self.old.remove(&key).unwrap_or_else(make);

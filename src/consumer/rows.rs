@@ -1,4 +1,4 @@
-//! consumer/rows.rs: conversion of records to the rows of dtrace(1), statement by statement.
+//! consumer/rows.rs: converts records to rows in the format of dtrace(1), statement by statement.
 
 use super::consume::Consumer;
 use super::output::bytes::Style;
@@ -40,7 +40,7 @@ impl Consumer<'_> {
         }
     }
 
-    /// Prints what a statement shows.
+    /// Prints the output of a statement.
     pub(super) fn show(&mut self, clause: usize, statement: &Statement, record: &Record<'_>) {
         use StatementKind as Kind;
         let (layouts, program) = (self.layouts, self.program);
@@ -110,7 +110,7 @@ impl Consumer<'_> {
         show(&mut self.sink.pending.text, value, display, TRACE_WIDTH, style, naming);
     }
 
-    /// What is shown of a large value: the option printsize.
+    /// Returns the part of a value that the option printsize shows.
     pub(super) fn shown<'a>(&self, value: &'a [u8]) -> &'a [u8] {
         let most = match self.options.is_set(key::PRINTSIZE) {
             true => usize::try_from(self.options.number(key::PRINTSIZE)).unwrap_or(usize::MAX),
@@ -127,7 +127,7 @@ impl Consumer<'_> {
         shape::value(out, value, shape);
     }
 
-    /// Returns a formatted text as it is for programs and files, with all of its bytes.
+    /// Returns formatted text without escapes, for programs and files.
     pub(super) fn formatted<'a>(
         &self,
         format: &Format,
@@ -151,10 +151,10 @@ impl Consumer<'_> {
         printf::render(text, format, values.map(argument), &mut Context { naming, value: None });
     }
 
-    /// Prints the rows of `ids`, joined by key, with the displays of the first one. `apart`: a file may end after each
-    /// row, as it may after a record.
+    /// Prints the rows of `ids`, joined by key, with the displays of the first one. `apart`: output may rotate to a
+    /// new file after each row.
     pub(super) fn print_aggregation(&mut self, ids: &[u32], apart: bool) {
-        // Key components print like traced values, quiet or not.
+        // Key components print like traced values, even with -q.
         let style = Style { quiet: false, ..self.style() };
         let meaning = |address| self.places.of_key(address, self.symbols);
         let naming = naming(self.symbols, &self.options, &meaning);
@@ -184,7 +184,7 @@ impl Consumer<'_> {
         }
     }
 
-    /// Returns the formatted rows of `ids`, joined by key, with all of their bytes.
+    /// Returns the formatted rows of `ids`, joined by key, without escapes.
     pub(super) fn printed_rows(&self, format: &Format, ids: &[u32]) -> Vec<u8> {
         let mut text = Text::new();
         self.print_rows(&mut text, format, ids);
@@ -199,7 +199,7 @@ impl Consumer<'_> {
         }
     }
 
-    /// How distributions are drawn.
+    /// Returns the style of distributions.
     fn graphs(&self) -> quantize::Style {
         let blocks = self.options.text(key::ENCODING) == Some("utf8");
         let marks = if blocks { quantize::Marks::Blocks } else { quantize::Marks::Digits };

@@ -14,7 +14,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// What ends the tracing, besides the program itself, and where messages go.
+/// The events outside the program that end tracing, and the sinks of messages.
 pub(crate) struct Watch<'a> {
     /// Becomes readable when SIGINT or SIGTERM arrives.
     pub signal: BorrowedFd<'a>,
@@ -22,11 +22,11 @@ pub(crate) struct Watch<'a> {
     pub requests: &'a Requests,
     /// The processes of -c and -p.
     pub processes: &'a mut [Process],
-    /// Reports a message of one line.
+    /// Reports a one-line message.
     pub say: &'a mut dyn FnMut(&str),
-    /// Reports a message that a quiet run leaves out.
+    /// Reports a message that -q suppresses.
     pub notice: &'a mut dyn FnMut(&str),
-    /// Calls what ends tracing, which takes long where there are many probes.
+    /// Runs the function that ends tracing, which takes long with many probes.
     pub stopping: &'a mut dyn FnMut(&mut dyn FnMut()),
 }
 
@@ -42,11 +42,10 @@ pub(crate) enum Error {
     Output(#[from] io::Error),
 }
 
-/// The time between two drains of a busy trace: each costs a round over all CPUs. The first record is not delayed.
+/// The interval between drains of a busy trace: each one visits all CPUs. The first record is not delayed.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Goes on with a trace that has begun until the program, the user or the processes end it. Returns the program's exit
-/// status.
+/// Runs a trace that has begun until the program, the user or the processes end it. Returns the program's exit status.
 pub(crate) fn run(
     kernel: &mut dyn Tracing,
     consumer: &mut Consumer<'_>,
@@ -78,7 +77,7 @@ pub(crate) fn run(
 /// The option bufpolicy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
-    /// Records are printed as they come.
+    /// Records are printed as they arrive.
     Switch,
     /// Tracing ends when a buffer is full; then everything is printed.
     Fill,
@@ -86,11 +85,11 @@ enum Policy {
     Ring,
 }
 
-/// The interval for checking for exit() and full buffers where records do not show them.
+/// The interval of checks for exit() and full buffers, with policies under which records do not show them.
 const STATUS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The longest interval between two snapshots of aggregations whose keys have copies of stacks: such keys are large, and
-/// hardly two of them are the same before they are unwound, for which the process has to be there.
+/// The longest interval between snapshots of aggregations whose keys contain copies of stacks. Such keys are large and
+/// rarely equal before they are unwound, and unwinding needs the process to be alive.
 const COPIES_INTERVAL: Duration = Duration::from_millis(50);
 
 fn aggregation_period(consumer: &Consumer<'_>) -> Duration {
@@ -98,8 +97,8 @@ fn aggregation_period(consumer: &Consumer<'_>) -> Duration {
     if consumer.layouts.aggregates_copies() { period.min(COPIES_INTERVAL) } else { period }
 }
 
-/// Waits until a process stops mapping files, or has ended. The command of -c counts as started a moment before its
-/// program is in memory, and its libraries follow later.
+/// Waits until a process has stopped mapping files, or has ended. The command of -c counts as started a moment before
+/// its program is in memory; its libraries follow later.
 fn wait_until_mapped(consumer: &Consumer<'_>, process: &Process) {
     const TRIES: u32 = 20;
     const SETTLED: u32 = 3;
@@ -115,22 +114,22 @@ fn wait_until_mapped(consumer: &Consumer<'_>, process: &Process) {
     }
 }
 
-/// The timers of a run, and the losses reported.
+/// The timers of a run, and the losses reported so far.
 struct State {
     policy: Policy,
     drain: Drain,
-    /// Records that were taken from the buffers before tracing ended, to make room for those of END.
+    /// Records that were taken from the buffers before tracing ended, to free space for those of END.
     early: Drain,
     drops: Drops,
     next_status: Instant,
     next_aggregations: Instant,
-    /// When records are read next, with the option switchrate.
+    /// The time of the next drain, with the option switchrate.
     next_switch: Instant,
     /// Whether the kernel has stopped: END has run.
     stopped: bool,
     /// Whether exit() was called, so that STOP is due.
     draining: bool,
-    /// Whether the device was readable, and no record has come since.
+    /// Whether the device was readable, and no record has arrived since.
     woken: bool,
 }
 
@@ -189,13 +188,14 @@ impl State {
         Ok(busy)
     }
 
-    /// Whether records are read as soon as there are any.
+    /// Whether records are read as soon as they arrive.
     fn is_prompt(&self, consumer: &Consumer<'_>) -> bool {
         self.policy == Policy::Switch && !consumer.options.is_set(key::SWITCHRATE)
     }
 
-    /// Writes all output. While a reader does not read, the kernel goes on and counts what its buffers do not hold; a
-    /// signal ends tracing, and then the rest is written, however long that takes. A second one ends the process.
+    /// Writes all output. While a reader does not read, the kernel continues and counts the records that do not fit
+    /// its buffers. A signal ends tracing; then the rest is written, however long that takes. A second signal ends the
+    /// process.
     fn flush(
         &mut self,
         kernel: &mut dyn Tracing,
@@ -205,7 +205,7 @@ impl State {
         loop {
             match consumer.flush(watch.say)? {
                 Flushed::All => return Ok(()),
-                // The kernel ends a session that it does not hear of.
+                // The kernel kills a session that makes no requests.
                 Flushed::Slow => drop(kernel.status()?),
                 Flushed::Interrupted => {
                     consumer.sink.patience.without_signal();
@@ -238,7 +238,7 @@ impl State {
         Ok(stopped?)
     }
 
-    /// Does what the signals ask for; returns whether tracing is to end.
+    /// Handles the requests of signals; returns whether tracing is to end.
     fn serve(
         &mut self,
         kernel: &mut dyn Tracing,
@@ -350,7 +350,7 @@ impl State {
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         if self.policy == Policy::Fill {
-            // Make room for the records of END.
+            // Free space for the records of END.
             self.print(kernel, consumer, watch)?;
         }
         self.stop(kernel, consumer, watch)?;
@@ -370,7 +370,7 @@ impl Watch<'_> {
         kinst_os::is_readable(self.signal)
     }
 
-    /// Whether all processes have ended; false if there are none to watch.
+    /// Whether all watched processes have ended; false without any.
     fn all_ended(&mut self) -> bool {
         if self.processes.is_empty() {
             return false;

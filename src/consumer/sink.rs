@@ -5,28 +5,28 @@ use super::stream::{Flushed, Limits, Patience, Pending, Stream};
 use std::ffi::OsStr;
 use std::io;
 
-/// Buffers output and writes it once per work cycle, so that a reader sees it soon and writes are few.
+/// Buffers output and writes it once per work cycle, so that readers see it soon and writes are few.
 #[derive(Debug, Default)]
 pub struct Sink {
-    /// The output that is not written yet.
+    /// The output that is not yet written.
     pub pending: Pending,
-    /// Standard output, or the file of -o, appended to; `None` if standard output is closed.
+    /// Standard output, or the file of -o in append mode; `None` if standard output is closed.
     main: Option<Stream>,
-    /// The file of freopen(), used instead until freopen() is called with an empty name.
+    /// The file of freopen(), which replaces `main` until freopen() is called with an empty name.
     reopened: Option<Stream>,
-    /// The end of a wait for a reader: a signal.
+    /// The signal that ends a wait for a reader.
     pub patience: Patience,
 }
 
 impl Sink {
-    /// A sink for standard output.
+    /// Makes a sink for standard output.
     pub fn stdout() -> Sink {
         let mut sink = Sink { main: Stream::stdout().ok(), ..Sink::default() };
         sink.look();
         sink
     }
 
-    /// A sink for the file of -o. Returns the error of opening it.
+    /// Opens the file of -o as a sink. Fails if the file cannot be opened.
     pub fn file(path: &str, limits: Limits) -> io::Result<Sink> {
         let mut main = Stream::append(path)?;
         main.limit(limits);
@@ -35,13 +35,13 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Looks whether text is for a terminal now.
+    /// Updates whether text goes to a terminal.
     fn look(&mut self) {
         let stream = self.reopened.as_ref().or(self.main.as_ref());
         self.pending.text.is_for_terminal(stream.is_some_and(Stream::is_terminal));
     }
 
-    /// Writes the text. If there is none, nothing is written, and a closed pipe is not an error.
+    /// Writes the pending text. Without any, nothing is written, and a closed pipe is not an error.
     pub fn flush(&mut self) -> io::Result<Flushed> {
         match self.reopened.as_mut().or(self.main.as_mut()) {
             Some(stream) => stream.write(&mut self.pending, &self.patience),
@@ -52,7 +52,7 @@ impl Sink {
         }
     }
 
-    /// Writes the text, however long the reader takes.
+    /// Writes the pending text, however long the reader takes.
     pub fn flush_all(&mut self) -> io::Result<()> {
         let patience = std::mem::take(&mut self.patience);
         let mut flushed = Ok(Flushed::Slow);
@@ -71,13 +71,13 @@ impl Sink {
         Ok(())
     }
 
-    /// Performs ftruncate(): empties a file; a terminal or a pipe cannot be truncated.
+    /// Performs ftruncate(): empties a file. A terminal or pipe is left alone.
     pub fn truncate(&mut self) -> io::Result<()> {
         self.flush_all()?;
         self.reopened.as_mut().or(self.main.as_mut()).map_or(Ok(()), Stream::truncate)
     }
 
-    /// Opens the file of -o by its name again.
+    /// Opens the file of -o again by its path.
     pub fn renew(&mut self) {
         self.main.iter_mut().for_each(Stream::reopen);
     }
@@ -87,7 +87,7 @@ impl Sink {
         self.main.iter().chain(&self.reopened).any(|stream| stream.failed)
     }
 
-    /// Takes what there is to tell the user. `ended`: nothing more will be written.
+    /// Takes the messages for the user. `ended`: nothing more will be written.
     pub fn take_notes(&mut self, ended: bool) -> Vec<Message> {
         self.main.iter_mut().chain(&mut self.reopened).flat_map(|stream| stream.take_notes(ended)).collect()
     }

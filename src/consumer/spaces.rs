@@ -1,4 +1,4 @@
-//! consumer/spaces.rs: the address spaces of processes: what is mapped at an address, and the files.
+//! consumer/spaces.rs: the address spaces of processes: their mappings, and the mapped files.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -13,18 +13,18 @@ use kinst_sites::listing::frames::SourceFrames;
 use kinst_sites::listing::programs::ProgramSource;
 use kinst_sites::user_stack::Code;
 
-/// The address spaces of the processes that were asked for. What is remembered is bounded.
+/// The address spaces of recently looked-up processes, in caches of bounded size.
 pub(super) struct Spaces {
     processes: RefCell<Recent<u64, Space>>,
     files: RefCell<Recent<FileId, Opened>>,
 }
 
-/// A file that processes have mapped.
+/// A file that is mapped into processes.
 pub(super) struct File {
     pub program: Rc<Program>,
     /// `None` if it has no debug information.
     source: OnceCell<Option<ProgramSource>>,
-    /// By address in the file, without lines and with them.
+    /// The functions by address in the file, and by whether lines are included.
     frames: RefCell<Recent<(u64, bool), SourceFrames>>,
 }
 
@@ -33,7 +33,7 @@ impl File {
         File { program: Rc::new(program), source: OnceCell::new(), frames: RefCell::new(Recent::new(FRAMES)) }
     }
 
-    /// The functions at an address of the file as its source has them, the innermost first.
+    /// Returns the functions at an address of the file according to its debug information, the innermost first.
     pub(super) fn frames(&self, address: u64, lines: bool) -> SourceFrames {
         let Some(source) = self.source.get_or_init(|| ProgramSource::of(&self.program)) else {
             return Rc::default();
@@ -42,32 +42,32 @@ impl File {
     }
 }
 
-/// What is mapped at an address.
+/// The mapping at an address.
 pub(super) struct Mapped {
-    /// The file, or a name in brackets; empty if it has neither.
+    /// The path of the file, or a name in brackets; empty for an anonymous mapping.
     pub path: Rc<str>,
     /// The start of the mapping.
     pub base: u64,
-    /// The byte of the file.
+    /// The file offset of the address.
     pub offset: u64,
-    /// `None` if the file cannot be read, or is no program.
+    /// `None` if the file cannot be read, or is not an ELF program.
     pub file: Option<Rc<File>>,
-    /// Whether `file` is surely what is mapped, and not another file of that name.
+    /// Whether `file` is certainly the mapped file, and not another one with its name.
     same: bool,
     /// Whether it is executable.
     code: bool,
-}
+    }
 
-/// The mappings of a process when they were last read.
+    /// The mappings of a process at the last reading.
 #[derive(Debug)]
 struct Space {
     mappings: Vec<Mapping>,
     looked: Instant,
-    /// Whether they were read again for an address that was not in them.
+    /// Whether they have been read again for an address outside all of them.
     missed: bool,
 }
 
-/// A file as the kernel identifies it, so that one of the same name elsewhere is another one.
+/// A file by device and inode, so that files with the same path are told apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct FileId {
     device: Rc<str>,
@@ -86,23 +86,23 @@ struct Mapping {
     range: Range<u64>,
     offset: u64,
     file: FileId,
-    /// Whether the file has been removed, or replaced.
+    /// Whether the file was removed or replaced.
     deleted: bool,
     /// Whether it is executable.
     code: bool,
 }
 
-/// The bounds of what is remembered, each for one of two generations: twice 32 MB for programs.
+/// The limits of the caches, each for one of two generations: twice 32 MB for programs.
 const MAPPINGS: usize = 1 << 15;
 const PROGRAMS: usize = 32 << 20;
 const FRAMES: usize = 1 << 13;
 
-/// The age at which mappings are read again: a process maps libraries while it runs, and at its end they are gone.
+/// The age at which mappings are read again: a process maps libraries while it runs, and loses all mappings at its end.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// The code that the kernel maps into each process, the same into all of 64 bits.
+/// The code that the kernel maps into each process; it is the same in all 64-bit processes.
 const KERNEL_CODE: &str = "[vdso]";
-/// No such mapping is larger.
+/// A limit on the size of that mapping.
 const MOST_KERNEL_CODE: u64 = 1 << 20;
 
 impl Default for Spaces {
@@ -112,21 +112,21 @@ impl Default for Spaces {
 }
 
 impl Spaces {
-    /// `most`: the number of processes whose mappings are remembered.
+    /// `most`: the number of processes whose mappings are cached.
     pub(super) fn new(most: Option<usize>) -> Spaces {
         let processes = match most {
             Some(most) => Recent::new(most.div_ceil(2)),
             None => Recent::weighed(MAPPINGS, |space: &Space| space.mappings.len() + 1),
         };
-        // A file that cannot be read takes some memory too.
+        // An unreadable file takes some memory too.
         let weight = |opened: &Opened| opened.file.as_ref().map_or(0, |file| file.program.bytes()) + 4096;
         Spaces { processes: RefCell::new(processes), files: RefCell::new(Recent::weighed(PROGRAMS, weight)) }
     }
 
-    /// Reads the mappings of a process. Returns the number of files that it has mapped as code; 0 if its program is not
-    /// in memory yet, or no longer: what was known of it is kept then.
+    /// Reads the mappings of a process. Returns the number of files that it has mapped as code. The number is 0 if its
+    /// program is not yet, or no longer, in memory; the cached mappings stay then.
     pub(super) fn look(&self, pid: u64) -> usize {
-        // In a PID namespace another process has the number here.
+        // In a PID namespace, this pid belongs to another process.
         let maps = match kinst_os::pid_namespace() {
             None => std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default(),
             Some(_) => String::new(),
@@ -159,7 +159,7 @@ impl Spaces {
         })
     }
 
-    /// What there is for a walk over a stack.
+    /// Returns the code at an address, for a walk over a stack.
     pub(super) fn code_at(&self, pid: u64, address: u64) -> Code {
         match self.at(pid, address) {
             Some(Mapped { file: Some(file), same: true, offset, code: true, .. }) => {
@@ -171,13 +171,13 @@ impl Spaces {
         }
     }
 
-    /// Opens the file that is mapped there. It stays open: it may be gone when it is wanted again.
+    /// Opens the mapped file. It stays open, as it may be removed before the next use.
     fn open(&self, pid: u64, mapping: &Mapping) -> Opened {
         let mut files = self.files.borrow_mut();
         files.get_or_make(mapping.file.clone(), || open(pid, mapping)).clone()
     }
 
-    /// Reads the mappings again if they are old, and once more for an address that is not in them.
+    /// Reads the mappings again if they are old, and once for an address outside all of them.
     fn refresh(&self, pid: u64, address: u64) {
         let (stale, missed) = match self.processes.borrow_mut().get(&pid) {
             None => (true, false),
@@ -196,14 +196,15 @@ impl Spaces {
 }
 
 impl Space {
-    /// Mappings are in the order of their addresses.
+    /// Finds the mapping of an address; mappings are sorted by address.
     fn mapping(&self, address: u64) -> Option<&Mapping> {
         let after = self.mappings.partition_point(|mapping| mapping.range.start <= address);
         self.mappings[..after].last().filter(|mapping| mapping.range.contains(&address))
     }
 }
 
-/// Opens the file of a mapping; one that has another inode only if there is no better one: some file systems have several.
+/// Opens the file of a mapping. A file with another inode is the last resort: on some file systems, stat shows another
+/// inode than the mapping.
 fn open(pid: u64, mapping: &Mapping) -> Opened {
     let Mapping { range, file: FileId { inode, path, .. }, deleted, .. } = mapping;
     let shared = |program: Program| Rc::new(File::new(program));
@@ -214,7 +215,7 @@ fn open(pid: u64, mapping: &Mapping) -> Opened {
         return Opened { file: None, same: true };
     }
     let named = [PathBuf::from(format!("/proc/{pid}/root{path}")), PathBuf::from(&**path)];
-    // The file itself, even if it was deleted or replaced meanwhile.
+    // This link leads to the mapped file even if its path was deleted or replaced.
     let mapped = PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", range.start, range.end));
     let is_same = |path: &&PathBuf| path.metadata().is_ok_and(|data| data.ino() == *inode);
     let mut same = named.iter().find(is_same).into_iter().chain([&mapped]);
@@ -225,7 +226,7 @@ fn open(pid: u64, mapping: &Mapping) -> Opened {
     Opened { file: other.map(shared), same: false }
 }
 
-/// Our own copy of what the kernel maps into processes, if it has the size of that of another one.
+/// Returns our own copy of the vDSO, if it has the size of the one in the other process.
 fn kernel_code(size: u64) -> Option<Program> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let own = parse_maps(&maps).into_iter().find(|mapping| &*mapping.file.path == KERNEL_CODE)?;
@@ -237,7 +238,7 @@ fn kernel_code(size: u64) -> Option<Program> {
     Program::of_bytes(KERNEL_CODE, bytes)
 }
 
-/// Parses the lines of files, of what has a name in brackets, and of other code.
+/// Parses /proc/PID/maps: named mappings, and anonymous ones that are executable.
 fn parse_maps(text: &str) -> Vec<Mapping> {
     text.lines()
         .filter_map(|line| {
@@ -275,7 +276,7 @@ mod tests {
         std::fs::write(&other, "not ELF").unwrap();
         let file = FileId { path: other.to_str().unwrap().into(), ..code.file.clone() };
         let gone = Mapping { file, deleted: true, range: code.range.clone(), ..*code };
-        // The link of the mapping needs rights that not every test has.
+        // The link of the mapping needs privileges that not every test has.
         let link = format!("/proc/self/map_files/{:x}-{:x}", code.range.start, code.range.end);
         assert_eq!(open(pid, &gone).file.is_some(), std::fs::File::open(link).is_ok());
     }

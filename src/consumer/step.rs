@@ -1,21 +1,21 @@
-//! consumer/step.rs: entries and returns of functions, by the names of probes.
+//! consumer/step.rs: recognizes entries and returns of functions by the names of probes.
 
 use kinst_base::probe::{End, Probe};
 use kinst_dif::object::Ecb;
 
-/// Control enters a function, or leaves it.
+/// An entry of a function, or a return from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step<'a> {
     pub function: &'a str,
     pub end: End,
-    /// The function whose code has the copy, if it is inlined.
+    /// The function whose code contains the copy, if the function is inlined.
     pub into: Option<&'a str>,
     /// Whether it is a system call of this name.
     pub syscall: bool,
 }
 
 impl<'a> Step<'a> {
-    /// Returns the step that a probe's firing is for an enabling, if it is one.
+    /// Returns the step that a firing of the probe means for an enabling, if any.
     pub fn of(probe: &'a Probe, ecb: Option<&'a Ecb>) -> Option<Step<'a>> {
         let name = &probe.name;
         if let Some(ecb) = ecb

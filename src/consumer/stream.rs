@@ -1,4 +1,4 @@
-//! consumer/stream.rs: a file, pipe or terminal that output is written to: its limits, its losses, and readers that are slow.
+//! consumer/stream.rs: writes output to a file, pipe or terminal; handles size limits, losses and slow readers.
 
 use super::message::Message;
 use super::output::Text;
@@ -10,25 +10,25 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// When a file is followed by a new one: -x outputsize, outputtime and outputfiles.
+/// The limits at which a new file is begun: -x outputsize, outputtime and outputfiles.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     pub bytes: Option<u64>,
     pub age: Option<Duration>,
-    /// How many former files are kept, as FILE.1 (the newest), FILE.2 …
+    /// The number of former files to keep, as FILE.1 (the newest), FILE.2 …
     pub kept: u32,
 }
 
-/// Output that waits to be written. It is bounded by those who add to it: they write it when it is [`Pending::is_full`].
+/// Output that waits to be written. Callers bound it: they flush when it is [`Pending::is_full`].
 #[derive(Debug, Default)]
 pub struct Pending {
     pub text: Text,
-    /// Where records end. A file ends at one of them.
+    /// The ends of records; a file ends at one of them.
     ends: Vec<usize>,
 }
 
 impl Pending {
-    /// A record, or another piece that is not divided over two files, ends here.
+    /// Marks the end of a record, or of another piece that is not split across two files.
     pub fn end(&mut self) {
         let at = self.text.as_bytes().len();
         if self.ends.last().is_none_or(|last| *last < at) {
@@ -47,10 +47,10 @@ impl Pending {
     }
 }
 
-/// How long a write waits for its reader.
+/// The patience of a write with its reader.
 #[derive(Debug, Default)]
 pub struct Patience {
-    /// Becomes readable when the user ends the trace; `None` if that is known.
+    /// Becomes readable when the user ends the trace; `None` once it has.
     signal: Option<OwnedFd>,
 }
 
@@ -59,7 +59,7 @@ impl Patience {
         Patience { signal: Some(signal) }
     }
 
-    /// From now on a signal does not end a wait: another one ends the process.
+    /// From now on, a signal no longer ends a wait; another one ends the process.
     pub fn without_signal(&mut self) {
         self.signal = None;
     }
@@ -71,33 +71,32 @@ impl Patience {
     }
 }
 
-/// How far a write has come.
+/// The progress of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushed {
     All,
     /// The reader has not read for a while.
     Slow,
-    /// A signal came while the reader did not read.
+    /// A signal arrived while the reader did not read.
     Interrupted,
 }
 
 #[derive(Debug)]
 pub struct Stream {
     file: File,
-    /// `None`: standard output, which cannot be opened again.
-    /// As messages have it.
+    /// The path, also for messages; `None` for standard output, which cannot be reopened.
     path: Option<String>,
     pace: Pace,
     limits: Limits,
-    /// The bytes of the file, and when the first of them was written.
+    /// The size of the file, and the time of the first write to it.
     size: u64,
     begun: Instant,
-    /// Whether the last write has failed.
+    /// Whether the last write failed.
     failing: bool,
-    /// The bytes that could not be written since.
+    /// The number of bytes lost since.
     lost: u64,
     notes: Vec<Message>,
-    /// Whether anything was ever lost.
+    /// Whether output was ever lost.
     pub failed: bool,
 }
 
@@ -111,7 +110,7 @@ impl Stream {
         Ok(Stream::new(open(path)?, Some(path.to_owned())))
     }
 
-    /// A file without limits that is emptied first.
+    /// Creates or empties a file without limits.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Stream> {
         let path = path.as_ref();
         Ok(Stream::new(File::create(path)?, Some(path.display().to_string())))
@@ -131,7 +130,8 @@ impl Stream {
         self.file.is_terminal()
     }
 
-    /// Writes what waits. A file that takes nothing loses it, and says so; with readers, an error is the caller's.
+    /// Writes the pending output. If a write to a file fails, the output is lost and a note says so; with a reader,
+    /// the error is returned.
     pub fn write(&mut self, pending: &mut Pending, patience: &Patience) -> io::Result<Flushed> {
         if pending.text.is_empty() {
             return Ok(Flushed::All);
@@ -146,14 +146,14 @@ impl Stream {
                 let mut written = 0;
                 let flushed = self.serve(pending.text.as_bytes(), most, patience, &mut written);
                 pending.text.discard(written);
-                // A reader gets no new file.
+                // Only files are rotated, not pipes and terminals.
                 pending.ends.clear();
                 flushed
             }
         }
     }
 
-    /// Writes to a reader, as it reads.
+    /// Writes to a pipe or terminal as its reader reads.
     fn serve(
         &self,
         bytes: &[u8],
@@ -174,10 +174,10 @@ impl Stream {
         Ok(Flushed::All)
     }
 
-    /// Writes pieces to a file, and begins a new one before the piece with which it would be too large or too old.
+    /// Writes pieces to a file, and begins a new file before a piece that would exceed the limits.
     fn write_pieces(&mut self, bytes: &[u8], ends: &[usize]) {
         let (mut from, mut to) = (0, 0);
-        // An empty file is as old as what is written to it.
+        // The age of an empty file counts from its first write.
         if self.size == 0 {
             self.begun = Instant::now();
         }
@@ -212,7 +212,7 @@ impl Stream {
                 }
                 Err(error) => error,
             };
-            // No record is left in parts, unless another program has written meanwhile.
+            // Remove a partial record, unless another program has written to the file meanwhile.
             if let Some(before) = before.filter(|before| length(&self.file) == Some(before + written as u64))
             {
                 let _ = self.file.set_len(before);
@@ -241,12 +241,12 @@ impl Stream {
         self.path.as_deref().unwrap_or("standard output")
     }
 
-    /// Renames FILE to FILE.1, what was FILE.1 to FILE.2, and so on, and opens a new one. If that fails, the old one
-    /// goes on growing.
+    /// Renames FILE to FILE.1, the former FILE.1 to FILE.2, and so on, and opens a new FILE. If that fails, output
+    /// continues to go to the old file.
     fn begin_new_file(&mut self) {
         let Some(path) = self.path.clone() else { return };
         let rename = |from: &str, to: &str| match std::fs::rename(from, to) {
-            // It was moved by another program.
+            // Another program has moved it.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             renamed => renamed,
         };
@@ -261,14 +261,14 @@ impl Stream {
                 self.notes.push(Message::problem(format!(
                     "failed to begin a new file after {path}: {reason}; it goes on growing"
                 )));
-                // It is tried again after as much again.
+                // Retry after as much output again.
                 self.size = 0;
             }
         }
         self.begun = Instant::now();
     }
 
-    /// Opens the file by its name again, which is perhaps another file's by now.
+    /// Opens the file again by its path, which may lead to another file by now.
     pub fn reopen(&mut self) {
         let Some(path) = &self.path else { return };
         match open(path) {
@@ -285,7 +285,7 @@ impl Stream {
         }
     }
 
-    /// Empties a file; a terminal or a pipe cannot be emptied.
+    /// Empties a file; a terminal or pipe is left alone.
     pub fn truncate(&mut self) -> io::Result<()> {
         if self.path.is_some() {
             self.file.set_len(0)?;
@@ -295,7 +295,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Takes what there is to tell the user. `ended`: nothing more will be written.
+    /// Takes the messages for the user. `ended`: nothing more will be written.
     pub fn take_notes(&mut self, ended: bool) -> Vec<Message> {
         let lost = if ended { std::mem::take(&mut self.lost) } else { 0 };
         if lost > 0 {
@@ -352,7 +352,7 @@ mod tests {
         let (mut stream, path) = stream(folder.path(), limits);
         write(&mut stream, &["one\n", "two\n", "three\n"]);
         assert_eq!(files(&path), ["three\n", "one\ntwo\n"]);
-        // A record that is larger than a file has one of its own.
+        // A record larger than the limit gets a separate file.
         write(&mut stream, &["four is long\n", "5\n"]);
         assert_eq!(files(&path), ["5\n", "four is long\n", "three\n"]);
         write(&mut stream, &["6\n", "7\n", "8\n", "9\n"]);

@@ -1,4 +1,4 @@
-//! consumer/symbols.rs: names of addresses, for stacks, %a and sym().
+//! consumer/symbols.rs: symbol lookup, for stacks, %a and sym().
 
 use super::recent::Recent;
 use super::spaces::Spaces;
@@ -19,16 +19,16 @@ use std::time::Duration;
 pub struct KernelSymbol {
     /// The name of the module; `vmlinux` for the kernel proper.
     pub module: String,
-    /// The name of its symbol: `vfs_read`.
+    /// The name of the symbol: `vfs_read`.
     pub name: String,
-    /// Its first address.
+    /// The first address.
     pub start: u64,
 }
 
-/// A place in a user process.
+/// The place of an address in a user process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserPlace {
-    /// The file's last component.
+    /// The last component of the file's path.
     pub object: String,
     /// The start of the mapping.
     pub base: u64,
@@ -36,74 +36,75 @@ pub struct UserPlace {
     pub function: Option<InFunction>,
 }
 
-/// The names of addresses, in the kernel and in processes.
+/// Looks up symbols, in the kernel and in processes.
 pub trait Symbols {
-    /// The function or variable that an address of the kernel is in.
+    /// Returns the kernel function or variable that contains an address.
     fn kernel(&self, address: u64) -> Option<KernelSymbol>;
-    /// The place of an address of a process; `None` if it is in no mapping that has a name, or not to be named.
+    /// Returns the place of an address in a process; `None` outside named mappings, or with the option noresolve.
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace>;
-    /// The inlined functions around a copy that a probe is at, the innermost first, without the function that has the
-    /// code. Empty if nothing is known of them.
+    /// Returns the inlined functions around the copy of a probe, the innermost first, without the out-of-line function
+    /// at the end. Empty if they are not known.
     fn around(&self, _probe: &Probe, _copy: &str) -> Vec<String> {
         Vec::new()
     }
-    /// The functions at an address as the source has them, the innermost first; the last one has the code. Empty if
-    /// nothing is known of the source there.
+    /// Returns the functions at an address according to debug information, the innermost first; the last one is
+    /// out-of-line. Empty without debug information.
     fn frames(&self, _address: u64, _lines: bool) -> SourceFrames {
         Rc::default()
     }
-    /// The same of an address of a process.
+    /// Like [`Symbols::frames`], for an address of a process.
     fn user_frames(&self, _pid: u64, _address: u64, _lines: bool) -> SourceFrames {
         Rc::default()
     }
-    /// Sets the time of the record whose addresses are looked up next, in nanoseconds; `None`: they are not of a record.
+    /// Sets the time, in nanoseconds, of the record whose addresses are looked up next; `None` for addresses outside
+    /// records.
     fn at(&self, _time: Option<u64>) {}
-    /// Looks which modules are loaded now.
+    /// Updates the list of loaded modules.
     fn look_at_modules(&self) {}
-    /// Reads the mappings of a process, as it may end before its addresses are looked up. Returns the number of
-    /// files that it has mapped as code; 0 if its program is not in memory yet, or no longer.
+    /// Reads the mappings of a process, as it may end before its addresses are looked up. Returns the number of files
+    /// that it has mapped as code; 0 if its program is not yet, or no longer, in memory.
     fn look(&self, _pid: u64) -> usize {
         1
     }
-    /// The addresses on a stack of a process, no more than `most`.
+    /// Unwinds a stack of a process, to at most `most` addresses.
     fn unwind(&self, _pid: u64, _copied: &Copied<'_>, _most: usize) -> Walk {
         Walk::default()
     }
 }
 
-/// The symbols of the running system. Nothing is read before the first lookup. What is remembered is bounded, as a trace
-/// may last for days.
+/// The symbols of the running system. Nothing is read before the first lookup. The caches are bounded, as a trace may
+/// last for days.
 pub struct System<'k> {
     kernel: &'k Kernel,
     wanted: Wanted,
     answers: RefCell<Answers<'k>>,
     source: RefCell<Frames<'k>>,
-    /// How often the debug information was asked for since it was opened: what it has read stays with it.
+    /// The number of lookups in the debug information. It is reopened regularly, as it never frees what it has read.
     asked: Cell<u32>,
     frames: RefCell<Recent<(u64, bool), SourceFrames>>,
-    /// The inlined functions around copies, by the probe's number and the copy's function.
+    /// The inlined functions around copies, by probe id and the copy's function.
     around: RefCell<Recent<(u32, String), Vec<String>>>,
-    /// The kernel proper: a trace shows the same addresses again and again.
+    /// Symbols of the kernel proper: a trace shows the same addresses again and again.
     known: RefCell<Recent<u64, Option<KernelSymbol>>>,
     loaded: Arc<Mutex<Loaded>>,
-    /// The time of the record that is shown.
+    /// The time of the current record.
     time: Cell<Option<u64>>,
     spaces: Spaces,
 }
 
-/// What a trace needs of the symbols.
+/// The symbols that a trace needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Whether it shows functions of the kernel, so that modules are watched.
+    /// Whether it shows kernel functions, which requires watching modules.
     pub kernel: bool,
-    /// Whether addresses of programs are named: not with the option noresolve.
+    /// Whether addresses of processes are named: false with the option noresolve.
     pub programs: bool,
-    /// The processes whose mappings are remembered: the option pgmax.
+    /// The number of processes whose mappings are cached: the option pgmax.
     pub processes: Option<usize>,
 }
 
 impl Wanted {
-    /// The needs of a program, with the defaults of the options.
+    /// Returns the needs of a D program, with the defaults of the options.
     pub fn of(program: &kinst_dif::Program) -> Wanted {
         let shown = |display: &Display| {
             matches!(display, Display::Stack | Display::Address { .. } | Display::Sym { .. } | Display::Mod)
@@ -129,7 +130,7 @@ impl Wanted {
     }
 }
 
-/// Looks which modules are loaded, again and again, as the consumer may be busy while one comes and goes.
+/// Starts a thread that polls the list of loaded modules, as the consumer may be busy while one comes and goes.
 fn watch_modules(loaded: Weak<Mutex<Loaded>>) {
     let watch = move || {
         while let Some(loaded) = loaded.upgrade() {
@@ -138,12 +139,12 @@ fn watch_modules(loaded: Weak<Mutex<Loaded>>) {
             std::thread::sleep(LOOK_AGAIN);
         }
     };
-    // It has no name of its own, but that of the command, by which a program leaves it out. Without the thread the list
-    // is read before records are printed.
+    // The thread keeps the name of the command, so that a predicate on execname excludes it. Without the thread, the
+    // list is read before records are printed.
     drop(std::thread::Builder::new().spawn(watch));
 }
 
-/// The time, as records have it.
+/// The current time, by the records' clock.
 fn now() -> u64 {
     kinst_os::monotonic().unsigned_abs()
 }
@@ -152,18 +153,19 @@ fn lock(loaded: &Mutex<Loaded>) -> MutexGuard<'_, Loaded> {
     loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The time between two looks at the modules that are loaded.
+/// The interval at which the list of loaded modules is read.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// The bounds of what is remembered, each for one of two generations: 32 MB altogether with the mappings.
+/// The limits of the caches, each for one of two generations: 32 MB in total, with the mappings.
 const ADDRESSES: usize = 1 << 15;
 const FRAMES: usize = 1 << 13;
 const COPIES: usize = 1 << 12;
-/// After so many questions the debug information is opened anew.
+/// The number of lookups after which the debug information is reopened.
 const QUESTIONS: u32 = 1 << 12;
 
 impl<'k> System<'k> {
-    /// The symbols of a kernel. If they are wanted and it runs, a thread watches which modules are loaded.
+    /// Opens the symbols of a kernel. If the trace needs kernel symbols and the kernel is running, a thread watches the
+    /// loaded modules.
     pub fn new(kernel: &'k Kernel, wanted: Wanted) -> System<'k> {
         let mut loaded = Arc::default();
         if wanted.kernel && kernel.is_running() {
@@ -190,7 +192,7 @@ impl<'k> System<'k> {
 impl Symbols for System<'_> {
     fn kernel(&self, address: u64) -> Option<KernelSymbol> {
         let proper = || {
-            // The lock is not held meanwhile: the first answer takes long.
+            // The lock is not held during the lookup: the first one takes long.
             let is_known = lock(&self.loaded).is_known();
             let found = match is_known {
                 true => self.kernel.symbolize_proper(address),
@@ -204,7 +206,7 @@ impl Symbols for System<'_> {
         let of_module = |loaded: &Loaded| loaded.symbolize(address, self.time.get());
         let mut loaded = lock(&self.loaded);
         let found = of_module(&loaded).or_else(|| {
-            // A module may have come since the last look.
+            // A module may have been loaded since the last reading.
             if self.wanted.kernel && self.kernel.is_running() {
                 match self.time.get() {
                     Some(time) => loaded.look_for(time, now),
@@ -242,7 +244,7 @@ impl Symbols for System<'_> {
 
     fn frames(&self, address: u64, lines: bool) -> SourceFrames {
         let Some(found) = self.kernel(address) else { return Rc::default() };
-        // What is known of the source is of the modules that were there at first.
+        // Debug information covers only the modules that were loaded at the start.
         if found.module != KERNEL_PROPER
             && self.kernel.symbolize(address).map(|first| symbol(first, address)) != Some(found)
         {

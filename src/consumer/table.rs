@@ -1,4 +1,4 @@
-//! consumer/table.rs: aggregations as typed rows, for output that is not text.
+//! consumer/table.rs: aggregations as typed rows, for output formats other than text.
 
 use super::aggregate::Shown;
 use super::output::quantize::{self, divisor};
@@ -13,11 +13,11 @@ pub struct Table<'p> {
     pub name: &'p str,
     /// The aggregating function: `ActionKind::Count`.
     pub function: ActionKind,
-    /// The text of each key in the program, which names it.
+    /// The D text of each key component, which serves as its name.
     pub keys: &'p [String],
-    /// What normalize() divides by; the values are divided already.
+    /// The divisor of normalize(); the values are already divided.
     pub normal: i64,
-    /// The rows, in the order that the options aggsort… give.
+    /// The rows, in the order of the options aggsort…
     pub rows: Vec<Entry>,
 }
 
@@ -37,27 +37,27 @@ pub enum Aggregate {
     Number(i128),
     /// avg() and stddev().
     Moment {
-        /// The average or deviation, divided as normalize() says.
+        /// The average or deviation, divided by normalize().
         shown: i128,
-        /// How many values there were, not divided.
+        /// The number of values, not divided.
         count: u64,
         /// Their sum, not divided.
         sum: i128,
         /// The sum of their squares, not divided; 0 for avg().
         squares: u128,
     },
-    /// From the first bucket that is not empty to the last one.
+    /// The buckets from the first non-empty one to the last.
     Distribution(Vec<Bucket>),
 }
 
-/// The values from `min` to `max`, both included; `None`: without a bound.
+/// A bucket for values from `min` to `max`, both inclusive; `None` means unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The least value that it counts.
+    /// The smallest value in the bucket.
     pub min: Option<i64>,
-    /// The greatest value that it counts.
+    /// The largest value in the bucket.
     pub max: Option<i64>,
-    /// How many values there were, or the sum of their weights; divided as normalize() says.
+    /// The number of values, or the sum of their weights, divided by normalize().
     pub count: i64,
 }
 
@@ -75,7 +75,7 @@ pub fn aggregate(shown: &Shown<'_>) -> Aggregate {
     }
 }
 
-/// The least values of a distribution's buckets, without the first, which has all that is below the others.
+/// Returns the smallest values of a distribution's buckets, without the first bucket, which is unbounded below.
 /// `arg`: the packed parameters of lquantize and llquantize.
 pub fn starts(function: ActionKind, arg: u64) -> Vec<i64> {
     match function {
@@ -100,7 +100,7 @@ fn buckets(shown: &Shown<'_>) -> Vec<Bucket> {
     let starts = starts(function, shown.value.first().copied().unwrap_or(0));
     // The parameters come before the counts.
     let counts: Vec<i64> = counts(usize::from(function != ActionKind::Quantize)).collect();
-    // Bucket 0 is all that is below the first start.
+    // Bucket 0 has all values below the first start.
     let bucket = |(index, count)| Bucket {
         min: usize::checked_sub(index, 1).and_then(|before| starts.get(before).copied()),
         max: starts.get(index).map(|next| next.saturating_sub(1)),

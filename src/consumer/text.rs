@@ -1,4 +1,4 @@
-//! consumer/text.rs: values and rows of aggregations as the text of dtrace(1).
+//! consumer/text.rs: values and rows of aggregations as text, in the format of dtrace(1).
 
 use super::aggregate::Row;
 use super::frame::{self, First, Naming, Source};
@@ -9,7 +9,7 @@ use super::symbols::Symbols;
 use crate::options::{Options, key};
 use kinst_dif::{Action, ActionKind, Conversion, Display, Format, FormatPiece, Statement, StatementKind};
 
-/// The columns of a string that trace() shows, and of one that is a key.
+/// The widths of a string in trace(), and of a string in a key.
 pub(super) const TRACE_WIDTH: usize = 33;
 pub(super) const KEY_WIDTH: usize = 50;
 
@@ -22,7 +22,7 @@ pub(super) fn naming<'a>(
     Naming { symbols, indent: options.number(key::STACKINDENT) as usize, first, source }
 }
 
-/// Whether the statement writes to the output, or may.
+/// Whether the statement writes to the output, or might.
 pub(super) fn shows(statement: &Statement) -> bool {
     use StatementKind as Kind;
     let silent = matches!(
@@ -32,7 +32,7 @@ pub(super) fn shows(statement: &Statement) -> bool {
     !silent && !matches!(statement.kind, Kind::Normalize(_) | Kind::Denormalize(_) | Kind::Setopt)
 }
 
-/// Whether what the statement writes begins with a line break.
+/// Whether the output of the statement begins with a line break.
 pub(super) fn begins_a_line(statement: &Statement) -> bool {
     match &statement.kind {
         StatementKind::Stack | StatementKind::Ustack | StatementKind::Printa { format: None, .. } => true,
@@ -60,7 +60,7 @@ pub(super) fn begins_a_line(statement: &Statement) -> bool {
     }
 }
 
-/// A key in the words of its parts, on one line.
+/// Formats a key on one line.
 pub(super) fn one_line(row: &Row<'_>, keys: &[Display], naming: Naming<'_>) -> String {
     let mut text = Text::new();
     for (part, display) in row.key.iter().zip(keys) {
@@ -70,8 +70,8 @@ pub(super) fn one_line(row: &Row<'_>, keys: &[Display], naming: Naming<'_>) -> S
     String::from_utf8_lossy(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Prints aggpack: a line for each key of one aggregation of distributions, with the same buckets in the same columns;
-/// returns false if it is not such.
+/// Prints aggpack: a line for each key of one aggregation of distributions, with the same buckets in the same columns.
+/// Returns false for any other rows.
 pub(super) fn print_packed(
     out: &mut Text,
     rows: &[Row<'_>],
@@ -102,7 +102,7 @@ pub(super) fn print_packed(
     true
 }
 
-/// Prints agghist: one bar for each key of one aggregation whose values are numbers; returns false if it is not such.
+/// Prints agghist: a bar for each key of one aggregation whose values are numbers. Returns false for any other rows.
 pub(super) fn print_bars(
     out: &mut Text,
     rows: &[Row<'_>],
@@ -140,7 +140,7 @@ pub(super) fn print_row(
     let mut value = |out: &mut Text, conversion: &Conversion| {
         let Some(shown) = values.next() else { return };
         match shown.number() {
-            // In bases other than ten a negative value is shown as its 64 bits.
+            // In bases other than ten, a negative value is shown as its 64 bits.
             Some(number) if number < 0 && !matches!(conversion.letter, 'd' | 'i') => {
                 out.str(&printf::format_integer(i128::from(number as u64), conversion));
             }
@@ -208,7 +208,7 @@ pub(super) fn show(
     }
 }
 
-/// The bytes of tracemem(): as many as the dynamic size gives, or all.
+/// Returns the bytes of tracemem(), limited by the dynamic size if there is one.
 pub(super) fn traced_memory<'a>(values: impl Iterator<Item = (&'a Action, &'a [u8])>) -> Vec<u8> {
     let mut most = usize::MAX;
     let mut memory = Vec::new();
@@ -223,7 +223,7 @@ pub(super) fn traced_memory<'a>(values: impl Iterator<Item = (&'a Action, &'a [u
     memory
 }
 
-/// The bytes of printm(), which follow their number.
+/// Returns the bytes of printm(), which follow their length.
 pub(super) fn printed_memory(value: &[u8]) -> &[u8] {
     let Some((length, value)) = value.split_first_chunk::<8>() else { return &[] };
     let length = usize::try_from(u64::from_ne_bytes(*length)).unwrap_or(usize::MAX);
@@ -236,7 +236,7 @@ pub(super) fn argument<'a>((action, bytes): (&'a Action, &'a [u8])) -> Argument<
     Argument { bytes, of }
 }
 
-/// The meaning of a key.
+/// Returns the meaning of a key component as an argument of a format.
 pub(super) fn of(display: &Display) -> Of {
     match display {
         Display::Ustack | Display::Usym | Display::Umod | Display::Uaddr => Of::User,

@@ -1,4 +1,4 @@
-//! consumer/unwind.rs: user stacks that were recorded with a copy of the stack, as records of addresses alone.
+//! consumer/unwind.rs: unwinds user stacks that were recorded with a copy of the stack, to plain address records.
 
 use super::symbols::Symbols;
 use kinst_base::uapi::{self, Plain as _};
@@ -6,7 +6,7 @@ use kinst_dif::action::Ustack;
 use kinst_dif::layout;
 use kinst_sites::user_stack::Copied;
 
-/// A payload in which each of the stacks is as it would be recorded without a copy: the process, and the addresses.
+/// Returns the payload with each stack converted to the format without a copy: the process, then the addresses.
 pub(super) fn payload(
     recorded: &[u8],
     stacks: &[(layout::Record, Ustack)],
@@ -22,7 +22,8 @@ pub(super) fn payload(
     payload
 }
 
-/// The process and the addresses of one stack: those found in its copy, unless more were found by frame pointers.
+/// Returns the process and the addresses of one stack: from its copy or, if that walk is incomplete and shorter, from
+/// frame pointers.
 pub(super) fn record_of(record: &[u8], ustack: Ustack, symbols: &dyn Symbols) -> Box<[u8]> {
     let plain = ustack.plain() as usize;
     let Some((addresses, rest)) = record.split_at_checked(plain) else { return record.into() };
@@ -74,17 +75,17 @@ mod tests {
     }
 
     thread_local! {
-        /// For many walks: the files are opened once.
+        /// Shared by many walks, so that each file is opened once.
         static OWN: Own = Own::default();
     }
 
     const FRAMES: u32 = 64;
 
-    /// Makes the record that the module would make of this thread here, by frame pointers `pointed`.
+    /// Makes the record that the module would make of this thread here, with `pointed` as the frame-pointer walk.
     #[inline(never)]
     fn recorded(pointed: &[u64], copied: u32) -> Vec<u8> {
         let mut regs = [0u64; 17];
-        // SAFETY: the code stores registers to the 17 words at the address in rax, and changes rcx alone.
+        // SAFETY: the code stores registers to the 17 words at the address in rax, and changes only rcx.
         unsafe {
             asm!(
                 "lea rcx, [rip]",
@@ -124,14 +125,14 @@ mod tests {
         std::hint::black_box(record)
     }
 
-    /// The caller of all: a compiler may put a test itself into what calls it.
+    /// The outermost caller, separate from the test: a compiler may inline a test function into its caller.
     #[inline(never)]
     fn outermost(pointed: &[u64], copied: u32) -> Vec<u8> {
         let record = outer(std::hint::black_box(pointed), copied);
         std::hint::black_box(record)
     }
 
-    /// The addresses of a stack, whose process this is.
+    /// Returns the addresses of a stack of this process.
     fn addresses(record: &[u8], copied: u32, own: &Own) -> Vec<u64> {
         let plain = record_of(record, Ustack { frames: FRAMES, copied }, own);
         assert_eq!(plain.len(), 8 + 8 * FRAMES as usize);
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(at("tests::recorded"), Some(0), "{names:?}");
         assert_eq!((at("tests::middle"), at("tests::outer")), (Some(1), Some(2)), "{names:?}");
         assert!(at("tests::outermost").is_some_and(|depth| depth == 3), "{names:?}");
-        // A thread begins in the C library, whose symbols for that are not exported.
+        // A thread starts in the C library, in functions that are not exported.
         let last = own.0.at(std::process::id().into(), *found.last().unwrap());
         assert!(last.is_some_and(|last| last.path.contains("libc")), "{names:?}");
         let stack = uapi::Ustack::read(&record[8 + 8 * FRAMES as usize..]).unwrap();
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!((few.addresses.as_slice(), few.complete), (&found[..3], false));
     }
 
-    /// The walk over a copy that ends too early is a part of the whole one.
+    /// The walk over a truncated copy yields a prefix of the whole walk.
     #[test]
     fn short_copies() {
         let own = Own::default();
@@ -204,7 +205,7 @@ mod tests {
             let record = outer(&[], 4096);
             let stack = uapi::Ustack::read(&record[8 + 8 * FRAMES as usize..]).unwrap();
             let mut regs: [u64; 17] = registers.try_into().unwrap();
-            // Where it is known what code does, and nowhere; words that are addresses of code and of the stack.
+            // Registers inside and outside known code; words that are addresses of code and of the stack.
             regs[16] = if at == 0 { regs[16] } else { stack.regs[16].wrapping_add(near[0]) };
             regs[7] = if at == 1 { regs[7] } else { stack.regs[7] };
             regs[6] = if at == 2 { regs[6] } else { stack.regs[7] + near[1] };

@@ -1,4 +1,4 @@
-//! consumer/value.rs: recorded values with their meaning, for output that is not text.
+//! consumer/value.rs: recorded values as typed data, for output formats other than text.
 
 use super::frame::{self, Frame, Naming};
 use super::output::bytes::until_nul;
@@ -6,24 +6,24 @@ use super::printf::{self, Argument, Of};
 use kinst_dif::shape::{self, Part, Shape};
 use kinst_dif::{Conversion, Display};
 
-/// A value that was recorded.
+/// A recorded value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// An integer, signed or not.
     Int(i128),
     /// An address that has no name.
     Pointer(u64),
-    /// A floating-point number, of printf() with `%f`, `%e` or `%g`.
+    /// A floating-point number, from printf() with `%f`, `%e` or `%g`.
     Float(f64),
     /// A string up to its NUL; it need not be UTF-8.
     Text(Vec<u8>),
-    /// Bytes of another form: a struct of trace(), or memory of tracemem().
+    /// Raw bytes: a struct from trace(), or memory from tracemem().
     Bytes(Vec<u8>),
     /// Nanoseconds since 1970.
     Time(i64),
-    /// An address with its name, as of sym() or `%a`.
+    /// An address with its name, from sym() or `%a`.
     Address(Frame),
-    /// The module of an address, or the file of a program's.
+    /// The kernel module of an address, or the file for an address of a process.
     Module(String),
     /// The innermost frame first.
     Stack(Vec<Frame>),
@@ -34,7 +34,7 @@ pub enum Value {
         /// The integer.
         value: i128,
     },
-    /// The elements that were recorded, which may be fewer than the type has.
+    /// The recorded elements, which may be fewer than the type has.
     Array(Vec<Value>),
     /// A struct or union.
     Record(Vec<Member>),
@@ -43,15 +43,15 @@ pub enum Value {
 /// A member of a struct or union.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// As C writes it.
+    /// The type as written in C.
     pub type_name: String,
     /// The name; empty for an anonymous member.
     pub name: String,
-    /// The value; of a bit field, an integer or an enumerator.
+    /// The value; for a bit field, an integer or an enumerator.
     pub value: Value,
 }
 
-/// The value of trace(), and of the part of a key.
+/// Returns the value of trace(), or of a key component.
 pub fn of_display(bytes: &[u8], display: &Display, naming: Naming<'_>) -> Value {
     let symbols = naming.symbols;
     let word = || frame::words(bytes).next().unwrap_or(0);
@@ -81,7 +81,7 @@ pub fn of_display(bytes: &[u8], display: &Display, naming: Naming<'_>) -> Value 
     }
 }
 
-/// The value of an argument of printf() or of a format of printa().
+/// Returns the value of an argument of printf(), or of printa() with a format.
 pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Naming<'_>) -> Value {
     let bytes = argument.bytes;
     let word = || printf::integer(bytes, false, 0) as u64;
@@ -101,7 +101,7 @@ pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Nami
     }
 }
 
-/// The value of print().
+/// Returns the value of print().
 pub fn of_shape(bytes: &[u8], shape: &Shape) -> Value {
     match shape {
         Shape::Number { bytes: size } => Value::Int(shape::number(bytes, *size).into()),
@@ -113,7 +113,7 @@ pub fn of_shape(bytes: &[u8], shape: &Shape) -> Value {
         Shape::Text { bytes: size } => Value::Text(until_nul(shape::field(bytes, 0, *size)).to_vec()),
         Shape::Array { of, stride, len } => {
             let elements = (0..*len).map(|index| shape::field(bytes, index.saturating_mul(*stride), *stride));
-            // What is beyond the last one was not recorded.
+            // Elements past the end of the bytes were not recorded.
             let there = |bytes: &&[u8]| !bytes.is_empty() && shape::is_in(bytes, of);
             Value::Array(elements.take_while(there).map(|b| of_shape(b, of)).collect())
         }

@@ -1,7 +1,7 @@
-# Completion of COMMAND in bash: the command itself gives the candidates.
+# Completes COMMAND in bash: the command itself prints the candidates.
 FUNCTION() {
 	local line=${COMP_LINE:0:COMP_POINT} words=() word before i
-	# A colon ends a word for bash: those with nothing between them belong together.
+	# A colon ends a word for bash: join words that no space separates.
 	for ((i = 0; i <= COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
 		((i == COMP_CWORD)) && word=${line#"${line%%[![:space:]]*}"}
@@ -15,7 +15,7 @@ FUNCTION() {
 	done
 	local last=$((${#words[@]} - 1)) current prefix=
 	current=${words[last]}
-	# What is quoted is one word for bash too, and it closes the quote itself.
+	# A quoted word is one word for bash too, and bash closes the quote itself.
 	case $current in
 	[\"\']*) current=${current:1} ;;
 	*[:=]*) [[ $COMP_WORDBREAKS == *[:=]* ]] && prefix=${current%"${current##*[:=]}"} ;;

@@ -6,7 +6,7 @@ use clap_complete::CompletionCandidate;
 use clap_complete::engine::{PathCompleter, ValueCompleter as _};
 use std::ffi::OsStr;
 
-/// The options of -x, with `=` where one takes a value, and the values where they are words.
+/// Completes -x: option names, with `=` if the option takes a value, and the values of a choice.
 pub(super) fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let mut all: Vec<(String, &str)> = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
     all.into_iter().map(|(text, does)| CompletionCandidate::new(text).help(Some(does.into()))).collect()
 }
 
-/// The output formats of -O, with `=` where one may go to a file; after that, files.
+/// Completes -O: output formats, with `=` if the format can go to a file, then files.
 pub(super) fn output_formats(current: &OsStr) -> Vec<CompletionCandidate> {
     if let Some((format, file)) = current.to_str().and_then(|current| current.split_once('=')) {
         let files = PathCompleter::file().complete(OsStr::new(file));
@@ -40,7 +40,7 @@ pub(super) fn output_formats(current: &OsStr) -> Vec<CompletionCandidate> {
     all.into_iter().filter(|text| text.starts_with(current)).map(CompletionCandidate::new).collect()
 }
 
-/// The values of --message-format.
+/// Completes --message-format.
 pub(super) fn message_formats(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     ["text", "json"]
@@ -50,7 +50,7 @@ pub(super) fn message_formats(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// The processes of the system, each with its name.
+/// Completes -p: the running processes, with their names.
 pub(super) fn processes(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let mut pids: Vec<u32> = std::fs::read_dir("/proc")

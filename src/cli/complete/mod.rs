@@ -11,12 +11,12 @@ use clap_complete::engine::ArgValueCompleter;
 use clap_complete::{CompleteEnv, CompletionCandidate};
 use std::ffi::OsStr;
 
-/// Answers a shell and ends the process, if one asks. `DTRACE_COMPLETE=bash dtrace` prints what bash has to read.
+/// Prints completions and exits, if `DTRACE_COMPLETE` is set. `DTRACE_COMPLETE=bash dtrace` prints the script for bash.
 pub fn answer() {
     CompleteEnv::with_factory(command).var(shells::VARIABLE).shells(shells::ALL).complete();
 }
 
-/// Returns what a shell has to read to complete this command, or `None` for a shell that is not supported.
+/// Returns the script that a shell reads to complete this command, or `None` for a shell that is not supported.
 pub fn registration(shell: &str, name: &str) -> Option<String> {
     let mut text = Vec::new();
     let completer = shells::ALL.completer(shell)?;
@@ -26,7 +26,7 @@ pub fn registration(shell: &str, name: &str) -> Option<String> {
 
 type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
 
-/// The options whose values have candidates.
+/// The options whose values have their own completer.
 const COMPLETERS: [(&str, Completer); 13] = [
     ("name", probes::descriptions),
     ("provider", probes::providers),
@@ -43,7 +43,7 @@ const COMPLETERS: [(&str, Completer); 13] = [
     ("pid", candidates::processes),
 ];
 
-/// Those whose values are paths.
+/// The options whose values are paths.
 const HINTS: [(&str, ValueHint); 13] = [
     ("script", ValueHint::FilePath),
     ("output", ValueHint::FilePath),
@@ -60,7 +60,7 @@ const HINTS: [(&str, ValueHint); 13] = [
     ("include", ValueHint::DirPath),
 ];
 
-/// The command line, with the candidates for values.
+/// Returns the command line with the completers of its values.
 fn command() -> Command {
     let command = COMPLETERS.into_iter().fold(dtrace_args::command(), |command, (option, completer)| {
         command.mut_arg(option, |arg| arg.add(ArgValueCompleter::new(completer)))

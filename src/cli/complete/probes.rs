@@ -9,13 +9,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// No shell shows more, and no user reads them.
+/// The limit on candidates: no shell shows more, and no user reads them.
 const MOST: usize = 20_000;
 
-/// Of -n: what is before the last comma is there already, and a program with a predicate or actions is not completed.
+/// Completes -n: the description after the last comma. A program with a predicate or actions is not completed.
 pub(super) fn descriptions(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
-    // Zsh and fish give a word with the quote that opens it, and take it without.
+    // Zsh and fish pass a word with its opening quote, and expect the candidates without it.
     let current = current.strip_prefix(['\'', '"']).unwrap_or(current);
     let at = current.rfind([',', ' ']).map_or(0, |at| at + 1);
     let (before, word) = current.split_at(at);
@@ -25,7 +25,7 @@ pub(super) fn descriptions(current: &OsStr) -> Vec<CompletionCandidate> {
     candidates(before, described(word))
 }
 
-/// Of -P.
+/// Completes -P.
 pub(super) fn providers(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     candidates(
@@ -34,14 +34,14 @@ pub(super) fn providers(current: &OsStr) -> Vec<CompletionCandidate> {
     )
 }
 
-/// Of -m.
+/// Completes -m.
 pub(super) fn modules(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let (before, module) = split(current);
     candidates(before, catalog().into_iter().flat_map(|catalog| named_modules(&catalog, module)))
 }
 
-/// Of -f.
+/// Completes -f.
 pub(super) fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let (before, function) = split(current);
@@ -49,7 +49,7 @@ pub(super) fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
     candidates(before, catalog().map(|catalog| functions_of(&catalog, module, function)).unwrap_or_default())
 }
 
-/// Of --disas: a function, inlined ones too.
+/// Completes --disas and the like: a function, including inlined ones.
 pub(super) fn disassembled(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let (before, function) = split(current);
@@ -57,7 +57,7 @@ pub(super) fn disassembled(current: &OsStr) -> Vec<CompletionCandidate> {
     candidates(before, catalog().map(|catalog| of_kinst(&catalog, module, function)).unwrap_or_default())
 }
 
-/// Splits a text after its last colon.
+/// Splits the text after its last colon.
 fn split(text: &str) -> (&str, &str) {
     text.split_at(text.rfind(':').map_or(0, |at| at + 1))
 }
@@ -67,7 +67,7 @@ fn candidates(before: &str, words: impl IntoIterator<Item = String>) -> Vec<Comp
     words.map(|word| CompletionCandidate::new(format!("{before}{word}"))).collect()
 }
 
-/// Completes the last field of a description. A candidate for another field than the name ends with its colon.
+/// Completes the last field of a description. A candidate for any field but the name ends with a colon.
 fn described(word: &str) -> BTreeSet<String> {
     let (before, _) = split(word);
     let fields: Vec<&str> = word.split(':').collect();
@@ -95,14 +95,14 @@ fn described(word: &str) -> BTreeSet<String> {
     names.into_iter().map(|name| format!("{before}{name}{end}")).collect()
 }
 
-/// Providers, and the probes that need none.
+/// Completes the first field: providers, and the probes that need no provider.
 fn first_field(prefix: &str) -> BTreeSet<String> {
     let providers = attributes::providers().into_iter().map(|name| format!("{name}:"));
     let alone = DTRACE.into_iter().map(|(name, _)| name.to_owned());
     providers.chain(alone).filter(|name| name.starts_with(prefix)).collect()
 }
 
-/// Modules, for a provider whose probes are in modules; the empty one means any.
+/// Completes the module, for a provider whose probes are in modules; an empty one means any.
 fn modules_of(catalog: &Catalog, provider: &str, prefix: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     if ["fbt", "kinst"].contains(&provider) {
@@ -121,18 +121,18 @@ fn named_modules(catalog: &Catalog, prefix: &str) -> Vec<String> {
     names
 }
 
-/// The values of a field of the probes that match.
+/// Returns the values of a field of the probes that match.
 fn found(catalog: &Catalog, fields: Fields, field: fn(Fields) -> String) -> BTreeSet<String> {
     let probes = catalog.matches(&Description::Fields(Box::new(fields))).unwrap_or_default();
     probes.into_iter().map(|probe| field(probe.name)).collect()
 }
 
-/// The functions that have instructions.
+/// Returns the functions that have out-of-line code.
 fn functions_of(catalog: &Catalog, module: &str, prefix: &str) -> BTreeSet<String> {
     found(catalog, Fields::new("fbt", module, &format!("{prefix}*"), "entry"), |fields| fields.function)
 }
 
-/// The same, and those that an index knows as inlined; no index is made for this.
+/// Adds the inlined functions of existing indices to [`functions_of`]; completion never makes an index.
 fn of_kinst(catalog: &Catalog, module: &str, prefix: &str) -> BTreeSet<String> {
     let mut names = functions_of(catalog, module, prefix);
     let kernel = catalog.kernel();
@@ -143,7 +143,7 @@ fn of_kinst(catalog: &Catalog, module: &str, prefix: &str) -> BTreeSet<String> {
     names
 }
 
-/// The catalog of the running kernel, or of the --sysroot that the command line has.
+/// Opens the catalog of the running kernel, or of the command line's --sysroot.
 fn catalog() -> Option<Catalog> {
     let arguments: Vec<String> =
         std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();

@@ -1,4 +1,4 @@
-//! cli/complete/shells.rs: the shells that are served.
+//! cli/complete/shells.rs: the supported shells.
 
 use clap::Command;
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use std::io::{Error, Write};
 use std::path::Path;
 
-/// The variable of the environment in which a shell puts its name when it asks.
+/// The environment variable that requests completions, set to the shell's name.
 pub(super) const VARIABLE: &str = "DTRACE_COMPLETE";
 
 pub(super) const ALL: Shells<'static> = Shells(&[&Colons, &Zsh, &Fish]);
 
-/// Bash, where a colon ends a word, as it does not in a probe's description.
+/// Bash, where a colon ends a word; our script rejoins the fields of a probe description.
 struct Colons;
 
 impl EnvCompleter for Colons {

@@ -1,10 +1,10 @@
-//! cli/doctor/bpf.rs: what tracing without the module needs, and what killed sessions have left.
+//! cli/doctor/bpf.rs: the requirements of tracing without the module, and the leftovers of killed sessions.
 
 use super::finding::Finding;
 use super::machine::Machine;
 use crate::backend::bpf::{self, EnableError};
 
-/// Whether programs of BPF can do the module's work.
+/// Whether BPF programs can trace in place of the module.
 pub(super) fn usable(machine: &Machine) -> Option<Finding> {
     Some(match &machine.bpf {
         Ok(_) => Finding::good("the kernel's BPF traces (-x backend=bpf)"),
@@ -19,7 +19,7 @@ pub(super) fn usable(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// The events and links that programs of BPF run at in the kernel's functions.
+/// The events and links that attach BPF programs to the kernel's functions.
 pub(super) fn functions(machine: &Machine) -> Option<Finding> {
     let means = machine.bpf.as_ref().ok()?;
     let ways =
@@ -35,7 +35,7 @@ pub(super) fn functions(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// The events that sessions have left which are not there any more.
+/// The events left by sessions that no longer exist.
 pub(super) fn events(machine: &Machine) -> Option<Finding> {
     if !machine.root {
         return None;

@@ -1,4 +1,4 @@
-//! cli/doctor/files.rs: debug information, BTF, and the place where the index is kept.
+//! cli/doctor/files.rs: debug information, BTF, and the cached index.
 
 use super::finding::Finding;
 use super::machine::Machine;
@@ -7,10 +7,11 @@ use kinst_host::distribution::Part;
 use kinst_sites::Cache;
 use std::path::{Path, PathBuf};
 
-/// What the index of a kernel with all its modules takes, with some room.
+/// The size of the index of a kernel with all its modules, with a margin.
 const INDEX: u64 = 64 << 20;
 
-/// The places that cannot be traced, as neither debug information of the kernel nor an index of it is here.
+/// Returns the places that cannot be traced because the kernel's debug information is missing; fewer if there is an
+/// index.
 pub(super) fn undescribed() -> Option<&'static str> {
     let wanted = BuildId::of_running_kernel();
     if kinst_debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref()).found.is_some() {
@@ -23,7 +24,7 @@ pub(super) fn undescribed() -> Option<&'static str> {
     })
 }
 
-/// Without it there are entries and returns of whole functions, and no inlined ones, lines or variables.
+/// Debug information of vmlinux. Without it, only entries and returns of out-of-line functions can be traced.
 pub(super) fn vmlinux(machine: &Machine) -> Option<Finding> {
     let wanted = BuildId::of_running_kernel();
     let searched = kinst_debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref());
@@ -50,7 +51,7 @@ pub(super) fn vmlinux(machine: &Machine) -> Option<Finding> {
     Some(Finding::warning(found).install(Part::DebugInformation, machine))
 }
 
-/// Whether an index was made here, or brought, which is enough for inlined functions.
+/// Whether the user's cache or a package has an index, which is enough for inlined functions.
 fn is_indexed(id: &BuildId) -> bool {
     let mut places = Cache::of_user().into_iter().chain(Cache::of_packages(None));
     places.any(|place| place.has_index(id))
@@ -91,7 +92,7 @@ pub(super) fn debuginfod(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// The types of arguments; debug information has them too, and takes longer to read.
+/// The types of arguments. Debug information has them too, but takes longer to read.
 pub(super) fn btf(_: &Machine) -> Option<Finding> {
     const BTF: &str = "/sys/kernel/btf/vmlinux";
     if let Ok(file) = std::fs::metadata(BTF) {
@@ -109,7 +110,7 @@ pub(super) fn btf(_: &Machine) -> Option<Finding> {
     })
 }
 
-/// Where the index is, and whether it can be kept there.
+/// The directory of the index, and whether it can be written.
 pub(super) fn index(machine: &Machine) -> Option<Finding> {
     let Some(cache) = Cache::of_user() else {
         return Some(
@@ -165,7 +166,7 @@ pub(super) fn space(_: &Machine) -> Option<Finding> {
     })
 }
 
-/// The directory, or the nearest above it that exists.
+/// Returns the directory, or its nearest existing ancestor.
 fn nearest(dir: &Path) -> PathBuf {
     dir.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/")).to_owned()
 }

@@ -1,14 +1,14 @@
-//! cli/doctor/finding.rs: a finding of a check, and what mends it.
+//! cli/doctor/finding.rs: the finding of a check, and the command that fixes it.
 
 use super::machine::Machine;
 use kinst_host::archive;
 use kinst_host::distribution::Part;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Good,
-    /// Tracing works, though not all of it, or not by the module.
+    /// Tracing works only in part, or without the module.
     Warning,
     /// Nothing can be traced.
     Fault,
@@ -20,9 +20,9 @@ pub(crate) struct Finding {
     pub state: State,
     /// The finding in one line.
     pub found: String,
-    /// The one command that mends it, to be pasted into a shell.
+    /// The one command that fixes it, to be pasted into a shell.
     pub mend: Option<String>,
-    /// What has to follow the command, or to be done where there is none.
+    /// The step after the command, or the only step if there is no command.
     pub then: Option<String>,
 }
 
@@ -51,14 +51,14 @@ impl Finding {
         Finding { mend: command, ..self }
     }
 
-    /// Something without which the module, or the kernel's BPF, does not trace: a fault if the other does not either.
+    /// Returns a problem that stops the module or BPF from tracing: a fault if the other one does not trace either.
     pub(super) fn hindrance(found: impl Into<String>, machine: &Machine) -> Finding {
-        // A user who is not root can make no more of it.
+        // Without root, a warning is enough: `rights` reports the fault.
         let is_fault = machine.root && !machine.traces();
         Finding::new(if is_fault { State::Fault } else { State::Warning }, found)
     }
 
-    /// The command that installs a part, or the file that is looked for if no package is known to have it.
+    /// Adds the command that installs a part or, if no known package has it, a hint where the part is expected.
     pub(super) fn install(self, part: Part, machine: &Machine) -> Finding {
         let Machine { release, family, .. } = machine;
         if let Some(command) = archive::install(*family, part, release) {

@@ -1,4 +1,4 @@
-//! cli/doctor/kernel.rs: what the kernel's settings forbid: lockdown, signatures, ftrace and kprobes that are off.
+//! cli/doctor/kernel.rs: kernel settings that restrict tracing: lockdown, signatures, disabled ftrace and kprobes.
 
 use super::finding::Finding;
 use super::machine::Machine;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 const EFI: &str = "/sys/firmware/efi";
-/// A variable's attributes are four bytes before its value.
+/// The file starts with four bytes of attributes, before the value.
 const SECURE_BOOT: &str = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
 pub(super) fn secure_boot(_: &Machine) -> Option<Finding> {
@@ -22,7 +22,7 @@ pub(super) fn secure_boot(_: &Machine) -> Option<Finding> {
     })
 }
 
-/// The level in brackets: `none [integrity] confidentiality`.
+/// Returns the level in brackets: `none [integrity] confidentiality`.
 fn level(text: &str) -> Option<&str> {
     text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
 }
@@ -59,7 +59,7 @@ pub(super) fn lockdown(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// Whether the kernel asks for signatures, and whether the module's file has a good one.
+/// Whether the kernel requires signatures, and whether the module's signature is accepted.
 pub(super) fn signatures(machine: &Machine) -> Option<Finding> {
     let enforced = Machine::read("/sys/module/module/parameters/sig_enforce").as_deref() == Some("Y");
     let locked = Machine::read(LOCKDOWN).and_then(|text| Some(level(&text)? != "none")).unwrap_or(false);
@@ -80,7 +80,7 @@ pub(super) fn signatures(machine: &Machine) -> Option<Finding> {
     Some(enrolled(machine, by))
 }
 
-/// Asks mokutil for the key that DKMS signs with.
+/// Checks with mokutil whether the key of DKMS is enrolled.
 fn enrolled(machine: &Machine, by: &str) -> Finding {
     const KEY: &str = "/var/lib/dkms/mok.pub";
     if !Path::new(KEY).exists() {
@@ -103,7 +103,7 @@ fn enrolled(machine: &Machine, by: &str) -> Finding {
         .then("reboot, and choose Enroll MOK")
 }
 
-/// Entries and returns of functions that ftrace serves.
+/// Whether ftrace is on: the entries and returns of many functions depend on it.
 pub(super) fn ftrace(_: &Machine) -> Option<Finding> {
     let Some(enabled) = Machine::read("/proc/sys/kernel/ftrace_enabled") else {
         return Some(Finding::good("the kernel has none; entries are instructions like others"));
@@ -115,7 +115,7 @@ pub(super) fn ftrace(_: &Machine) -> Option<Finding> {
     })
 }
 
-/// Kprobes as a whole can be off; the module's probes are breakpoints of its own, and do not depend on it.
+/// Whether kprobes are switched on. The module sets its own breakpoints, and does not depend on them.
 pub(super) fn kprobes(_: &Machine) -> Option<Finding> {
     let enabled = Machine::read("/sys/kernel/debug/kprobes/enabled")?;
     Some(match enabled.as_str() {

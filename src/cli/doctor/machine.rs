@@ -1,25 +1,25 @@
-//! cli/doctor/machine.rs: the machine that is examined.
+//! cli/doctor/machine.rs: facts about the machine that several checks share.
 
 use crate::backend;
 use crate::backend::bpf::{EnableError, Means};
 use crate::backend::module::{Device, Error};
 use kinst_host::distribution::Family;
 
-/// The machine that is examined.
+/// The machine under examination.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub release: String,
     pub family: Family,
     /// Whether the process has root's identity.
     pub root: bool,
-    /// Whether the module was loaded for the check, or why it cannot be opened.
+    /// Whether the module was loaded only for the check, or the reason why it cannot be opened.
     pub module: Result<bool, Error>,
-    /// The reach of the kernel's BPF, or why it does not trace.
+    /// The means of tracing through BPF, or the reason why it does not trace.
     pub bpf: Result<Means, EnableError>,
 }
 
 impl Machine {
-    /// Opens the device as a run that traces does; a module that is not loaded is, for the time of the check.
+    /// Opens the device like a trace does. A module that is not loaded is loaded for the check and unloaded again.
     pub(super) fn here() -> Machine {
         let root = kinst_os::identity().euid == 0;
         let opened = if root { Device::open_or_load() } else { Device::open().map(|device| (device, false)) };

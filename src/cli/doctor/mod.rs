@@ -1,4 +1,4 @@
-//! cli/doctor/: the command doctor: what tracing needs, what of it was found, and the command that mends the rest.
+//! cli/doctor/: dtrace doctor: the requirements of tracing, which of them are met, and commands that fix the rest.
 
 mod bpf;
 mod files;
@@ -17,13 +17,13 @@ use std::thread;
 pub(super) use finding::{Finding, State};
 pub(super) use machine::Machine;
 
-/// The word that is the command's first argument.
+/// The first argument that selects this command.
 pub(super) const WORD: &str = "doctor";
 
-/// A check: its name, and the function that does it; `None` if there is nothing to say on this machine.
+/// A check: its name and its function, which returns `None` if it does not apply to this machine.
 type Check = (&'static str, fn(&Machine) -> Option<Finding>);
 
-/// All checks, in the order of their lines.
+/// All checks, in the order of the output.
 const CHECKS: &[Check] = &[
     ("rights", rights::rights),
     ("addresses", rights::addresses),
@@ -49,7 +49,7 @@ const CHECKS: &[Check] = &[
     ("BPF programs", tracers::bpf),
 ];
 
-/// Runs the command, whose arguments after the word are these.
+/// Runs the command with the arguments after [`WORD`].
 pub(super) fn run(arguments: &[String], report: &Report) -> u8 {
     let json = match arguments {
         [] => false,
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &[String], report: &Report) -> u8 {
         }
     };
     let machine = Machine::here();
-    // Several ask a command of the distribution, which takes its time.
+    // Several checks run a slow command of the distribution, so all run in parallel.
     let (findings, verdict) = thread::scope(|scope| {
         let machine = &machine;
         let checks: Vec<_> =

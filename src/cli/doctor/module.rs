@@ -1,4 +1,4 @@
-//! cli/doctor/module.rs: the kernel module: its file, what it is built with, whether it is loaded or can be.
+//! cli/doctor/module.rs: the kernel module: its file, the headers to build it, whether it is or can be loaded.
 
 use super::finding::Finding;
 use super::machine::Machine;
@@ -7,13 +7,13 @@ use kinst_base::uapi;
 use kinst_host::distribution::Part;
 use kinst_host::module::{self, Explained, Refusal};
 
-/// The file that modprobe takes.
+/// The file that modprobe loads.
 pub(super) fn file(machine: &Machine) -> Option<Finding> {
     let release = &machine.release;
     let explain = |refusal| module::explain(&refusal, release, machine.family);
     let Some(file) = module::file(release) else {
         let Explained { why, mend, .. } = explain(Refusal::Missing);
-        // A module that is loaded already serves until the next boot.
+        // A module that is already loaded works until the next boot.
         let finding = match module::is_loaded() {
             true => Finding::warning(why),
             false => Finding::hindrance(why, machine),
@@ -22,7 +22,8 @@ pub(super) fn file(machine: &Machine) -> Option<Finding> {
     };
     let path = file.path.display();
     if file.release.as_deref().is_some_and(|built| built != release) {
-        // A kernel with CONFIG_MODVERSIONS loads it all the same if what it uses has not changed; the line of the module says so.
+        // A kernel with CONFIG_MODVERSIONS still loads it if the symbols that it uses have not changed. The check
+        // "module" shows whether it does.
         let Explained { why, mend, .. } = explain(Refusal::OtherKernel);
         return Some(Finding::warning(why).mend_if(mend));
     }
@@ -37,7 +38,7 @@ pub(super) fn file(machine: &Machine) -> Option<Finding> {
     Some(Finding::good(format!("{path}, interface {}, {signed}", uapi::ABI_VERSION)))
 }
 
-/// What DKMS builds the module with, now and at the next version of the kernel.
+/// The headers that DKMS builds the module with.
 pub(super) fn headers(machine: &Machine) -> Option<Finding> {
     let dir = format!("/lib/modules/{}/build", machine.release);
     if module::has_headers(&machine.release) {
@@ -87,7 +88,7 @@ pub(super) fn module(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// The command that makes the device's node, with the numbers that the kernel shows.
+/// Returns the command that makes the device node, with the device numbers that the kernel shows.
 fn make_node() -> Option<String> {
     let device = uapi::DEVICE;
     let numbers = Machine::read("/sys/class/misc/dtrace!kinst/dev")

@@ -1,4 +1,4 @@
-//! cli/doctor/rights.rs: who runs the command, and whether the kernel shows it its addresses.
+//! cli/doctor/rights.rs: the privileges of the process, and whether the kernel shows it addresses.
 
 use super::finding::Finding;
 use super::machine::Machine;
@@ -6,7 +6,7 @@ use std::io::Read as _;
 
 const CAP_SYS_ADMIN: u32 = 21;
 
-/// The device asks for root's files and CAP_SYS_ADMIN in the first user namespace.
+/// The device requires root's file permissions, and CAP_SYS_ADMIN in the initial user namespace.
 pub(super) fn rights(machine: &Machine) -> Option<Finding> {
     if !machine.root {
         return Some(match machine.traces() {
@@ -31,22 +31,22 @@ pub(super) fn rights(machine: &Machine) -> Option<Finding> {
     Some(Finding::good("root with CAP_SYS_ADMIN"))
 }
 
-/// The first lines of a file that takes the kernel a second to write as a whole.
+/// Returns the first lines of /proc/kallsyms: the whole file takes the kernel a second to write.
 fn first_symbols() -> Option<String> {
     let mut bytes = Vec::new();
     std::fs::File::open("/proc/kallsyms").ok()?.take(4096).read_to_end(&mut bytes).ok()?;
-    // The last line may be cut.
+    // The last line may be truncated.
     let end = bytes.iter().rposition(|byte| *byte == b'\n')?;
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
-/// The effective capabilities in the text of /proc/PID/status.
+/// Returns the effective capabilities in the text of /proc/PID/status.
 fn effective(status: &str) -> Option<u64> {
     let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     u64::from_str_radix(set.trim(), 16).ok()
 }
 
-/// Why no address of a function is known, so that no probe of one can be placed.
+/// Returns the reason why function addresses are hidden, in which case no probe can be placed on a function.
 pub(super) fn hidden() -> Option<String> {
     let Some(symbols) = first_symbols() else { return Some("/proc/kallsyms cannot be read".to_owned()) };
     let shown = symbols.lines().any(|line| !line.starts_with("0000000000000000"));

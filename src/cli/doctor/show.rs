@@ -1,9 +1,9 @@
-//! cli/doctor/show.rs: findings as lines for a person, and as JSON.
+//! cli/doctor/show.rs: findings as text and as JSON.
 
 use super::finding::{Finding, State};
 use kinst_base::diag::{Severity, color};
 
-/// The columns of a check's name; a longer one moves its line.
+/// The width of the column of names; a longer name shifts its line.
 const NAME: usize = 26;
 
 pub(super) fn text(findings: &[(&str, Finding)], verdict: &Finding, colored: bool) -> String {
@@ -30,7 +30,7 @@ pub(super) fn text(findings: &[(&str, Finding)], verdict: &Finding, colored: boo
     text
 }
 
-/// The verdict is the last object.
+/// Formats one JSON object a line; the verdict is the last one.
 pub(super) fn json(findings: &[(&str, Finding)], verdict: &Finding) -> String {
     let line = |(check, finding): (&str, &Finding)| {
         let Finding { state, found, mend, then } = finding;

@@ -1,4 +1,4 @@
-//! cli/doctor/tracers.rs: other tracers at work. They do not stop ours; functions with kprobes of others are left out.
+//! cli/doctor/tracers.rs: other active tracers. They do not stop a trace, but their kprobes exclude functions from it.
 
 use super::finding::Finding;
 use super::machine::Machine;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 const TRACING: &str = "/sys/kernel/tracing";
 
-/// The function at which our own module has a kprobe.
+/// The function at which our module has a kprobe.
 const OWN: &str = "arch_optimize_kprobes";
 
-/// A run that needs tracefs mounts it.
+/// A note, not a fault: a run that needs tracefs mounts it.
 pub(super) const NO_TRACEFS: &str = "not known: tracefs is not mounted; dtrace mounts it when it needs it";
 
-/// Kprobes in debugfs's list, of which kprobe_events has those that can be taken away by a command.
+/// Kprobes in debugfs's list. A command can remove those that are in kprobe_events.
 pub(super) fn kprobes(machine: &Machine) -> Option<Finding> {
     let Some(list) = Machine::read("/sys/kernel/debug/kprobes/list") else {
         let mounted = Path::new("/sys/kernel/debug/kprobes").exists();
@@ -37,12 +37,12 @@ pub(super) fn kprobes(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// The place of a kprobe: `ffffffff81000000  k  vfs_read+0x0    [FTRACE]`.
+/// Returns the place of a kprobe: `vfs_read+0x0` in `ffffffff81000000  k  vfs_read+0x0    [FTRACE]`.
 fn symbol(line: &str) -> Option<&str> {
     line.split_whitespace().nth(2)
 }
 
-/// Functions that others have ftrace call something at.
+/// Functions with ftrace callbacks of other tracers.
 pub(super) fn functions(machine: &Machine) -> Option<Finding> {
     let Some(tracer) = Machine::read(&format!("{TRACING}/current_tracer")) else {
         let mounted = Path::new(TRACING).join("README").exists();
@@ -60,7 +60,7 @@ pub(super) fn functions(machine: &Machine) -> Option<Finding> {
     Some(Finding::good(format!("{count} functions have listeners of ftrace; they and ours get along")))
 }
 
-/// Programs of BPF that processes hold open.
+/// BPF programs that processes hold open.
 pub(super) fn bpf(machine: &Machine) -> Option<Finding> {
     if !machine.root {
         return None;
@@ -76,7 +76,7 @@ pub(super) fn bpf(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// The first few names of a list, and how many there are.
+/// Returns the length of a list and its first few names.
 fn names<'a>(list: &[&'a str], name: impl Fn(&'a str) -> Option<&'a str>) -> String {
     const SHOWN: usize = 3;
     let all: Vec<&str> = list.iter().copied().filter_map(name).collect();

@@ -1,4 +1,4 @@
-//! cli/doctor/verdict.rs: the last lines: whether this machine can be traced, by the module or by the kernel's BPF, and what not.
+//! cli/doctor/verdict.rs: the last lines: whether this machine can be traced, with which backend, and what cannot.
 
 use super::finding::Finding;
 use crate::backend::bpf::{EnableError, Means};
@@ -9,23 +9,23 @@ pub(super) struct Facts<'a> {
     pub root: bool,
     pub module: Result<(), &'a Error>,
     pub bpf: Result<&'a Means, &'a EnableError>,
-    /// Why no function's address is known.
+    /// The reason why function addresses are hidden.
     pub hidden: Option<String>,
-    /// The places that cannot be traced for want of debug information.
+    /// The places that cannot be traced because debug information is missing.
     pub undescribed: Option<&'static str>,
 }
 
 const PLACES: &str = "the kernel's functions (fbt, kinst, io:::done)";
 const INSTRUCTIONS: &str = "instructions and inlined functions (kinst)";
 
-/// The finding is a fault if nothing can be traced; what follows it is what else the module would do.
+/// Returns the verdict: a fault if nothing can be traced. Its second line is what the module would add.
 pub(super) fn of(facts: &Facts) -> Finding {
     let (by, means) = match (facts.module, facts.bpf) {
         (Ok(()), _) => ("by the module".to_owned(), None),
         (Err(error), Ok(means)) if error.absence().is_some() => {
             ("by the kernel's BPF".to_owned(), Some(means))
         }
-        // The module is there, and dtrace would not do without it unless it is asked to.
+        // The module is present, so dtrace does without it only on request.
         (Err(error), Ok(means)) => (format!("with -x backend=bpf alone ({error})"), Some(means)),
         (Err(_), Err(_)) if !facts.root => return Finding::fault("tracing does not work: it needs root"),
         (Err(module), Err(bpf)) => {
@@ -47,14 +47,14 @@ pub(super) fn of(facts: &Facts) -> Finding {
     finding.then(format!("the module {more}: {absence}"))
 }
 
-/// The first thing that cannot be traced, and why.
+/// Returns the first group of places that cannot be traced, and the reason.
 fn missing(facts: &Facts, means: Option<&Means>) -> Option<(&'static str, String)> {
     let hidden = facts.hidden.clone().map(|why| (PLACES, why));
     let undescribed = || Some((facts.undescribed?, "the kernel's debug information is not here".to_owned()));
     hidden.or_else(|| means.and_then(lacking)).or_else(undescribed)
 }
 
-/// The places that the kernel's BPF does not reach here.
+/// Returns the places that BPF cannot trace on this machine, and the reason.
 fn lacking(means: &Means) -> Option<(&'static str, String)> {
     let why = means.kprobes.as_ref().err()?.to_string();
     let functions = means.fentry().is_ok() || means.multi.is_ok();

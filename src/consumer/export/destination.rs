@@ -1,4 +1,4 @@
-//! consumer/export/destination.rs: where a format is written.
+//! consumer/export/destination.rs: the destination of an output format.
 
 use crate::consumer::message::Message;
 use crate::consumer::sink::Sink;
@@ -15,7 +15,7 @@ pub enum Error {
     Write { path: String, source: io::Error },
 }
 
-/// The system's text, without Rust's "(os error 2)".
+/// Returns the system's error message, without Rust's "(os error 2)".
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
@@ -23,13 +23,13 @@ fn reason(error: &io::Error) -> String {
 
 #[derive(Debug)]
 pub enum Destination {
-    /// Where text goes.
+    /// The destination of text.
     Main,
-    /// A file that grows, or a pipe; `whole`: all of it is one piece, so that no other file follows it.
+    /// A file in append mode, or a pipe. `whole`: all output is one piece, so the file is never rotated.
     Append { path: String, stream: Stream, pending: Box<Pending>, whole: bool },
-    /// A file that each piece replaces as a whole: a reader sees the old one or the new one.
+    /// A file that each piece replaces atomically: a reader sees either the old contents or the new.
     Replace { path: PathBuf, failing: bool, notes: Vec<Message> },
-    /// A destination that has failed, or of a format that sends by itself.
+    /// A failed destination, or one for a format that sends its data itself.
     Closed,
 }
 
@@ -40,8 +40,8 @@ impl Destination {
         Ok(Destination::stream(path, stream, false))
     }
 
-    /// A file that is emptied now, or a pipe, /dev/stdout and the like: what an earlier run has left in it is not mistaken
-    /// for what this one will.
+    /// Opens a file, or a pipe, /dev/stdout and the like. A file is emptied at once, so that the contents of an
+    /// earlier run are not mistaken for those of this one.
     pub fn create(path: &str) -> Result<Destination, Error> {
         let created = Stream::create(path);
         let stream = created.map_err(|source| Error::Open { path: path.to_owned(), source })?;
@@ -54,8 +54,9 @@ impl Destination {
         Destination::Append { path: path.to_owned(), stream, pending, whole }
     }
 
-    /// The folder must be writable from the start: to find that out at the end of a trace is too late. A link stays, and
-    /// the file that it leads to is replaced; a pipe or device gets each piece after the one before.
+    /// Opens a file to be replaced. Fails at once if its directory is not writable: at the end of a trace it would be
+    /// too late. A symbolic link stays, and its target is replaced; a pipe or device receives the pieces one after the
+    /// other.
     pub fn replace(path: &str) -> Result<Destination, Error> {
         let failed = |source| Error::Open { path: path.to_owned(), source };
         match std::fs::metadata(path) {
@@ -69,15 +70,15 @@ impl Destination {
         Ok(Destination::Replace { path: file, failing: false, notes: Vec::new() })
     }
 
-    /// Begins a new file when one that grows exceeds these limits.
+    /// Sets the limits at which an append-mode file is rotated.
     pub fn limit(&mut self, limits: Limits) {
         if let Destination::Append { stream, whole: false, .. } = self {
             stream.limit(limits);
         }
     }
 
-    /// Writes one piece; a file that grows has it when it is flushed. A file that is replaced and cannot be written keeps what
-    /// it has, says so once, and gets the next piece.
+    /// Writes one piece; an append-mode file buffers it until the next flush. If a file cannot be replaced, it keeps
+    /// its contents, a note says so once, and the next piece is tried again.
     pub fn write(&mut self, piece: &[u8], sink: &mut Sink) {
         match self {
             Destination::Main => {
@@ -105,7 +106,7 @@ impl Destination {
         }
     }
 
-    /// Writes what a file that grows does not have yet.
+    /// Writes the pending output of an append-mode file.
     pub fn flush(&mut self, patience: &Patience) -> Result<Flushed, Error> {
         let Destination::Append { path, stream, pending, .. } = self else { return Ok(Flushed::All) };
         let flushed = stream.write(pending, patience);
@@ -116,19 +117,19 @@ impl Destination {
         flushed
     }
 
-    /// Whether so much waits to be written that it should be flushed now.
+    /// Whether the pending output should be flushed now.
     pub fn is_full(&self) -> bool {
         matches!(self, Destination::Append { pending, .. } if pending.is_full())
     }
 
-    /// Opens a file that grows by its name again.
+    /// Opens an append-mode file again by its path.
     pub fn renew(&mut self) {
         if let Destination::Append { stream, whole: false, .. } = self {
             stream.reopen();
         }
     }
 
-    /// Takes what there is to tell the user. `ended`: nothing more will be written.
+    /// Takes the messages for the user. `ended`: nothing more will be written.
     pub fn take_notes(&mut self, ended: bool) -> Vec<Message> {
         match self {
             Destination::Append { stream, .. } => stream.take_notes(ended),
@@ -137,7 +138,8 @@ impl Destination {
         }
     }
 
-    /// Whether something was lost. A file that is replaced has everything again once it is written; `ended`: it is not any more.
+    /// Whether output was lost. A replaced file is complete again after the next successful write; `ended`: none will
+    /// follow.
     pub fn has_failed(&self, ended: bool) -> bool {
         match self {
             Destination::Append { stream, .. } => stream.failed,
@@ -146,7 +148,7 @@ impl Destination {
         }
     }
 
-    /// Whether it can be opened again.
+    /// Whether the destination can be reopened.
     pub fn is_file(&self) -> bool {
         matches!(self, Destination::Append { whole: false, .. })
     }
@@ -163,7 +165,8 @@ fn replace(path: &Path, piece: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Creates a file that is not there, or anew: never through a link that another user of the folder has made of its name.
+/// Creates a new file, and removes an existing one first. It never follows a link that another user has put in its
+/// place.
 fn create(path: &Path) -> io::Result<File> {
     let new = || OpenOptions::new().write(true).create_new(true).open(path);
     match new() {
@@ -175,7 +178,8 @@ fn create(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A name in the same folder, as a file is only renamed within its file system. Collectors of metrics skip it.
+/// Returns a temporary path in the same directory, as rename() works only within a file system. Metrics collectors skip
+/// its name.
 fn tempfile_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}", std::process::id()))

@@ -1,4 +1,4 @@
-//! consumer/export/exports.rs: the output formats of a run, and where each goes.
+//! consumer/export/exports.rs: the output formats of a run, each with its destination.
 
 use super::destination::Destination;
 use super::exporter::Export;
@@ -11,17 +11,17 @@ use crate::consumer::stream::{Flushed, Limits, Patience};
 /// The output formats of one run, each with its destination.
 #[derive(Default)]
 pub struct Exports {
-    /// Whether there is text too.
+    /// Whether text is written too.
     pub text: bool,
     pub(super) all: Vec<(Box<dyn Export>, Destination)>,
-    /// Failures to write, each destination's first one.
+    /// Messages for the user, including write errors.
     pub messages: Vec<Message>,
-    /// Whether something could not be written.
+    /// Whether output was lost.
     pub failed: bool,
 }
 
 impl Exports {
-    /// Only text.
+    /// Makes a list of formats with only text.
     pub fn text() -> Exports {
         Exports { text: true, ..Exports::default() }
     }
@@ -36,12 +36,12 @@ impl Exports {
         self.all.is_empty()
     }
 
-    /// Begins the trace in each format: the time of day, and that of the records' clock, in nanoseconds.
+    /// Begins the trace in each format, with the wall-clock time and the time of the records' clock, in nanoseconds.
     pub fn begin(&mut self, wall: i64, monotonic: i64, sink: &mut Sink) {
         self.each(sink, |export, out| export.begin(wall, monotonic, out));
     }
 
-    /// Adds a clause that has fired to each format.
+    /// Adds a fired clause to each format.
     pub fn event(&mut self, event: &Event<'_>, sink: &mut Sink) {
         self.each(sink, |export, out| export.event(event, out));
     }
@@ -56,7 +56,7 @@ impl Exports {
         self.each(sink, |export, out| export.switch(tables, out));
     }
 
-    /// Ends a round of reading in each format, and keeps its messages and failures.
+    /// Ends a work cycle in each format, and collects messages and failures.
     pub fn cycle(&mut self, sink: &mut Sink) {
         let mut messages = Vec::new();
         let mut lost = false;
@@ -73,19 +73,19 @@ impl Exports {
         self.each(sink, |export, out| export.show(tables, out));
     }
 
-    /// Returns what to tell the user.
+    /// Ends the trace in each format, and returns notices for the user.
     pub fn finish(&mut self, tables: &dyn Tables, status: u8, sink: &mut Sink) -> Vec<String> {
         let mut notices = Vec::new();
         self.each(sink, |export, out| notices.extend(export.finish(tables, status, out)));
         notices
     }
 
-    /// Begins a new file when one that grows exceeds these limits.
+    /// Sets the limits at which append-mode files are rotated.
     pub fn limit(&mut self, limits: Limits) {
         self.all.iter_mut().for_each(|(_, destination)| destination.limit(limits));
     }
 
-    /// Writes what the files that grow do not have yet.
+    /// Writes the pending output of append-mode files.
     pub fn flush(&mut self, patience: &Patience) -> Flushed {
         for (_, destination) in &mut self.all {
             match destination.flush(patience) {
@@ -100,22 +100,22 @@ impl Exports {
         Flushed::All
     }
 
-    /// Whether so much output waits for one destination that it should be flushed.
+    /// Whether the pending output of a destination should be flushed.
     pub fn is_full(&self) -> bool {
         self.all.iter().any(|(_, destination)| destination.is_full())
     }
 
-    /// Opens the files that grow by their names again.
+    /// Opens append-mode files again by their paths.
     pub fn renew(&mut self) {
         self.all.iter_mut().for_each(|(_, destination)| destination.renew());
     }
 
-    /// Whether there is a file that can be opened again.
+    /// Whether any file can be reopened.
     pub fn has_files(&self) -> bool {
         self.all.iter().any(|(_, destination)| destination.is_file())
     }
 
-    /// Takes what there is to tell the user. `ended`: nothing more will be written.
+    /// Takes the messages for the user. `ended`: nothing more will be written.
     pub fn take_notes(&mut self, ended: bool) -> Vec<Message> {
         let of_files = self.all.iter_mut().flat_map(|(_, destination)| destination.take_notes(ended));
         let mut notes: Vec<Message> = of_files.collect();

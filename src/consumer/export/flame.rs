@@ -1,4 +1,4 @@
-//! consumer/export/flame.rs: -O flame: a flame graph as one HTML file, which needs nothing else.
+//! consumer/export/flame.rs: -O flame: a flame graph as one self-contained HTML file.
 
 use super::exporter::Export;
 use super::profile::{self, Kind, NO_FRAMES, Sample, Series};
@@ -9,21 +9,21 @@ use kinst_sites::listing::Place;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// The page; `DATA` is where its data goes.
+/// The page; the data replaces [`DATA`].
 const PAGE: &str = include_str!("flame.html");
 const DATA: &str = "{{data}}";
 
-/// The source lines of a frame that are listed.
+/// The limit on listed source lines of a frame.
 const PLACES: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct Flame {
-    /// When tracing began.
+    /// The start of tracing.
     begun: i64,
 }
 
 impl Default for Flame {
-    /// The trace begins now, until it is known when.
+    /// Takes the current time as the start, until `begin` sets it.
     fn default() -> Flame {
         Flame { begun: kinst_os::monotonic() }
     }
@@ -50,19 +50,19 @@ impl Export for Flame {
 }
 
 fn page(graph: &Graph) -> String {
-    // With `<` written as an escape nothing in the data ends the script or begins a comment.
+    // With `<` escaped, no data can end the script or begin a comment.
     let data = serde_json::to_string(graph).unwrap_or_default().replace('<', "\\u003c");
     PAGE.replacen(DATA, &data, 1)
 }
 
-/// The trace that a page is of.
+/// The trace that the page shows.
 #[derive(Serialize)]
 struct About {
-    /// When tracing ended.
+    /// The end of tracing.
     ended: String,
     seconds: f64,
     host: String,
-    /// Its release.
+    /// The kernel's release.
     kernel: String,
     command: String,
 }
@@ -75,12 +75,12 @@ struct Graph {
     series: Vec<Tree>,
 }
 
-/// A frame as it is drawn: a function in one kind of code, or a part of the key.
+/// A drawn frame: a function in one kind of code, or a key component.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 struct Drawn {
     title: String,
     kind: &'static str,
-    /// The module or the program's file; of a part of the key, its D text.
+    /// The module or the program's file; for a key component, its D text.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
 }
@@ -90,9 +90,10 @@ struct Tree {
     aggregation: String,
     name: String,
     unit: &'static str,
-    /// Three numbers a frame, in preorder: the depth from 1, the index among the frames, the value of the stacks that end in it.
+    /// Three numbers per node, in preorder: the depth from 1, the index of the frame, the value of the stacks that end
+    /// in it.
     nodes: Vec<i64>,
-    /// The source lines by the number of the frame in that order.
+    /// The source lines, by the index of the node in that order.
     places: BTreeMap<usize, String>,
 }
 
@@ -101,7 +102,7 @@ struct Node {
     own: i64,
     children: BTreeMap<Drawn, Node>,
     places: Vec<Place>,
-    /// Whether there are more.
+    /// Whether there are more places.
     more: bool,
 }
 

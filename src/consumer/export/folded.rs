@@ -1,7 +1,7 @@
-//! consumer/export/folded.rs: -O folded: a line a stack, as programs that draw flame graphs read them.
+//! consumer/export/folded.rs: -O folded: one stack a line, for programs that draw flame graphs.
 //!
-//! `outermost;…;innermost N`. The parts of the key that are not stacks come first; kernel frames end in `_[k]`, inlined ones
-//! in `_[i]`. In a name `;` becomes `:`, and a control character a space.
+//! `outermost;…;innermost N`. Other key components come first; kernel frames end in `_[k]`, inlined ones in `_[i]`. In
+//! names, `;` becomes `:`, and a control character becomes a space.
 
 use super::exporter::Export;
 use super::profile::{self, Kind, NO_FRAMES, Sample, Series};
@@ -20,7 +20,7 @@ impl Export for Folded {
     }
 }
 
-/// The lines by name; those of several aggregations begin with the aggregation's name.
+/// Returns the sorted lines. With several aggregations, each line begins with the aggregation's name.
 fn folded(series: &[Series]) -> String {
     let mut lines: BTreeMap<String, i64> = BTreeMap::new();
     for one in series {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// What a reader gets back from a line: as many frames as there were, and the value.
+        /// A reader gets the same number of frames and the value back from a line.
         #[test]
         fn any_names_are_read_back(names in proptest::collection::vec(".*", 1..6), key in ".*", value in 1i64..) {
             let frame = |name: &String| Frame { function: Some(name.clone()), ..Frame::default() };

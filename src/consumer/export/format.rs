@@ -1,4 +1,4 @@
-//! consumer/export/format.rs: the argument of -O: a format, and where it goes.
+//! consumer/export/format.rs: the argument of -O: an output format, and its destination.
 
 use super::destination::Destination;
 use super::exporter::Export;
@@ -18,14 +18,14 @@ use crate::options::{Options, key};
 use kinst_dif::enabled::Enabled;
 use kinst_dif::{Program, StatementKind};
 
-/// A format of output.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Text, as DTrace prints it.
     Text,
     /// One JSON object a line.
     Json,
-    /// One stack a line, as programs that draw flame graphs read it.
+    /// One stack a line, for programs that draw flame graphs.
     Folded,
     /// A gzipped `profile.proto`.
     Pprof,
@@ -33,22 +33,22 @@ pub enum Format {
     Flame,
     /// A trace of threads for Perfetto.
     Perfetto,
-    /// Prometheus' text, for the textfile collector of node_exporter.
+    /// Prometheus' text format, for node_exporter's textfile collector.
     Prom,
     /// OTLP/JSON, in a file or for OpenTelemetry's collector.
     Otlp,
 }
 
-/// `json`, `json=FILE`.
+/// The argument of one -O: `json`, `json=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The format before `=`.
+    /// The format, before `=`.
     pub format: Format,
-    /// `None`: where text goes.
+    /// A file or URL; `None` for the destination of text.
     pub target: Option<String>,
 }
 
-/// The outputs by name, whether each needs a target, and what it is.
+/// The name of each format, the format, and whether it needs a target.
 pub const FORMATS: &[(&str, Format, bool)] = &[
     ("text", Format::Text, false),
     ("json", Format::Json, false),
@@ -60,29 +60,29 @@ pub const FORMATS: &[(&str, Format, bool)] = &[
     ("otlp", Format::Otlp, true),
 ];
 
-/// The name of a format after -O: `json`.
+/// Returns the name of a format as an argument of -O: `json`.
 pub fn name(format: Format) -> &'static str {
     FORMATS.iter().find(|(_, known, _)| *known == format).map_or("", |(name, ..)| name)
 }
 
-/// Why an output cannot be opened.
+/// The reason why an output cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Its file cannot be opened.
+    /// The file cannot be opened.
     #[error(transparent)]
     Destination(#[from] destination::Error),
-    /// A setting of `promlabels` does not fit the program.
+    /// A setting of `promlabels` does not match the program.
     #[error(transparent)]
     Labels(#[from] labels::Error),
-    /// The name of the format: `prom`, `otlp`.
+    /// No aggregation can be a metric, for this format: `prom`, `otlp`.
     #[error("-O {0}: the program has no aggregation that can be a metric")]
     NoMetrics(&'static str),
-    /// The URL of a collector, and why nothing can be sent to it.
+    /// The URL of a collector, and the reason why nothing can be sent to it.
     #[error("-O otlp={0}: {1}")]
     Url(String, String),
 }
 
-/// Reads the argument of -O.
+/// Parses the argument of -O. Returns an error message.
 pub fn parse(argument: &str) -> Result<Output, String> {
     let (name, target) = argument.split_once('=').map_or((argument, None), |(name, to)| (name, Some(to)));
     let Some((_, format, needs_target)) = FORMATS.iter().find(|(known, ..)| *known == name) else {
@@ -111,7 +111,7 @@ pub fn parse(argument: &str) -> Result<Output, String> {
     }
 }
 
-/// Refuses two outputs in one stream, which are of no use to a reader of either.
+/// Fails if two formats would share one stream, where no reader could parse either.
 pub fn in_one_stream(outputs: &[Output]) -> Result<(), String> {
     let mut together = outputs.iter().filter(|output| output.target.is_none()).map(|output| output.format);
     let Some((first, second)) =
@@ -126,7 +126,7 @@ pub fn in_one_stream(outputs: &[Output]) -> Result<(), String> {
     ))
 }
 
-/// Opens the outputs. Text is left out if there are others, unless it is one of them.
+/// Opens the outputs. Text is included if it is named or if no format is.
 pub fn open(
     outputs: &[Output],
     program: &Program,
@@ -174,7 +174,7 @@ fn is_url(target: &str) -> bool {
     target.contains("://")
 }
 
-/// Whether it is a host with a port, as a URL without its scheme has it: `localhost:4318`, `[::1]:4318/v1`.
+/// Whether the target is a host with a port, like a URL without its scheme: `localhost:4318`, `[::1]:4318/v1`.
 fn is_address(target: &str) -> bool {
     let authority = target.split('/').next().unwrap_or_default();
     let port = authority.rsplit_once(':').filter(|(host, _)| !host.is_empty());
@@ -192,12 +192,12 @@ fn receiver(target: &str, options: &Options) -> Result<Receiver, Error> {
     started.map(Receiver::Collector).map_err(|error| wrong(kinst_os::io_text(&error)))
 }
 
-/// Whether records must have their threads.
+/// Whether a format needs the thread of each record.
 pub fn draws_threads(outputs: &[Output]) -> bool {
     outputs.iter().any(|output| output.format == Format::Perfetto)
 }
 
-/// Returns what to say, before it traces, of a program that the outputs are not for.
+/// Returns warnings, before the trace, about parts of the program that the output formats leave out.
 pub fn unsuited(outputs: &[Output], program: &Program) -> Vec<String> {
     let names = FORMATS.iter().filter(|(_, format, _)| {
         let profile = matches!(format, Format::Folded | Format::Pprof | Format::Flame);
@@ -211,7 +211,7 @@ pub fn unsuited(outputs: &[Output], program: &Program) -> Vec<String> {
     profiles.flatten().into_iter().chain(metrics).collect()
 }
 
-/// A remark on statements that change what is printed, and not what is measured.
+/// Returns a remark on statements that change only the printed text, not the metrics.
 fn for_the_eye(what: &str, program: &Program) -> Option<String> {
     let statements = || program.clauses.iter().flat_map(|clause| &clause.statements).map(|one| &one.kind);
     let clears = statements().any(|kind| matches!(kind, StatementKind::Clear(_)));

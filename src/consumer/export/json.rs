@@ -14,7 +14,7 @@ use kinst_base::probe::Probe;
 use kinst_dif::ActionKind;
 use serde::Serialize;
 
-/// The version of the schema: it changes when a reader of the one before would be wrong.
+/// The version of the schema. It changes only when the output would break a reader of the previous one.
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Debug, Default)]
@@ -111,12 +111,12 @@ fn now() -> String {
     rfc3339(kinst_os::time_of_day())
 }
 
-/// `count`, `quantize`: the name of an aggregating function.
+/// Returns the name of an aggregating function: `count`, `quantize`.
 fn function(function: ActionKind) -> String {
     format!("{function:?}").to_ascii_lowercase()
 }
 
-/// A line.
+/// A line of output.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Line<'a> {
@@ -131,7 +131,7 @@ enum Line<'a> {
         probe: Identity<'a>,
         actions: Vec<Action<'a>>,
     },
-    /// Rows of all aggregations as they are now follow, as the user asked for them.
+    /// The user requested the aggregations (SIGUSR1): rows of all of them follow.
     Snapshot {
         timestamp: String,
     },
@@ -268,7 +268,8 @@ struct Row<'a> {
 
 #[derive(Serialize)]
 struct Variable<'a> {
-    /// The function whose variable it is: that of the last one before it that has this.
+    /// The function that the variable belongs to. If absent, it is the function of the nearest preceding variable that
+    /// has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -320,7 +321,7 @@ fn row(row: &Joined) -> Row<'_> {
     Row { key: values(&row.key), values: row.values.iter().map(Aggregated).collect() }
 }
 
-/// A function's name goes to its first variable, or stands alone if it has none.
+/// Converts the lines of print(args). A function's name goes to its first variable.
 fn variables<'a>(printed: &'a [Printed<'a>]) -> Vec<Variable<'a>> {
     let none = || Variable { function: None, name: None, type_name: None, value: None, unavailable: None };
     let mut function = None;
@@ -359,7 +360,7 @@ mod tests {
     use crate::snapshot;
     use kinst_base::probe::{Fields, Place};
 
-    /// A clause that records nothing still fires; what is unknown of a fault is left out.
+    /// A clause that records nothing still fires; unknown fields of a fault are left out.
     #[test]
     fn lines() {
         let name = Fields::new("fbt", "vmlinux", "vfs_read", "entry");
@@ -381,7 +382,7 @@ mod tests {
         json.message(&Message { what: drop, text: "7 drops on CPU 0".into() }, &mut out);
         json.message(&Message::problem("a problem"), &mut out);
         let text = String::from_utf8(out).unwrap();
-        // The time of day of all but the record is now.
+        // All times except the record's are the current time.
         let lines = text.lines().map(|line| match line.split_once("\"timestamp\":\"") {
             Some((before, rest)) if !line.contains("\"record\"") => format!("{before}… {}", &rest[32..]),
             _ => line.to_owned(),

@@ -1,4 +1,4 @@
-//! consumer/export/labels.rs: the labels of metrics: their names, and the text of keys.
+//! consumer/export/labels.rs: the names and values of metric labels.
 
 use crate::consumer::clock::rfc3339;
 use crate::consumer::value::Value;
@@ -18,17 +18,17 @@ pub enum Error {
     Name { setting: String, name: String, why: &'static str },
 }
 
-/// The names that the user has given.
+/// The label names from the user.
 #[derive(Debug)]
 pub(crate) struct Names {
     /// `NAME:LABEL,LABEL`
     own: Vec<(String, Vec<String>)>,
-    /// `LABEL,LABEL`: for each aggregation that has as many keys and is not named.
+    /// `LABEL,LABEL`: for each aggregation with as many keys that is not named.
     all: Vec<Vec<String>>,
 }
 
 impl Names {
-    /// Reads the values of -x promlabels.
+    /// Parses the values of -x promlabels.
     pub(crate) fn new(aggregations: &[Aggregation], settings: &[String]) -> Result<Names, Error> {
         let mut names = Names { own: Vec::new(), all: Vec::new() };
         for setting in settings {
@@ -62,7 +62,7 @@ impl Names {
         Ok(names)
     }
 
-    /// The labels of an aggregation: as given, else the variables that the keys are, else key0, key1 …
+    /// Returns the labels of an aggregation: as given, else the variables in its keys, else key0, key1 …
     pub(crate) fn of(&self, aggregation: &Aggregation) -> Vec<String> {
         let own = self.own.iter().rev().find(|(name, _)| *name == aggregation.name).map(|(_, list)| list);
         let all = || self.all.iter().rev().find(|list| list.len() == aggregation.keys.len());
@@ -91,7 +91,7 @@ fn read(setting: &str, list: &str) -> Result<Vec<String>, Error> {
     Ok(labels)
 }
 
-/// Why a name cannot be that of a label.
+/// Returns the reason why a name cannot be that of a label.
 fn problem(name: &str) -> Option<&'static str> {
     let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !letters || name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
@@ -104,12 +104,12 @@ fn problem(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a key is a stack, which has no text of one line.
+/// Whether a key is a stack, which does not fit on one line.
 pub(crate) fn has_stack(aggregation: &Aggregation) -> bool {
     aggregation.keys.iter().any(|key| matches!(key, Display::Stack | Display::Ustack))
 }
 
-/// A key as the value of a label.
+/// Returns a key component as the value of a label.
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Int(number) => number.to_string(),
@@ -122,12 +122,12 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Module(name) => name.clone(),
         Value::Enum { name: Some(name), .. } => name.clone(),
         Value::Enum { name: None, value } => value.to_string(),
-        // No key is one of these.
+        // Keys are never of these kinds.
         Value::Stack(_) | Value::Array(_) | Value::Record(_) => String::new(),
     }
 }
 
-/// An array of bytes: text, if nothing but zeros comes after it; else two digits for each byte.
+/// Formats an array of bytes: as text if only zeros follow it, else as two hex digits per byte.
 fn array(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let (text, rest) = bytes.split_at(end);
@@ -139,7 +139,7 @@ fn array(bytes: &[u8]) -> String {
     }
 }
 
-/// Text in which each byte that is not UTF-8 is `\xff`.
+/// Converts bytes to text, with invalid UTF-8 as escapes like `\xff`.
 pub(crate) fn utf8(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {

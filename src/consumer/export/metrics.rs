@@ -1,4 +1,4 @@
-//! consumer/export/metrics.rs: aggregations as metrics: families of series with labels, as monitoring systems keep them.
+//! consumer/export/metrics.rs: converts aggregations to metrics: families of labelled series.
 
 use super::labels::{self, Names};
 use super::tables::Tables;
@@ -8,29 +8,29 @@ use crate::options::{Options, key};
 use kinst_dif::{ActionKind, Aggregation, Program};
 use std::collections::{BTreeMap, HashMap};
 
-/// The series of one name.
+/// The series that share a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Family {
-    /// Without the prefix that a format puts before it.
+    /// The name, without the prefix of the format.
     pub name: String,
     pub help: String,
     pub kind: Kind,
-    /// In the order of their labels.
+    /// The points, sorted by label.
     pub points: Vec<Point>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A number that never falls, but when it begins again.
+    /// A number that never falls, except when it restarts.
     Counter,
-    /// A sum of numbers of which some may be negative.
+    /// A sum of numbers that may be negative.
     Sum,
     Gauge,
     Histogram,
 }
 
 impl Kind {
-    /// The names that a family has in Prometheus' text, after its own one.
+    /// Returns the suffixes of a family's names in Prometheus' text format.
     pub(crate) fn suffixes(self) -> &'static [&'static str] {
         match self {
             Kind::Counter => &["_total"],
@@ -43,7 +43,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Point {
     pub labels: Vec<(String, String)>,
-    /// When its counting began, in nanoseconds since 1970.
+    /// The start of counting, in nanoseconds since 1970.
     pub since: i64,
     pub value: Value,
 }
@@ -52,35 +52,35 @@ pub(crate) struct Point {
 pub(crate) enum Value {
     Whole(i128),
     Real(f64),
-    /// The greatest value of each bucket but the last, and how many values each has: one count more than bounds.
+    /// The largest value of each bucket but the last, and the number of values in each: one count more than bounds.
     Histogram {
         bounds: Vec<i64>,
         counts: Vec<u64>,
     },
 }
 
-/// Makes the metrics of a program, each time its aggregations are read.
+/// Makes the metrics of a program each time its aggregations are read.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     sources: Vec<Source>,
-    /// How many series there may be.
+    /// The limit on series.
     bound: usize,
     series: HashMap<Identity, Series>,
-    /// The next number of a series.
+    /// The highest number given to a series so far.
     next: u64,
-    /// The lines that were left out at the last reading.
+    /// The number of lines left out at the last reading.
     dropped: usize,
     drops: BTreeMap<String, u64>,
     began: i64,
     last_read: i64,
-    /// How many of the families that were last read are the program's: the first ones.
+    /// The number of families from the program at the last reading; they come first.
     pub of_program: usize,
     messages: Vec<Message>,
-    /// Whether the user knows of series that were left out, because of the bound, and because of negative buckets.
+    /// Whether messages about left-out series were given: because of the limit, and because of negative buckets.
     said: (bool, bool),
 }
 
-/// An aggregation that is a family.
+/// An aggregation that makes a family.
 #[derive(Debug)]
 struct Source {
     id: u32,
@@ -88,25 +88,25 @@ struct Source {
     help: String,
     kind: Kind,
     labels: Vec<String>,
-    /// Of a distribution: the greatest value of each bucket but the last.
+    /// For a distribution, the largest value of each bucket but the last.
     maxima: Vec<i64>,
-    /// The first and the last bucket in which there ever was a value, in any series.
+    /// The first and last buckets that ever had a value, in any series.
     used: Option<(usize, usize)>,
 }
 
 /// The source's index, and the values of the labels.
 type Identity = (usize, Vec<String>);
 
-/// A series that was there when the aggregations were last read.
+/// A series that existed at the last reading of the aggregations.
 #[derive(Clone, Copy, Debug)]
 struct Series {
-    /// Series that were first stay.
+    /// The order of appearance: older series have priority.
     number: u64,
     since: i64,
     last: i128,
 }
 
-/// The kinds of losses that there is a series of from the start: without a 0 before it, no rise is seen.
+/// The kinds of losses whose series exist from the start: without an initial 0, a rise would be invisible.
 const DROPS: [&str; 4] = ["aggregation", "dynamic", "principal", "spec"];
 
 impl Metrics {
@@ -152,7 +152,7 @@ impl Metrics {
         self.sources.is_empty()
     }
 
-    /// What to tell the user, since the last call.
+    /// Takes the messages for the user since the last call.
     pub(crate) fn messages(&mut self) -> Vec<Message> {
         std::mem::take(&mut self.messages)
     }
@@ -164,7 +164,7 @@ impl Metrics {
         }
     }
 
-    /// The families as they are now, this program's own counters last.
+    /// Returns the current families; the tracer's own counters come last.
     pub(crate) fn read(&mut self, tables: &dyn Tables, now: i64) -> Vec<Family> {
         let ids: Vec<u32> = self.sources.iter().map(|source| source.id).collect();
         let mut found: Vec<(Identity, Merged)> = Vec::new();
@@ -198,7 +198,7 @@ impl Metrics {
         families
     }
 
-    /// Leaves out what is beyond the bound: those that came last, and of several new ones the smallest.
+    /// Drops the series beyond the limit: the newest ones, and among new ones the smallest.
     fn admit(&mut self, found: &mut Vec<(Identity, Merged)>) {
         let number = |identity: &Identity| self.series.get(identity).map_or(u64::MAX, |series| series.number);
         found.sort_by_cached_key(|(identity, value)| {
@@ -216,7 +216,7 @@ impl Metrics {
             let weight = value.weight();
             let series = match self.series.get(identity) {
                 Some(known) if known.last <= weight => Series { last: weight, ..*known },
-                // It was emptied after it was last read.
+                // The series was cleared after the last reading.
                 Some(known) => Series { since: self.last_read, last: weight, ..*known },
                 None => {
                     self.next += 1;
@@ -291,7 +291,7 @@ impl Source {
         Family { name: self.name.clone(), help: self.help.clone(), kind: self.kind, points: Vec::new() }
     }
 
-    /// Notes which buckets are used. `None` if some have negative counts.
+    /// Notes the used buckets. Returns `None` if any count is negative.
     fn accept(&mut self, value: Merged) -> Option<Merged> {
         if let Merged::Buckets(buckets) = &value {
             if buckets.values().any(|count| *count < 0) {
@@ -307,7 +307,7 @@ impl Source {
         Some(value)
     }
 
-    /// The index of the bucket with this greatest value.
+    /// Returns the index of the bucket with this largest value.
     fn bucket(&self, max: Bound) -> usize {
         match max {
             Bound::At(max) => self.maxima.partition_point(|known| *known < max),
@@ -315,14 +315,14 @@ impl Source {
         }
     }
 
-    /// The buckets that a histogram has: those with values, and one on either side. They are those of the whole
-    /// aggregation, and only come to be more: a bound that comes and goes would spoil each rate of it.
+    /// Returns the buckets of a histogram: those with values in any series of the aggregation, plus one on either
+    /// side. The range never shrinks: a bound that comes and goes would spoil every rate computed from it.
     fn buckets(&self) -> std::ops::Range<usize> {
         let Some((first, last)) = self.used else { return 0..0 };
         first.saturating_sub(1)..(last + 2).min(self.maxima.len())
     }
 
-    /// The series in Prometheus' sense that a point is: those of a histogram have also +Inf and a count.
+    /// Returns the number of Prometheus series that a point takes; a histogram also has +Inf and a count.
     fn lines(&self) -> usize {
         match self.kind {
             Kind::Histogram => self.buckets().len() + 2,
@@ -352,14 +352,14 @@ impl Source {
     }
 }
 
-/// The greatest value of a bucket.
+/// The largest value of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Bound {
     At(i64),
     None,
 }
 
-/// The values of all keys whose labels have the same text, as one.
+/// The merged value of all keys with the same labels.
 #[derive(Clone, Debug)]
 enum Merged {
     Whole(i128),
@@ -369,7 +369,7 @@ enum Merged {
 }
 
 impl Merged {
-    /// How many values there were, or the value itself where that is not known.
+    /// Returns the number of values, or the value itself if their number is not known.
     fn weight(&self) -> i128 {
         match self {
             Merged::Whole(number) => *number,
@@ -379,8 +379,8 @@ impl Merged {
     }
 }
 
-/// The rows of an aggregation by the text of their labels. Two functions of the same name, for example, are one series. A
-/// row that has had no value since clear() is left out, unless it counts.
+/// Merges the rows of an aggregation by label values: for example, two functions of the same name are one series. A row
+/// without a value since clear() is left out, unless it counts.
 fn merged(table: &table::Table<'_>) -> BTreeMap<Vec<String>, Merged> {
     let mut all: BTreeMap<Vec<String>, Merged> = BTreeMap::new();
     for Entry { key, value } in &table.rows {
@@ -439,17 +439,17 @@ fn join(function: ActionKind, to: &mut Merged, from: Merged) {
                 *to.entry(max).or_default() += count;
             }
         }
-        // The values of one aggregation are of one kind.
+        // All values of an aggregation have the same kind.
         _ => {}
     }
 }
 
-/// The names of a family's series in Prometheus' text, without labels.
+/// Returns the names of a family's series in Prometheus' text format, without labels.
 fn samples(family: &Family) -> Vec<String> {
     family.kind.suffixes().iter().map(|suffix| format!("{}{suffix}", family.name)).collect()
 }
 
-/// What this program says of itself.
+/// Returns the metrics about the tracer itself.
 fn own(faults: &[(&str, u64)], drops: &BTreeMap<String, u64>, dropped: usize, since: i64) -> Vec<Family> {
     let point = |label: &str, text: &str, count: u64| Point {
         labels: vec![(label.to_owned(), text.to_owned())],

@@ -1,4 +1,4 @@
-//! consumer/export/: -O: what becomes of a trace besides text.
+//! consumer/export/: -O: the output formats other than text.
 
 pub(crate) mod destination;
 mod exporter;

@@ -1,8 +1,8 @@
-//! consumer/export/perfetto.rs: -O perfetto: what threads did, as tracks of slices and instants.
+//! consumer/export/perfetto.rs: -O perfetto: the activity of threads, as tracks of slices and instants.
 //!
-//! An entry and its return are a slice on the track of their thread, if the program has probes for both; any other record is
-//! an instant. A return ends the innermost slice of its function, and the slices in that one, whose returns were not seen.
-//! A return without its entry is an instant; an entry without its return is a slice that does not end.
+//! An entry and its return are a slice on the track of their thread, if the program probes both; any other record is
+//! an instant. A return ends the innermost slice of its function, and the slices nested in it, whose returns were
+//! missed. A return without an entry is an instant; an entry without a return is a slice that does not end.
 
 use super::exporter::Export;
 use super::profile;
@@ -22,42 +22,42 @@ use kinst_base::probe::End;
 use kinst_dif::enabled::Enabled;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The number of the only sequence of packets; 0 is none.
+/// The id of the only packet sequence; 0 means none.
 const SEQUENCE: u32 = 1;
 
-/// How long an event waits for earlier ones of other CPUs, in nanoseconds: CPUs are read one after the other, many times a
-/// second.
+/// The time in nanoseconds that an event waits for earlier events on other CPUs, which are read one after the other,
+/// many times a second.
 const WINDOW: u64 = 1_000_000_000;
-/// The most events that wait.
+/// The limit on waiting events.
 const MOST: usize = 1 << 16;
 
-/// The most slices in one another on a track.
+/// The limit on nested slices on a track.
 const DEEPEST: usize = 1000;
 
 pub(crate) struct Perfetto {
-    /// The functions of which both entries and returns are probed.
+    /// The functions whose entries and returns are both probed.
     paired: HashSet<Call>,
     begun: bool,
     waiting: BTreeMap<(u64, u64), Waiting>,
-    /// The number of events so far, which keeps the order of those at one time.
+    /// The number of events so far, which orders events with equal timestamps.
     events: u64,
     newest: u64,
     tracks: HashMap<Place, Track>,
-    /// The track and the name of each.
+    /// The track and name of each process.
     processes: HashMap<i32, (u64, String)>,
     uuids: u64,
-    /// The last firing on each CPU: of one firing only the first clause is a step.
+    /// The last firing on each CPU: only the first clause of a firing is a step.
     last: HashMap<u32, Firing>,
 }
 
-/// A function, by what a slice of it is.
+/// The identity of a slice: a function or system call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Call {
     syscall: bool,
     function: String,
 }
 
-/// The owner of a track. The idle threads of all CPUs have the number 0.
+/// The owner of a track. The idle threads of all CPUs share the tid 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
     Thread {
@@ -65,7 +65,7 @@ enum Place {
         tid: i32,
     },
     Idle(u32),
-    /// Of a record without a thread.
+    /// The CPU of a record without a thread.
     Cpu(u32),
 }
 
@@ -84,16 +84,16 @@ struct Firing {
     step: Option<(Call, End)>,
 }
 
-/// An event that earlier ones may still come before.
+/// An event that waits, as earlier ones may still arrive.
 #[derive(Debug)]
 struct Waiting {
     cpu: u32,
     probe: u32,
     thread: Option<Thread>,
     step: Option<(Call, End)>,
-    /// The function that the step's is inlined into.
+    /// The function that the function of the step is inlined into.
     into: Option<String>,
-    /// As an instant.
+    /// The name of the event as an instant.
     title: String,
     category: String,
     values: Vec<DebugAnnotation>,
@@ -122,7 +122,7 @@ impl Perfetto {
         }
     }
 
-    /// Writes the events up to a time.
+    /// Writes the events up to and including a time.
     fn write_until(&mut self, time: u64, out: &mut Vec<u8>) {
         self.begin(out);
         while let Some(first) = self.waiting.first_entry() {
@@ -135,7 +135,7 @@ impl Perfetto {
         }
     }
 
-    /// Writes the clocks, by which a reader converts times.
+    /// Writes a snapshot of the clocks, with which a reader converts times.
     fn begin(&mut self, out: &mut Vec<u8>) {
         if std::mem::replace(&mut self.begun, true) {
             return;
@@ -173,7 +173,7 @@ impl Perfetto {
                 while open.pop().is_some_and(|inner| inner != call) {
                     event(Type::SliceEnd, None, Vec::new());
                 }
-                // Beside the values of the entry.
+                // A record, to keep them apart from the values of the entry.
                 let named = (!values.is_empty()).then(|| DebugAnnotation {
                     name: Some("return".to_owned()),
                     dict_entries: values,
@@ -185,7 +185,7 @@ impl Perfetto {
         }
     }
 
-    /// Ends all slices: records were lost, perhaps those of their returns.
+    /// Ends all slices: records were lost, perhaps those of returns.
     fn interrupt(&mut self, out: &mut Vec<u8>) {
         self.write_until(u64::MAX, out);
         for track in self.tracks.values_mut() {
@@ -200,7 +200,7 @@ impl Perfetto {
         }
     }
 
-    /// Returns the track of a thread; it is described when it is new, and when its name changes.
+    /// Returns the track of a thread. A track is described when it is new or its name changes.
     fn track(&mut self, thread: Option<Thread>, cpu: u32, out: &mut Vec<u8>) -> Place {
         let (place, name) = match thread {
             Some(Thread { tid: 0, name, .. }) => (Place::Idle(cpu), name),
@@ -227,7 +227,7 @@ impl Perfetto {
         place
     }
 
-    /// Describes a process. Its name is that of its first thread, or, until that has an event, of another.
+    /// Describes a process. Its name is that of its main thread or, until that one has an event, of another thread.
     fn process(&mut self, pid: i32, tid: i32, name: &str, out: &mut Vec<u8>) {
         let next = self.uuids + 1;
         let (uuid, known) = self.processes.entry(pid).or_insert((next, String::new()));
@@ -265,7 +265,7 @@ impl Export for Perfetto {
         self.newest = self.newest.max(event.monotonic);
         self.waiting.insert((event.monotonic, self.events), waiting);
         let first = self.waiting.first_key_value().map_or(self.newest, |((time, _), _)| *time);
-        // In pieces: each is a system call.
+        // Write in large pieces: each one is a system call.
         if self.newest - first > 2 * WINDOW {
             self.write_until(self.newest - WINDOW, out);
         }
@@ -304,13 +304,13 @@ fn describe(track: TrackDescriptor, out: &mut Vec<u8>) {
     put(TracePacket { track_descriptor: Some(track), ..TracePacket::default() }, out);
 }
 
-/// A trace of one packet: traces one after the other are one.
+/// Writes a trace of one packet; concatenated traces are one trace.
 fn put(packet: TracePacket, out: &mut Vec<u8>) {
     let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
     out.extend(Trace { packet: vec![packet] }.encode_to_vec());
 }
 
-/// What the actions have recorded, each by the name of the action; `printf 2` is the second of a clause.
+/// Returns the recorded values, each under the name of its action; `printf 2` is the second printf() of a clause.
 fn values(actions: &[Acted<'_>]) -> Vec<DebugAnnotation> {
     let mut all: Vec<DebugAnnotation> = Vec::new();
     let mut times: HashMap<&str, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! consumer/export/pprof.rs: -O pprof: a gzipped profile.proto, for pprof, Pyroscope, Parca, speedscope.
+//! consumer/export/pprof.rs: -O pprof: a gzipped profile.proto, for pprof, Pyroscope, Parca and speedscope.
 
 use super::exporter::Export;
 use super::profile::{self, Label, NO_FRAMES, Sample, Series};
@@ -17,14 +17,14 @@ use std::io::Write as _;
 
 #[derive(Debug)]
 pub(crate) struct Pprof {
-    /// When tracing began: nanoseconds since 1970, and of the clock that never goes back.
+    /// The start of tracing: nanoseconds since 1970, and nanoseconds of the monotonic clock.
     begun: (i64, i64),
-    /// The nanoseconds between two samples, if a clock takes them all.
+    /// The nanoseconds between samples, if one clock takes them all.
     period: Option<u64>,
 }
 
 impl Default for Pprof {
-    /// The trace begins now, until it is known when.
+    /// Takes the current time as the start, until `begin` sets it.
     fn default() -> Pprof {
         Pprof { begun: (kinst_os::time_of_day(), kinst_os::monotonic()), period: None }
     }
@@ -36,7 +36,8 @@ impl Pprof {
     }
 }
 
-/// The interval of the clock by which all stacks are counted; `None` if other probes count some, or another clock.
+/// Returns the interval of the profile probe that counts all stacks; `None` if other probes or another interval count
+/// some.
 fn period(program: &Program, enabled: &Enabled) -> Option<u64> {
     let counts = |clause: &Clause| {
         let ids = clause.actions.iter().filter_map(|action| (action.agg as usize).checked_sub(1));
@@ -78,7 +79,7 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// Without times. The values of a stack in several aggregations are those of one sample.
+/// Makes the profile, without times. The values of a stack in several aggregations are one sample.
 fn profile(series: &[Series], period: Option<u64>) -> proto::profile::Profile {
     let mut build = Build::default();
     build.text("");
@@ -86,7 +87,7 @@ fn profile(series: &[Series], period: Option<u64>) -> proto::profile::Profile {
     for one in series {
         let r#type = build.text(&one.name);
         let unit = build.text(one.unit.text());
-        // A name twice, as of @wait and @wait_ns, or of @ and @samples: readers choose by the name.
+        // Make duplicate names unique, as for @wait and @wait_ns, or @ and @samples: readers select by name.
         let r#type = match sample_type.iter().any(|known| known.r#type == r#type) {
             true if one.aggregation.is_empty() => build.text("@"),
             true if one.aggregation == one.name => build.text(&format!("@{}", one.aggregation)),
@@ -118,7 +119,7 @@ fn profile(series: &[Series], period: Option<u64>) -> proto::profile::Profile {
     }
 }
 
-/// The values so far, and where each was put.
+/// Unique values, with the index of each.
 #[derive(Debug)]
 struct Table<T> {
     at: HashMap<T, usize>,
@@ -143,13 +144,13 @@ impl<T: Clone + Eq + Hash> Table<T> {
     }
 }
 
-/// A place in code with the functions there: name, file and line of each.
+/// A code location: the module, the address, and the functions with the name, file and line of each.
 type Spot = (Option<String>, u64, Vec<(String, Option<(String, u64)>)>);
 
 #[derive(Debug, Default)]
 struct Build {
     strings: Table<String>,
-    /// A function's name, and its file.
+    /// The name and file of each function, as string indices.
     known_functions: Table<(i64, i64)>,
     functions: Vec<proto::profile::Function>,
     known_mappings: Table<String>,
@@ -189,7 +190,8 @@ impl Build {
         *value = value.saturating_add(sample.value);
     }
 
-    /// A number is one only if it fits; the unit, which is the key's own as pprof assumes it, keeps a 0 from being nothing.
+    /// Makes a label: a number if it fits 64 bits, else text. The unit, which is the key as pprof assumes by default,
+    /// keeps a 0 from being an empty label.
     fn label(&mut self, label: &Label) -> proto::profile::Label {
         let key = self.text(&label.name);
         let number = match &label.value {
@@ -205,7 +207,7 @@ impl Build {
         }
     }
 
-    /// The inlined functions, and last the one that has the code.
+    /// Returns the id of a location. `frames`: the inlined functions, then the out-of-line one.
     fn location(&mut self, frames: &[&Frame]) -> u64 {
         let own = frames.last().copied();
         let functions = frames.iter().filter_map(|frame| {
@@ -231,8 +233,8 @@ impl Build {
         id
     }
 
-    /// The bounds of a mapping are left at 0: a kernel's module has none that matter, and with them readers of several
-    /// profiles would move addresses.
+    /// Returns the id of a mapping. Its bounds stay 0: they do not matter for a kernel module, and with bounds,
+    /// readers of several profiles would relocate addresses.
     fn mapping(&mut self, module: &str, functions: &[(String, Option<(String, u64)>)]) -> u64 {
         let filename = self.text(module);
         let (index, new) = self.known_mappings.put(module.to_owned());
@@ -280,7 +282,7 @@ mod tests {
         proto::profile::Profile::decode(&bytes[..]).unwrap()
     }
 
-    /// The profile as text, the numbers of strings replaced by them.
+    /// Returns the profile as text, with string indices resolved.
     fn shown(profile: &proto::profile::Profile) -> String {
         let text = |index: i64| &*profile.string_table[index as usize];
         let mut out = format!("begun {}\n", profile.time_nanos);
@@ -341,7 +343,8 @@ mod tests {
         assert_eq!(names.collect::<Vec<_>>(), ["wait", "wait_ns"]);
     }
 
-    /// What pprof makes of a profile: of each function, the value of the stacks that end in it, and of those that it is in.
+    /// Runs `pprof -top`. Returns for each function the value of the stacks that end in it (flat), the value of those
+    /// that contain it (cum), and its name.
     fn top(program: &std::path::Path, file: &std::path::Path, kind: &str) -> Vec<(String, String, String)> {
         let mut pprof = std::process::Command::new(program);
         pprof.args(["-top", "-nodefraction=0", &format!("-sample_index={kind}")]).arg(file);

@@ -1,4 +1,4 @@
-//! consumer/export/profile.rs: aggregations with stacks as keys, as weighted stacks: what profiles are made of.
+//! consumer/export/profile.rs: converts aggregations with stacks as keys to weighted stacks, for profiles.
 
 use super::labels;
 use crate::consumer::clock::rfc3339;
@@ -9,12 +9,12 @@ use crate::consumer::value::Value;
 use kinst_base::image::KERNEL_PROPER;
 use kinst_dif::{ActionKind, Aggregation, Program};
 
-/// An aggregation with a stack as a key, whose values add up.
+/// An aggregation with a stack in its key, whose values add up.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
-    /// The aggregation's name without the `@`.
+    /// The aggregation's name, without the `@`.
     pub aggregation: String,
-    /// The quantity: that name without the unit at its end.
+    /// The quantity: the aggregation's name without the unit at its end.
     pub name: String,
     pub unit: Unit,
     pub samples: Vec<Sample>,
@@ -22,9 +22,9 @@ pub(crate) struct Series {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sample {
-    /// The parts of the key that are not stacks, in their order.
+    /// The key components that are not stacks, in order.
     pub labels: Vec<Label>,
-    /// The innermost frame first: the kernel's part, then the program's. Empty if nothing is known of the stack.
+    /// The innermost frame first: the kernel's frames, then the process's. Empty if the stack is not known.
     pub frames: Vec<Frame>,
     pub value: i64,
 }
@@ -45,7 +45,7 @@ pub(crate) enum Unit {
     Bytes,
 }
 
-/// The ends of an aggregation's name that give its unit. Nothing else does: a sum is of any quantity.
+/// The suffixes of an aggregation's name that give its unit. Nothing else gives it: a sum may be of any quantity.
 const UNITS: &[(&str, Unit)] = &[
     ("_ns", Unit::Nanoseconds),
     ("_us", Unit::Microseconds),
@@ -54,7 +54,7 @@ const UNITS: &[(&str, Unit)] = &[
 ];
 
 impl Unit {
-    /// As pprof writes it.
+    /// Returns the name that pprof uses.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Unit::Count => "count",
@@ -66,19 +66,19 @@ impl Unit {
     }
 }
 
-/// Where a frame is from.
+/// The origin of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
     Kernel,
     Module,
     User,
-    /// A function inlined into that of the frame around it.
+    /// A function inlined into that of the enclosing frame.
     Inlined,
-    /// Not a frame: a part of the key, or what stands for a stack without frames.
+    /// Not a frame, but a key component or the placeholder for a stack without frames.
     Key,
 }
 
-/// What is shown of a stack without frames, such as the kernel's part when a program was interrupted.
+/// The placeholder for a stack without frames, such as the kernel stack when user code was interrupted.
 pub(crate) const NO_FRAMES: &str = "(no frames)";
 
 impl Kind {
@@ -92,12 +92,12 @@ impl Kind {
     }
 }
 
-/// Whether the aggregation is one.
+/// Whether the aggregation is a profile.
 pub(crate) fn is_profile(aggregation: &Aggregation) -> bool {
     labels::has_stack(aggregation) && !matches!(aggregation.function, ActionKind::Min | ActionKind::Max)
 }
 
-/// Returns what to say, before it traces, of a program's aggregations that do not get into these formats.
+/// Returns a warning, before the trace, about the aggregations that these formats leave out.
 pub(crate) fn left_out(formats: &str, program: &Program) -> Option<String> {
     let (kept, others): (Vec<_>, Vec<_>) = program.aggregations.iter().partition(|a| is_profile(a));
     let name = |aggregation: &&Aggregation| format!("@{}", aggregation.written());
@@ -118,7 +118,7 @@ pub(crate) fn left_out(formats: &str, program: &Program) -> Option<String> {
     }
 }
 
-/// Makes the profile of each table; a stack with the value 0 is left out.
+/// Makes the profile of each table. A stack with the value 0 is left out.
 pub(crate) fn series(tables: &[Table<'_>]) -> Vec<Series> {
     let all = tables.iter().map(|table| {
         let samples = table.rows.iter().filter_map(|row| sample(table, row)).collect();
@@ -128,7 +128,8 @@ pub(crate) fn series(tables: &[Table<'_>]) -> Vec<Series> {
     all.collect()
 }
 
-/// count() and the distributions count; the others are in the unit that the name says.
+/// Returns the name and unit of the values. count() and the distributions count; other functions use the unit in the
+/// name.
 fn quantity(table: &Table<'_>) -> (String, Unit) {
     let counts = !matches!(table.function, ActionKind::Sum | ActionKind::Avg | ActionKind::Stddev);
     let known = UNITS.iter().filter(|_| !counts).find_map(|(end, unit)| {
@@ -171,8 +172,8 @@ fn sample(table: &Table<'_>, row: &Entry) -> Option<Sample> {
     (value != 0).then_some(Sample { labels, frames: kernel, value })
 }
 
-/// The name of a frame: that of the function, after the module if it is not the kernel. Addresses without a function are one
-/// frame for each module.
+/// Returns the name of a frame: the function, after the module unless that is the kernel proper. All addresses of a
+/// module without a function share one name.
 pub(crate) fn title(frame: &Frame) -> String {
     match (&frame.module, &frame.function) {
         (Some(module), Some(function)) if module != KERNEL_PROPER => format!("{module}`{function}"),
@@ -183,7 +184,7 @@ pub(crate) fn title(frame: &Frame) -> String {
 }
 
 impl Label {
-    /// The name as a frame: a number has the key's text before it.
+    /// Returns the label as the name of a frame. A number follows the key's D text.
     pub(crate) fn title(&self) -> String {
         match &self.value {
             Value::Int(_) | Value::Pointer(_) => format!("{} {}", self.name, text(&self.value)),
@@ -192,7 +193,7 @@ impl Label {
     }
 }
 
-/// A value as text.
+/// Returns a value as text.
 pub(crate) fn text(value: &Value) -> String {
     let all = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
     match value {
@@ -214,14 +215,14 @@ pub(crate) fn text(value: &Value) -> String {
     }
 }
 
-/// Returns what to say at the end: that there was nothing, or that some of it cannot be drawn.
+/// Returns a notice for the end: that no stack was counted, or that some have negative sums.
 pub(crate) fn remark(format: &str, series: &[Series], negative: bool) -> Option<String> {
     let count = |keep: fn(i64) -> bool| {
         series.iter().flat_map(|series| &series.samples).filter(|sample| keep(sample.value)).count()
     };
     let (all, below) = (count(|_| true), count(|value| value < 0));
     match (all, below) {
-        // That no aggregation fits was said before tracing.
+        // The lack of a profile was reported before tracing.
         (0, _) if series.is_empty() => None,
         (0, _) => Some(format!("-O {format}: no stack was counted")),
         (_, 1..) if !negative => {
@@ -232,7 +233,7 @@ pub(crate) fn remark(format: &str, series: &[Series], negative: bool) -> Option<
     }
 }
 
-/// Aggregations as a trace has them.
+/// Sample aggregations, as a trace produces them.
 #[cfg(test)]
 pub(crate) mod sample {
     use super::*;
@@ -329,7 +330,7 @@ pub(crate) mod sample {
         table("", ActionKind::Count, &["execname", "pid", "stack()", "ustack()"], rows)
     }
 
-    /// `@wait_ns[stack()] = sum(…)` with a sum that is negative.
+    /// `@wait_ns[stack()] = sum(…)`, with a negative sum.
     pub(crate) fn summed() -> Table<'static> {
         let rows = vec![
             (vec![read(468)], 1_500_000_000),

@@ -1,4 +1,4 @@
-//! consumer/export/prom.rs: -O prom: aggregations as Prometheus' text, for the textfile collector of node_exporter.
+//! consumer/export/prom.rs: -O prom: aggregations in Prometheus' text format, for node_exporter's textfile collector.
 
 use super::exporter::Export;
 use super::metrics::{Family, Kind, Metrics, Value};
@@ -7,13 +7,13 @@ use crate::consumer::message::Message;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What all names begin with.
+/// The prefix of all names.
 const PREFIX: &str = "kinst_";
 
 #[derive(Debug)]
 pub(crate) struct Prom {
     metrics: Metrics,
-    /// The value of the label `trace`, which the series of each file of a folder have for themselves.
+    /// The value of the label `trace`, which separates the series of different files in a directory.
     trace: String,
 }
 
@@ -48,7 +48,7 @@ impl Export for Prom {
     }
 }
 
-/// The text exposition format, version 0.0.4.
+/// Formats the text exposition format, version 0.0.4.
 fn text(families: &[Family], trace: &str) -> String {
     let mut text = String::new();
     for family in families {
@@ -79,7 +79,7 @@ fn text(families: &[Family], trace: &str) -> String {
     text
 }
 
-/// The buckets are cumulative. There is no `_sum`: a distribution does not keep it.
+/// Writes a histogram; buckets are cumulative. It has no `_sum`, as a distribution does not record one.
 fn histogram(text: &mut String, name: &str, labels: &str, bounds: &[i64], counts: &[u64]) {
     let mut so_far: u64 = 0;
     let bounds = bounds.iter().map(i64::to_string).chain(["+Inf".to_owned()]);
@@ -137,7 +137,7 @@ mod tests {
         snapshot::settings("consumer").bind(|| insta::assert_snapshot!("metrics.prom", text));
     }
 
-    /// Reads a label's value back as the format says it is written.
+    /// Parses a label's value back, as the format specifies.
     fn unescaped(text: &str) -> Option<String> {
         let text = text.strip_prefix("x=\"")?.strip_suffix('"')?;
         let (mut value, mut letters) = (String::new(), text.chars());

@@ -1,20 +1,21 @@
-//! consumer/export/tables.rs: the aggregations that a format reads.
+//! consumer/export/tables.rs: access of an output format to the aggregations.
 
 use crate::consumer::table::Table;
 
-/// The aggregations as they are now; made when they are asked for.
+/// The current aggregations; tables are made on demand.
 pub trait Tables {
-    /// Tables of all aggregations, in the order of the program; also those without rows.
+    /// Returns all aggregations, in program order, including those without rows.
     fn all(&self) -> Vec<Table<'_>>;
-    /// Tables that printa() has not shown, and that are not empty since they were last cleared.
+    /// Returns the aggregations that printa() has not shown and that have values since the last clear().
     fn unprinted(&self) -> Vec<Table<'_>>;
-    /// Tables with these ids, as if there were no normalize().
+    /// Returns the aggregations with these ids, ignoring normalize().
     fn undivided(&self, ids: &[u32]) -> Vec<Table<'_>>;
-    /// How many faults of each kind there were.
+    /// Returns the number of faults by fault code.
     fn faults(&self) -> Vec<(&'static str, u64)>;
-    /// Tables that are profiles (`profile::is_profile`), empty ones too; with the source lines of their frames.
+    /// Returns the aggregations that are profiles (`profile::is_profile`), including empty ones, with source lines in
+    /// their frames.
     fn profiles(&self) -> Vec<Table<'_>>;
-    /// When the trace has ended, or now: the time of day, and that of the records' clock.
+    /// Returns the end of the trace, or the current time: by wall clock, and by the records' clock.
     fn ended(&self) -> (i64, i64) {
         (kinst_os::time_of_day(), kinst_os::monotonic())
     }

@@ -2,13 +2,13 @@
 
 use super::text::Text;
 
-/// How a by-reference value is shown.
+/// The display style of a by-reference value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Style {
     pub quiet: bool,
     /// The option rawbytes: always a hex dump.
     pub raw: bool,
-    /// The option encoding=utf8: letters beyond ASCII count as printable in arrays of bytes, as they do in strings.
+    /// The option encoding=utf8: non-ASCII letters count as printable in byte arrays too, as in strings.
     pub utf8: bool,
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn string(out: &mut Text, value: &[u8], width: usize, style: Style) {
     field(out, text, width, style.quiet);
 }
 
-/// Prints bytes of unknown meaning: as a string if they can only be one, else as a dump.
+/// Prints bytes of unknown meaning: as a string if they look like one, else as a dump.
 pub(crate) fn array(out: &mut Text, value: &[u8], width: usize, style: Style) {
     if value.is_empty() {
         return;
@@ -35,7 +35,7 @@ pub(crate) fn array(out: &mut Text, value: &[u8], width: usize, style: Style) {
     field(out, text, width, style.quiet && terminated);
 }
 
-/// Dumps sixteen bytes per row, after a heading for their columns.
+/// Dumps sixteen bytes per row, after a heading.
 pub(crate) fn dump(out: &mut Text, value: &[u8]) {
     const COLUMNS: &[u8; 16] = b"0123456789abcdef";
     out.str("\n           ");
@@ -61,7 +61,7 @@ pub(crate) fn until_nul(value: &[u8]) -> &[u8] {
     value.split(|byte| *byte == 0).next().unwrap_or(value)
 }
 
-/// Whether bytes that are perhaps numbers are rather text: at least two characters, all printable, and a NUL after them.
+/// Whether an array of bytes looks like text: at least two characters, all printable, and a NUL after them.
 pub(crate) fn is_text(value: &[u8]) -> bool {
     let text = until_nul(value);
     (2..value.len()).contains(&text.len()) && text.iter().all(|byte| matches!(byte, 0x20..=0x7e))
@@ -119,7 +119,7 @@ mod tests {
             String::from_utf8(out.as_bytes().to_vec()).unwrap()
         };
         assert_eq!(shown("\u{65e5}\u{672c}\0".as_bytes()), "\u{65e5}\u{672c}");
-        // Bytes of no text, and a control character in two bytes.
+        // Invalid UTF-8, a two-byte control character, and an escape sequence.
         for value in [&b"a\xff\0"[..], b"\xc2\x9b1m\0", b"\x1b[2J\0"] {
             assert!(shown(value).starts_with("\n             0  1  2"), "{value:?}");
         }

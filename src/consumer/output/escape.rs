@@ -1,9 +1,9 @@
-//! consumer/output/escape.rs: bytes as a D string has them, and what a terminal would obey.
+//! consumer/output/escape.rs: escapes bytes as in D strings, and control characters for a terminal.
 
 use std::borrow::Cow;
 
-/// Escapes as in a D string what a terminal would obey: control characters, those beyond ASCII too, and bytes that are no
-/// UTF-8. Line breaks and tabs stay.
+/// Escapes everything that a terminal might interpret, as in a D string: control characters, including non-ASCII ones,
+/// and invalid UTF-8. Line breaks and tabs stay.
 pub(crate) fn visible(text: &[u8]) -> Cow<'_, [u8]> {
     let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if str::from_utf8(text).is_ok_and(|text| text.chars().all(harmless)) {
@@ -24,7 +24,7 @@ pub(crate) fn visible(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(shown)
 }
 
-/// Escapes text as in a D string, in octal where there is no other escape.
+/// Escapes text as in a D string, in octal if there is no other escape.
 pub(crate) fn escaped(text: &[u8]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(text.len());
     for byte in text {

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-/// The prefix of a row of -F, and its depth.
+/// The prefix and indentation of a row of -F.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub indent: usize,
     pub prefix: &'static str,
-    /// Whether the probe's name is shown too, as for rows other than entries and returns.
+    /// Whether the probe's name is shown too: true except at entries and returns.
     pub named: bool,
 }
 
-/// The depth of each CPU.
+/// The indentation of each CPU.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     cpus: HashMap<u32, Cpu>,
@@ -20,13 +20,13 @@ pub(crate) struct Flow {
 #[derive(Debug, Default)]
 struct Cpu {
     indent: usize,
-    /// The probe of the previous record, and its time: rows of one firing indent only once.
+    /// The probe and time of the previous record: the rows of one firing indent only once.
     last: Option<(u32, u64)>,
 }
 
 impl Flow {
-    /// Returns the row of a record. `probe` identifies the probe, `timestamp` the firing; only its first clause is
-    /// a step.
+    /// Returns the row of a record. `probe` and `timestamp` identify the firing; only its first clause changes the
+    /// indentation.
     pub(crate) fn row(&mut self, cpu: u32, probe: u32, timestamp: u64, provider: &str, name: &str) -> Row {
         let cpu = self.cpus.entry(cpu).or_default();
         let again = cpu.last.is_some_and(|last| last == (probe, timestamp));

@@ -3,7 +3,7 @@
 use super::text::Text;
 use kinst_dif::layout::{Llquantize, Lquantize};
 
-/// The buckets of quantize(): 63 negative powers of two, zero, 63 positive ones.
+/// The number of buckets of quantize(): 63 negative powers of two, zero, 63 positive ones.
 pub(crate) const BUCKETS: usize = 127;
 const ZERO: usize = 63;
 
@@ -12,11 +12,11 @@ const ZERO: usize = 63;
 pub struct Scale {
     /// The divisor of counts when they are printed.
     pub normal: i64,
-    /// The option aggzoom: the longest bar takes 95 % of the columns, whatever its share.
+    /// The option aggzoom: the longest bar takes 95 % of the width, whatever its share.
     pub zoom: bool,
 }
 
-/// The number to divide by: all but 0 divides.
+/// Returns the divisor, with 1 in place of 0.
 pub(crate) fn divisor(normal: i64) -> i64 {
     if normal == 0 { 1 } else { normal }
 }
@@ -27,19 +27,19 @@ impl From<i64> for Scale {
     }
 }
 
-/// How a distribution is drawn.
+/// The style of a distribution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     /// The option aggzoom.
     pub zoom: bool,
-    /// The option aggpack: on one line.
+    /// The option aggpack: draw on one line, with these marks.
     pub pack: Option<Marks>,
 }
 
-/// The letters of a distribution on one line.
+/// The characters of a distribution on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
-    /// Tenths of the sum: `_` below one half of a tenth, then `1` to `9`, and `X`.
+    /// Tenths of the sum: `_` below half a tenth, then `1` to `9`, and `X`.
     Digits,
     /// Eighths, as blocks.
     Blocks,
@@ -83,13 +83,14 @@ impl Packed {
         Packed { counts, labels }
     }
 
-    /// The range of buckets that are not empty; `None` if all are.
+    /// Returns the range from the first to the last non-empty bucket; `None` if all are empty.
     pub fn occupied(&self) -> Option<std::ops::RangeInclusive<usize>> {
         let first = self.counts.iter().position(|count| *count != 0)?;
         Some(first..=self.counts.iter().rposition(|count| *count != 0)?)
     }
 
-    /// Prints `       0 :  12X :        4096 | 20`: the first bucket and the last, a letter for each, and their sum.
+    /// Prints `       0 :  12X :        4096 | 20`: the first label, a character for each bucket, the last label, and
+    /// the sum.
     pub fn row(&self, out: &mut Text, shown: &std::ops::RangeInclusive<usize>, style: Scale, marks: Marks) {
         let counts = self.counts.get(shown.clone()).unwrap_or_default();
         let bars = Bars::new(counts, style);
@@ -102,7 +103,7 @@ impl Packed {
     }
 }
 
-/// Prints what is above the rows of [`Packed::row`], after the columns of the keys.
+/// Prints the heading above rows of [`Packed::row`], after the columns of the keys.
 pub(crate) fn packed_heading(out: &mut Text, columns: usize) {
     out.put(format_args!("{:>16} .{}. {:<16} | count\n", "min", "-".repeat(columns), "max"));
 }
@@ -112,13 +113,13 @@ pub(crate) fn lower(parameters: Lquantize, index: usize) -> i64 {
     i64::from(parameters.base) + (index as i64 - 1) * i64::from(parameters.step)
 }
 
-/// Returns the lower bounds of llquantize()'s buckets between the first (below them all) and the last (above them
-/// all), and the bound of the last.
+/// Returns the lower bounds of llquantize()'s buckets between the first (underflow) and the last (overflow), and the
+/// lower bound of the last.
 pub(crate) fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
     const MOST: i128 = 1 << 64;
     let (factor, steps) = (i128::from(parameters.factor.max(2)), i128::from(parameters.steps.max(1)));
     let mut bounds = Vec::new();
-    // The compiler bounds factor^(high+1) by 64 bits, but records are checked, not trusted.
+    // The compiler limits factor^(high+1) to 64 bits, but records are checked, not trusted.
     let mut value = factor.checked_pow(parameters.low.into()).unwrap_or(MOST).min(MOST);
     for _ in parameters.low..=parameters.high {
         let next = value * factor;
@@ -135,7 +136,7 @@ pub(crate) fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
     (bounds, value as i64)
 }
 
-/// Returns the smallest magnitude of bucket `index` of quantize().
+/// Returns the value of smallest magnitude in bucket `index` of quantize().
 pub(crate) fn power(index: usize) -> i64 {
     match index {
         ..ZERO => -(1 << (ZERO - 1 - index)),
@@ -144,7 +145,7 @@ pub(crate) fn power(index: usize) -> i64 {
     }
 }
 
-/// Returns the least value of bucket `index` of quantize(), which is not the first.
+/// Returns the smallest value in bucket `index` of quantize(); `index` is not 0.
 pub(crate) fn least(index: usize) -> i64 {
     match index {
         ..ZERO => power(index - 1) + 1,
@@ -155,7 +156,7 @@ pub(crate) fn least(index: usize) -> i64 {
 /// Prints quantize(): one row per power of two.
 pub(crate) fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
     let shown = if buckets.iter().take(BUCKETS - 1).all(|count| *count == 0) && buckets.last() == Some(&0) {
-        // Only increments that cancel out lead here: show the middle.
+        // All counts are 0, after increments that cancel out: show the middle.
         ZERO - 1..=(ZERO + 1).min(buckets.len() - 1)
     } else {
         occupied(buckets)
@@ -179,7 +180,7 @@ fn linear_label(parameters: Lquantize, index: usize) -> String {
     }
 }
 
-/// Prints llquantize(): rows that grow with the magnitude, between two open ends.
+/// Prints llquantize(): rows that widen with the magnitude, between two open ends.
 pub(crate) fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, scale: impl Into<Scale>) {
     let bounds = bounds(parameters);
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=1 } else { occupied(buckets) };
@@ -193,7 +194,7 @@ fn log_linear_label((bounds, end): &(Vec<i64>, i64), index: usize) -> String {
     }
 }
 
-/// Returns the range of non-empty buckets, with an empty one on either side.
+/// Returns the range of non-empty buckets, plus an empty one on either side.
 fn occupied(buckets: &[i64]) -> std::ops::RangeInclusive<usize> {
     let first = buckets.iter().position(|count| *count != 0).unwrap_or(0);
     let last = buckets.iter().rposition(|count| *count != 0).unwrap_or(0);

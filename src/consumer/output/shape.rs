@@ -1,4 +1,4 @@
-//! consumer/output/shape.rs: print(): a value with its members, as C would initialise it.
+//! consumer/output/shape.rs: the output of print(): a value with its members, like a C initialiser.
 
 use super::bytes;
 use super::escape::escaped;
@@ -6,10 +6,10 @@ use super::text::Text;
 use kinst_dif::PrintedLine;
 use kinst_dif::shape::{Part, Shape, bit_field, enumerator, field, is_in, number, signed};
 
-/// The columns of one level of indentation.
+/// The columns per level of indentation.
 const INDENT: usize = 4;
 
-/// Prints the value; its type has been printed before it.
+/// Prints the value; the caller has printed its type.
 pub(crate) fn value(out: &mut Text, value: &[u8], shape: &Shape) {
     show(out, value, shape, 0);
 }
@@ -102,7 +102,7 @@ fn bits(out: &mut Text, raw: u64, shape: &Shape) {
 
 /// Prints an array, on one line if the elements are numbers.
 fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), depth: usize) {
-    // A name in a kernel's structure is often an array of unsigned characters.
+    // Names in kernel structures are often arrays of unsigned char.
     if matches!(of, Shape::Number { bytes: 1 }) && bytes::is_text(field(value, 0, len)) {
         out.put(format_args!("\""));
         out.raw(&escaped(bytes::until_nul(field(value, 0, len))));
@@ -114,7 +114,7 @@ fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), de
     for index in 0..len {
         let offset = index.saturating_mul(stride);
         let element = field(value, offset, stride);
-        // The rest is left out, or was not recorded.
+        // The remaining elements are beyond printsize, or were not recorded.
         if element.is_empty() || !is_in(element, of) {
             if flat {
                 out.str(if index == 0 { " ..." } else { ", ..." });
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(rendered(b"ab", &array(2)), "[ 0x61, 0x62 ]");
         assert_eq!(rendered(b"a\0\0", &array(3)), "[ 0x61, 0x0, 0x0 ]");
         assert_eq!(rendered(b"\x01b\0", &array(3)), "[ 0x1, 0x62, 0x0 ]");
-        // Nothing in the kernel's memory may steer the terminal.
+        // Kernel memory must not control the terminal.
         assert_eq!(rendered(b"a\x1b[2J\n\0", &Shape::Text { bytes: 7 }), "\"a\\033[2J\\n\"");
     }
 

@@ -1,4 +1,4 @@
-//! consumer/output/stack.rs: stacks, a frame a line.
+//! consumer/output/stack.rs: stacks as text, one frame a line.
 
 use super::text::Text;
 use crate::consumer::frame::{Frame, Naming, kernel_stack, user_stack};

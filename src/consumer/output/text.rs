@@ -1,13 +1,13 @@
-//! consumer/output/text.rs: text to be written, as bytes, for a terminal or not.
+//! consumer/output/text.rs: output text as bytes, escaped for a terminal.
 
 use super::escape::visible;
 use std::borrow::Cow;
 
-/// Text to be written. It holds bytes, as what a program traces need not be UTF-8.
+/// Output text. It holds bytes, as traced data need not be UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     bytes: Vec<u8>,
-    /// It is for a terminal, which obeys control characters: they are [`visible`], but for those of [`Text::own`].
+    /// Whether the text is for a terminal, where control characters are made [`visible`], except in [`Text::own`].
     terminal: bool,
 }
 
@@ -16,12 +16,12 @@ impl Text {
         Text::default()
     }
 
-    /// No text yet, for where this one goes.
+    /// Returns an empty text for the same destination.
     pub fn alike(&self) -> Text {
         Text { bytes: Vec::new(), terminal: self.terminal }
     }
 
-    /// From now on the text is for a terminal, or not.
+    /// Sets whether text added from now on is for a terminal.
     pub fn is_for_terminal(&mut self, terminal: bool) {
         self.terminal = terminal;
     }
@@ -42,12 +42,12 @@ impl Text {
         self.bytes.extend_from_slice(&self.shown(bytes));
     }
 
-    /// Adds text that the author of the D program has written, who may clear the screen.
+    /// Adds text that the author of the D program has written, without escapes: the author may clear the screen.
     pub fn own(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
     }
 
-    /// Adds a text that was made for where this one goes, by [`Text::alike`].
+    /// Appends a text that was made with [`Text::alike`].
     pub fn append(&mut self, text: &Text) {
         self.bytes.extend_from_slice(&text.bytes);
     }
@@ -56,7 +56,7 @@ impl Text {
         if self.terminal { visible(bytes) } else { Cow::Borrowed(bytes) }
     }
 
-    /// Adds `bytes` in a field of at least `width` columns, counting a byte as a column.
+    /// Adds `bytes` in a field of at least `width` columns, one column per byte.
     pub fn padded(&mut self, bytes: &[u8], width: usize, left: bool) {
         let bytes = self.shown(bytes);
         let pad = width.saturating_sub(bytes.len());
@@ -81,7 +81,7 @@ impl Text {
         self.bytes.is_empty()
     }
 
-    /// Takes bytes away from the beginning.
+    /// Removes bytes from the start.
     pub fn discard(&mut self, bytes: usize) {
         self.bytes.drain(..bytes.min(self.bytes.len()));
     }

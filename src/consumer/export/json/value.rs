@@ -1,4 +1,4 @@
-//! consumer/export/json/value.rs: values as JSON has them.
+//! consumer/export/json/value.rs: values as JSON.
 
 use crate::consumer::clock::rfc3339;
 use crate::consumer::frame::Frame;
@@ -7,7 +7,7 @@ use crate::consumer::value::{Member, Value};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
-/// A number, or a decimal string beyond 2^53: many readers hold numbers as doubles.
+/// A number, or a decimal string beyond 2^53: many readers store numbers as doubles.
 pub(super) struct Int(pub(super) i128);
 
 impl Serialize for Int {
@@ -82,7 +82,7 @@ impl Serialize for Shown<'_> {
     }
 }
 
-/// The members by name; those of an anonymous struct or union are members of what it is in, as in C.
+/// Returns the named members. As in C, the members of an anonymous struct or union belong to the enclosing one.
 fn named(members: &[Member]) -> Vec<&Member> {
     let mut all = Vec::new();
     for member in members {
@@ -138,7 +138,7 @@ impl Serialize for Aggregated<'_> {
     }
 }
 
-/// The values from `min` to `max`, both included; null: without a bound.
+/// A bucket for values from `min` to `max`, both inclusive; null means unbounded.
 #[derive(Serialize)]
 struct BucketObject {
     min: Option<Int>,

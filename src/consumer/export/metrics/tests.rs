@@ -1,4 +1,4 @@
-//! consumer/export/metrics/tests.rs: tests of what aggregations are as metrics.
+//! consumer/export/metrics/tests.rs: tests of the conversion of aggregations to metrics.
 
 use super::*;
 use crate::tables::{Rows, number, program};
@@ -60,7 +60,7 @@ fn stacks_are_refused() {
     assert!(metrics.messages().is_empty());
 }
 
-/// The bounds and counts of the only point.
+/// Returns the bounds and counts of the only point.
 fn histogram(families: &[Family], name: &str) -> (Vec<i64>, Vec<u64>) {
     match &find(families, name).points[0].value {
         Value::Histogram { bounds, counts } => (bounds.clone(), counts.clone()),
@@ -75,12 +75,12 @@ fn bounds_of_histograms_only_come_to_be_more() {
     let two = [crate::consumer::value::Value::Int(2)];
     let families = metrics.read(&Rows::new(&program).add_values("_", &one, &[5, 9, 9]), 200);
     assert_eq!(histogram(&families, "aggregation"), (vec![3, 7, 15, 31], vec![0, 1, 2, 0, 0]));
-    // What another key has widens the bounds of all.
+    // The values of another key widen the bounds of all series.
     let rows = Rows::new(&program).add_values("_", &one, &[5, 9, 9]).add_values("_", &two, &[0, 100]);
     let families = metrics.read(&rows, 300);
     let wide = vec![-1, 0, 1, 3, 7, 15, 31, 63, 127, 255];
     assert_eq!(histogram(&families, "aggregation"), (wide.clone(), vec![0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0]));
-    // They stay, though nothing is there any more.
+    // The bounds stay after the values are cleared.
     let families = metrics.read(&Rows::new(&program).add_values("_", &one, &[]), 400);
     assert_eq!(histogram(&families, "aggregation"), (wide, vec![0; 11]));
 }
@@ -176,7 +176,7 @@ fn the_number_of_series_is_bounded() {
     assert_eq!(pids(&families, "n").len(), 8);
     assert_eq!(find(&families, "dropped_series").points[0].value, Value::Whole(0));
     assert!(metrics.messages().is_empty());
-    // A histogram is as many series as it has lines: 3 bounds, +Inf, and the count.
+    // A histogram counts as many series as it has lines: 3 bounds, +Inf, and the count.
     let rows =
         rows.add_values("q", &key(1), &[7]).add("n", &key(8), number(1)).add("n", &key(9), number(100));
     let families = metrics.read(&rows, 300);
@@ -186,13 +186,13 @@ fn the_number_of_series_is_bounded() {
     let said = metrics.messages();
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].text.contains("more than 10 series"), "{}", said[0].text);
-    // Those that are there stay, however large a new one is; what it costs is said once.
+    // Existing series stay, however large a new one is; the loss is reported once.
     let rows = rows.add("n", &key(10), number(1_000_000));
     let families = metrics.read(&rows, 400);
     assert!(!pids(&families, "n").contains(&"10".to_owned()));
     assert_eq!(find(&families, "dropped_series").points[0].value, Value::Whole(6));
     assert!(metrics.messages().is_empty());
-    // Where rows go, others find room.
+    // Removed rows free capacity for others.
     let families = metrics.read(&Rows::new(&program).add("n", &key(10), number(1)), 500);
     assert_eq!(pids(&families, "n"), ["10"]);
     assert_eq!(find(&families, "dropped_series").points[0].value, Value::Whole(0));

@@ -1,4 +1,4 @@
-//! consumer/export/otlp/collector.rs: the thread that sends requests to a collector over HTTP, so that a trace never waits for it.
+//! consumer/export/otlp/collector.rs: sends requests to a collector over HTTP in a thread, so that a trace never waits.
 
 use super::envelope::Envelope;
 use super::queue::{self, Item, Signal};
@@ -10,17 +10,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use ureq::http::Uri;
 
-/// The times of the sending.
+/// The timeouts and intervals for sending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// How long items wait for others before a request is made of them: as in OpenTelemetry's SDKs.
+    /// The time that items wait for more before a request is made of them, as in OpenTelemetry's SDKs.
     pub batch: Duration,
-    /// How long one request may take: as in OpenTelemetry's SDKs.
+    /// The timeout of one request, as in OpenTelemetry's SDKs.
     pub request: Duration,
-    /// The pause after the first failure; each one after it is twice as long, up to `longest`.
+    /// The pause after the first failure; each further pause is twice as long, up to `longest`.
     pub pause: Duration,
     pub longest: Duration,
-    /// How long the end of a trace waits until all is sent.
+    /// The time that the end of a trace waits for the queue to be sent.
     pub end: Duration,
 }
 
@@ -36,10 +36,10 @@ impl Default for Times {
     }
 }
 
-/// The most that is read of an answer.
+/// The limit on the bytes read from an answer.
 const ANSWER: u64 = 64 << 10;
 
-/// The base of a collector's addresses: `http://host:4318`.
+/// The base of a collector's URLs: `http://host:4318`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address(String);
 
@@ -80,31 +80,31 @@ pub(crate) struct Collector {
 struct Shared {
     address: Address,
     state: Mutex<State>,
-    /// The state has changed.
+    /// Notified when the state has changed.
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Item>,
-    /// The bytes of the queue, and of the request that is under way.
+    /// The bytes in the queue and in the current request.
     bytes: usize,
-    /// The most that they may be.
+    /// The limit on `bytes`.
     bound: usize,
-    /// When the first item of the queue came.
+    /// The time at which the first item was queued.
     oldest: Option<Instant>,
-    /// What is in the request that is under way.
+    /// The contents of the current request.
     under_way: Amount,
-    /// Left out because of the bound.
+    /// Data dropped because of the limit.
     dropped: Amount,
-    /// Refused, or not taken by the end.
+    /// Data that was refused, or not accepted before the deadline.
     lost: Amount,
-    /// What is said of each kind of trouble is said once.
+    /// The kinds of trouble already reported; each is reported once.
     said: Vec<Trouble>,
     messages: Vec<String>,
-    /// When to give up; set when the trace ends.
+    /// The deadline for sending; set when the trace ends.
     end: Option<Instant>,
-    /// All is sent, and nothing more comes.
+    /// Whether everything is sent, and nothing more will be queued.
     done: bool,
 }
 
@@ -112,13 +112,13 @@ struct State {
 enum Trouble {
     Away,
     Busy,
-    /// At this path.
+    /// The collector refuses requests at this path.
     Refusal(&'static str),
     Rubbish,
     Partial,
 }
 
-/// How many records and points.
+/// A number of records and data points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Amount {
     records: u64,
@@ -154,7 +154,7 @@ impl std::fmt::Display for Amount {
 }
 
 impl Collector {
-    /// `bound`: the bytes that may wait.
+    /// Starts the thread. `bound`: the limit on waiting bytes.
     pub(crate) fn start(
         address: Address,
         bound: usize,
@@ -168,7 +168,7 @@ impl Collector {
         Ok(Collector { shared, times })
     }
 
-    /// Adds an item. What is oldest goes where there is no room; what is under way stays.
+    /// Queues an item. Beyond the limit the oldest items are dropped, but not the current request.
     pub(crate) fn push(&self, item: Item) {
         let mut state = self.shared.lock();
         let is_first = state.queue.is_empty();
@@ -186,18 +186,18 @@ impl Collector {
         }
     }
 
-    /// What to tell the user, since the last call.
+    /// Takes the messages for the user since the last call.
     pub(crate) fn messages(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.lock().messages)
     }
 
-    /// Whether something has not come to the collector, as far as is known now.
+    /// Whether data is known to be lost on the way to the collector.
     pub(crate) fn has_lost(&self) -> bool {
         let state = self.shared.lock();
         !state.dropped.is_none() || !state.lost.is_none()
     }
 
-    /// Waits until all is sent, or the time for it is over.
+    /// Waits until everything is sent, or until the deadline.
     pub(crate) fn finish(&mut self) {
         let end = Instant::now() + self.times.end;
         let mut state = self.shared.lock();
@@ -227,7 +227,7 @@ impl Collector {
     }
 }
 
-/// A run that ends by an error has not called finish().
+/// A run that ends with an error has not called finish().
 impl Drop for Collector {
     fn drop(&mut self) {
         if self.shared.lock().end.is_none() {
@@ -245,7 +245,7 @@ impl Shared {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Says that the collector takes requests again, if it was said that it does not.
+    /// Reports that the collector accepts requests again, if trouble was reported before.
     fn is_back(&self, path: &'static str) {
         let mut state = self.lock();
         let known = state.said.len();
@@ -261,7 +261,7 @@ impl Shared {
         }
     }
 
-    /// Says it, unless it was said before.
+    /// Reports a trouble once.
     fn say(&self, trouble: Trouble, text: impl FnOnce(&str) -> String) {
         let mut state = self.lock();
         if !state.said.contains(&trouble) {
@@ -282,20 +282,20 @@ fn agent(times: Times) -> ureq::Agent {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .timeout_global(Some(times.request))
-        // A trace goes where the command line says, and nowhere else.
+        // Data goes only to the address on the command line.
         .proxy(None)
         .max_redirects(0)
         .user_agent(concat!("kinst/", env!("CARGO_PKG_VERSION")));
     config.build().new_agent()
 }
 
-/// What became of a request.
+/// The outcome of a request.
 enum Outcome {
-    /// Taken, but for as many.
+    /// Accepted, except for this many records or points.
     Taken {
         rejected: u64,
     },
-    /// To be sent again, at the earliest after a time that the collector has named.
+    /// To be sent again, no sooner than after the time that the collector has named.
     Again(Option<Duration>),
     Refused,
 }
@@ -365,7 +365,7 @@ impl Sender {
         }
     }
 
-    /// Waits before a request is sent again; returns false if the time is over.
+    /// Waits before a request is sent again; returns false after the deadline.
     fn pause(&self, time: Duration) -> bool {
         let begin = Instant::now();
         let mut state = self.shared.lock();
@@ -374,7 +374,7 @@ impl Sender {
             if state.end.is_some_and(|end| now >= end) {
                 return false;
             }
-            // At the end there is no time for long pauses.
+            // At the end of the trace, there is no time for long pauses.
             let time = if state.end.is_some() { time.min(self.times.pause) } else { time };
             let until = begin + time;
             if now >= until {
@@ -419,7 +419,7 @@ impl Sender {
         }
     }
 
-    /// Reads the answer of a collector that has taken a request: an object of JSON, or nothing.
+    /// Parses the answer of a collector that has accepted a request: a JSON object, or nothing.
     fn taken(&self, text: &str) -> Outcome {
         let answer =
             if text.is_empty() { Ok(Answer::default()) } else { serde_json::from_str::<Answer>(text) };
@@ -439,7 +439,8 @@ impl Sender {
         Outcome::Taken { rejected }
     }
 
-    /// All of these may be over when it is tried again: a collector is started, or a port forwarded anew.
+    /// Handles an error of the connection. All of them are retried: the collector may be started, or the port forwarded
+    /// again.
     fn failed(&self, error: &ureq::Error) -> Outcome {
         match error {
             ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) | ureq::Error::Http(_) => {
@@ -461,13 +462,13 @@ impl Sender {
     }
 }
 
-/// Three quarters of a time up to all of it, by chance, so that a hundred machines do not all come at once.
+/// Returns a random time between three quarters and all of `time`, so that many machines do not retry at once.
 fn varied(time: Duration) -> Duration {
     let chance = RandomState::new().hash_one(0) as u8;
     time.mul_f64(0.75 + f64::from(chance) / 1024.0)
 }
 
-/// The beginning of what another program says, on one line.
+/// Returns the start of another program's message, on one line.
 fn excerpt(text: &str) -> String {
     const MOST: usize = 80;
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect();

@@ -1,10 +1,10 @@
-//! consumer/export/otlp/envelope.rs: the envelope of a request: the resource and the scope of what is sent.
+//! consumer/export/otlp/envelope.rs: the envelope of a request: the resource and the scope of the data.
 
 use super::queue::{Item, Signal};
 use super::schema::{AnyValue, KeyValue, Resource};
 use serde::Serialize;
 
-/// The envelope around the records of a request, already as JSON.
+/// The envelope around the items of a request, as JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Envelope {
     pub(super) resource: String,
@@ -12,7 +12,7 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    /// The resource is this program on this machine; the variables are those of OpenTelemetry's SDKs.
+    /// Makes an envelope for this program on this machine. It reads the environment variables of OpenTelemetry's SDKs.
     pub(crate) fn of_this_machine() -> Envelope {
         let variable = |name| std::env::var(name).unwrap_or_default();
         Envelope::new(
@@ -22,7 +22,7 @@ impl Envelope {
         )
     }
 
-    /// `attributes`: `key=value,key=value`, with percent signs for commas and the like.
+    /// `attributes`: `key=value,key=value`, with commas and the like percent-encoded.
     pub(super) fn new(host: &str, service: &str, attributes: &str) -> Envelope {
         let mut all: Vec<(String, String)> = vec![
             ("service.name".into(), "kinst".into()),
@@ -48,7 +48,7 @@ impl Envelope {
         }
     }
 
-    /// A request with these items.
+    /// Returns a request with these items.
     pub(crate) fn request(&self, signal: Signal, items: &[Item]) -> Vec<u8> {
         let (outer, inner, list) = match signal {
             Signal::Logs => ("resourceLogs", "scopeLogs", "logRecords"),
@@ -69,7 +69,7 @@ impl Envelope {
     }
 }
 
-/// Reads `%2C` and its like.
+/// Decodes `%2C` and the like.
 fn unquoted(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -94,6 +94,6 @@ pub(super) fn text(key: &str, value: impl Into<String>) -> KeyValue {
 }
 
 pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
-    // All keys are strings, and nothing here fails by itself.
+    // Serialization cannot fail: all keys are strings, and no `Serialize` returns an error.
     serde_json::to_vec(value).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! consumer/export/otlp/exporter.rs: the form otlp: readings of the aggregations, and events, as requests.
+//! consumer/export/otlp/exporter.rs: the output format otlp: converts aggregations and events to requests.
 
 use super::collector::Collector;
 use super::envelope::{Envelope, json};
@@ -10,7 +10,7 @@ use crate::consumer::export::metrics::Metrics;
 use crate::consumer::export::tables::Tables;
 use crate::consumer::message::Message;
 
-/// The place that requests go to.
+/// The destination of requests.
 #[derive(Debug)]
 pub(crate) enum Receiver {
     /// A file with one request a line, as the collector's otlpjsonfile receiver reads it.
@@ -23,9 +23,9 @@ pub(crate) struct Otlp {
     metrics: Metrics,
     receiver: Receiver,
     pub(super) envelope: Envelope,
-    /// The data that the next lines are made of.
+    /// The data for the next lines.
     waiting: Vec<Item>,
-    /// How often the aggregations were read.
+    /// The number of readings of the aggregations so far.
     readings: u64,
 }
 
@@ -48,7 +48,7 @@ impl Otlp {
         let families = self.metrics.read(tables, now);
         let of_program = self.metrics.of_program;
         for (number, family) in families.into_iter().enumerate() {
-            // Points about the tracer itself are not what a user counts.
+            // Messages about losses do not count points about the tracer itself.
             let count = if number < of_program { family.points.len() as u64 } else { 0 };
             let json = json(&points::metric(family, now));
             self.push(Item { signal: Signal::Metrics { reading: self.readings }, json, count });

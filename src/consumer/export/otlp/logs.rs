@@ -1,4 +1,4 @@
-//! consumer/export/otlp/logs.rs: firings, faults and losses as OTLP's log records.
+//! consumer/export/otlp/logs.rs: converts firings, faults and losses to OTLP log records.
 
 use super::envelope::text;
 use super::schema::{AnyValue, Int, KeyValue, LogRecord};
@@ -14,7 +14,7 @@ const INFO: (u32, &str) = (9, "INFO");
 const WARN: (u32, &str) = (13, "WARN");
 const ERROR: (u32, &str) = (17, "ERROR");
 
-/// `None` for a firing that shows nothing, as of a clause that only clears an aggregation.
+/// Returns `None` for a firing that shows nothing, such as a clause that only clears an aggregation.
 pub(super) fn of_event(event: &Event<'_>) -> Option<LogRecord> {
     let mut shown = Shown::default();
     event.actions.iter().for_each(|action| shown.action(action));
@@ -70,12 +70,12 @@ fn record(
     }
 }
 
-/// What the actions of a firing show.
+/// The visible output of a firing's actions.
 #[derive(Default)]
 struct Shown<'a> {
     body: Vec<u8>,
     attributes: Vec<KeyValue>,
-    /// How many attributes have each name: `trace.0`, `trace.1` …
+    /// The number of attributes by name, for `trace.0`, `trace.1` …
     numbers: HashMap<&'a str, usize>,
 }
 
@@ -132,7 +132,7 @@ fn int(key: &str, number: i128) -> KeyValue {
     KeyValue { key: key.to_owned(), value: whole(number) }
 }
 
-/// A number, or its digits where it has more than 64 bits.
+/// Returns a number, or its digits if it does not fit 64 bits.
 fn whole(number: i128) -> AnyValue {
     match i64::try_from(number) {
         Ok(number) => AnyValue::Int(Int(number)),
@@ -140,7 +140,7 @@ fn whole(number: i128) -> AnyValue {
     }
 }
 
-/// Text, or bytes where it is not UTF-8.
+/// Returns text, or bytes if it is not UTF-8.
 fn string(bytes: &[u8]) -> AnyValue {
     match std::str::from_utf8(bytes) {
         Ok(text) => AnyValue::String(text.to_owned()),

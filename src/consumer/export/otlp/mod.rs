@@ -1,4 +1,4 @@
-//! consumer/export/otlp/: -O otlp: metrics and logs for OpenTelemetry's collector, as OTLP/JSON.
+//! consumer/export/otlp/: -O otlp: metrics and logs for an OpenTelemetry collector, as OTLP/JSON.
 
 pub(crate) mod collector;
 mod envelope;

@@ -1,10 +1,10 @@
-//! consumer/export/otlp/points.rs: families of series as OTLP's metrics.
+//! consumer/export/otlp/points.rs: converts families of series to OTLP metrics.
 
 use super::envelope::text;
 use super::schema::{CUMULATIVE, Data, HistogramPoint, Int, Metric, Number, NumberPoint};
 use crate::consumer::export::metrics::{Family, Kind, Point, Value};
 
-/// `now`: when the aggregations were read, in nanoseconds since 1970.
+/// `now`: the time of the reading, in nanoseconds since 1970.
 pub(super) fn metric(family: Family, now: i64) -> Metric {
     let Family { name, help, kind, points } = family;
     let numbers = |points: Vec<Point>, since: bool| {
@@ -42,7 +42,7 @@ fn number_point(point: Point, now: i64, since: bool) -> Option<NumberPoint> {
     })
 }
 
-/// There is no sum: a distribution does not keep it.
+/// The point has no sum, as a distribution does not record one.
 fn histogram_point(point: Point, now: i64) -> Option<HistogramPoint> {
     let Value::Histogram { bounds, counts } = point.value else { return None };
     let int = |count: u64| Int(i64::try_from(count).unwrap_or(i64::MAX));

@@ -1,29 +1,29 @@
-//! consumer/export/otlp/queue.rs: what waits to be sent, and how much of it is one request.
+//! consumer/export/otlp/queue.rs: items that wait to be sent, and their division into requests.
 
 /// A log record, or a metric with its points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     pub signal: Signal,
     pub json: Vec<u8>,
-    /// How many records or points it is.
+    /// The number of records or points in it.
     pub count: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     Logs,
-    /// A request has the metrics of one reading, as a metric is there once.
+    /// A request has the metrics of only one reading, as it may contain each metric once.
     Metrics {
         reading: u64,
     },
 }
 
-/// The items of one request: as many as OpenTelemetry's own batches have.
+/// The limit on items in a request, as in OpenTelemetry's SDKs.
 pub(super) const MOST_ITEMS: usize = 512;
-/// The bytes of one request; a collector takes twenty times as many.
+/// The limit on bytes in a request; a collector accepts twenty times as many.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
-/// The signal of the first request, and how many items it has. `None` if there is none.
+/// Returns the signal and the number of items of the first request; `None` if nothing waits.
 pub(super) fn batch<'a>(items: impl IntoIterator<Item = &'a Item>) -> Option<(Signal, usize)> {
     let mut items = items.into_iter().peekable();
     let signal = items.peek()?.signal;

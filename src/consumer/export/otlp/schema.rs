@@ -1,6 +1,6 @@
-//! consumer/export/otlp/schema.rs: the messages of OTLP (opentelemetry-proto 1.x) in their JSON form.
+//! consumer/export/otlp/schema.rs: the messages of OTLP (opentelemetry-proto 1.x) in JSON encoding.
 //!
-//! In that form 64-bit integers are strings, bytes are base64, and enumerators are numbers.
+//! In this encoding, 64-bit integers are strings, bytes are base64, and enumerators are numbers.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -115,7 +115,7 @@ pub(super) struct HistogramPoint {
     pub explicit_bounds: Vec<f64>,
 }
 
-/// The part of an answer that says what was not accepted.
+/// The answer to a request, as far as it reports rejected data.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Answer {
@@ -130,7 +130,7 @@ pub(super) struct PartialSuccess {
     pub error_message: String,
 }
 
-/// A count as a string or as a number: collectors write both.
+/// A count as a string or a number: collectors write both.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Count {

@@ -1,4 +1,4 @@
-//! consumer/export/otlp/tests.rs: tests of the lines of a file, which OpenTelemetry's own schema reads.
+//! consumer/export/otlp/tests.rs: tests of the lines of a file, decoded with OpenTelemetry's schema.
 
 use super::envelope::Envelope;
 use super::exporter::{Otlp, Receiver};
@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// What a trace with every kind of record and metric writes to a file.
+/// Returns the file of a trace with every kind of record and metric.
 fn lines() -> String {
     let (program, options) = program(
         "BEGIN { @reads[execname, cpu] = count(); @balance = sum(arg0); @lat[cpu] = quantize(arg0); @mean = avg(arg0);
@@ -88,13 +88,13 @@ fn events() -> Vec<Vec<Acted<'static>>> {
             ]),
             Acted::Memory(Value::Bytes(vec![0, 255, 16])),
         ],
-        // A firing without actions is shown, one that only clears is not.
+        // A firing without actions is shown; one that only clears is not.
         Vec::new(),
         vec![Acted::Clear("reads"), Acted::Exit(0)],
     ]
 }
 
-/// With the times as `T`.
+/// Replaces the times by `T`.
 fn without_times(text: &str) -> String {
     let mut parts = text.split("UnixNano\":\"");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -118,7 +118,7 @@ fn every_record_and_metric() {
     snapshot::settings("consumer").bind(|| insta::assert_snapshot!("otlp", shown));
 }
 
-/// Decodes each line to OTLP's messages, which fails for a field that is none or has another type, and encodes them again.
+/// Decodes each line to OTLP's messages, which fails for an unknown field or a wrong type, and encodes them again.
 const DECODE: &str = "
 import sys
 from google.protobuf import json_format
@@ -131,7 +131,7 @@ for line in sys.stdin:
     print(json_format.MessageToJson(message, use_integers_for_enums=True, indent=None))
 ";
 
-/// Removes the fields that are as if they were not there.
+/// Removes fields with default values.
 fn without_defaults(value: &mut Json) {
     match value {
         Json::Object(fields) => {

@@ -20,7 +20,7 @@ const PROBES: [(&str, &str, &str); 9] = [
     ("kinst", "caller", "53"),
 ];
 
-/// The enablings of all probes; those of the last one are at a copy of `f`, where it is entered and where it is left.
+/// The enablings of all probes; those of the last probe are the entry and the return of a copy of `f`.
 fn enabled() -> Enabled {
     let probe = |(number, (provider, function, name)): (usize, &(&str, &str, &str))| Probe {
         id: number as u32,
@@ -81,7 +81,7 @@ fn written(records: &[Fired]) -> Trace {
     Trace::decode(&out[..]).unwrap()
 }
 
-/// The events in their order, each after its thread, and the descriptions of tracks.
+/// Formats the events in order, each after its thread, and the descriptions of tracks.
 fn shown(trace: &Trace) -> String {
     let mut names = HashMap::new();
     let mut out = String::new();
@@ -218,7 +218,7 @@ fn little_waits_and_the_file_grows() {
     let mut pieces = 0;
     for number in 0..300_000 {
         let mut out = Vec::new();
-        // A microsecond apart at first, so that the number is what bounds them; then a tenth of a second.
+        // A microsecond apart at first, so that the limit on their number applies; then a tenth of a second.
         let time =
             if number < 200_000 { number * 1000 } else { 200_000_000 + (number - 200_000) * 100_000_000 };
         give(&mut perfetto, &enabled, &fired((number % 2) as usize, 7, time), Vec::new(), &mut out);
@@ -236,7 +236,7 @@ fn little_waits_and_the_file_grows() {
 /// A slice: track, name, begin, end, depth.
 type Slice = (u64, String, u64, u64, usize);
 
-/// The slices that a reader makes of the events.
+/// Returns the slices that a reader makes of the events.
 fn slices(trace: &Trace) -> Vec<Slice> {
     let mut open: HashMap<u64, Vec<(String, u64)>> = HashMap::new();
     let mut slices = Vec::new();
@@ -259,7 +259,7 @@ fn slices(trace: &Trace) -> Vec<Slice> {
 }
 
 proptest::proptest! {
-    /// Calls of threads that move between CPUs, whose records come CPU by CPU: the slices are the calls.
+    /// Threads move between CPUs, and records arrive CPU by CPU: the slices still match the calls.
     #[test]
     fn calls_are_slices(steps in proptest::collection::vec((0..3usize, 0..2usize, proptest::bool::ANY, 0..3u32), 0..200)) {
         let mut records = Vec::new();

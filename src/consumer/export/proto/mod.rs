@@ -1,4 +1,4 @@
-//! consumer/export/proto/: messages of Protocol Buffers, as far as they are written; the one home of prost.
+//! consumer/export/proto/: the Protocol Buffers messages that the formats write; the only user of prost.
 
 pub(super) mod profile;
 pub(super) mod trace;

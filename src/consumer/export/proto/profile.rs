@@ -1,7 +1,7 @@
-//! consumer/export/proto/profile.rs: the messages of profile.proto, which pprof and its kin read.
+//! consumer/export/proto/profile.rs: the messages of profile.proto, for pprof and similar tools.
 //!
-//! <https://github.com/google/pprof/blob/main/proto/profile.proto>. A name or unit is an index into the string table, whose
-//! first string is empty.
+//! <https://github.com/google/pprof/blob/main/proto/profile.proto>. A name or unit is an index into the string table;
+//! its first string is empty.
 
 use prost::Message;
 
@@ -25,7 +25,7 @@ pub(crate) struct Profile {
     pub time_nanos: i64,
     #[prost(int64, tag = "10")]
     pub duration_nanos: i64,
-    /// The clock by which samples were taken, if it is one, and the time between two of them in its unit.
+    /// The type and unit of the sampling period, if a clock takes the samples; `period` is in this unit.
     #[prost(message, optional, tag = "11")]
     pub period_type: Option<ValueType>,
     #[prost(int64, tag = "12")]
@@ -58,7 +58,7 @@ pub(crate) struct Sample {
 pub(crate) struct Label {
     #[prost(int64, tag = "1")]
     pub key: i64,
-    /// A string, or else a number.
+    /// A string; 0 if the label is the number `num`.
     #[prost(int64, tag = "2")]
     pub str: i64,
     #[prost(int64, tag = "3")]
@@ -91,7 +91,7 @@ pub(crate) struct Location {
     pub mapping_id: u64,
     #[prost(uint64, tag = "3")]
     pub address: u64,
-    /// The inlined functions, the innermost first, and last the function that has the code.
+    /// The inlined functions, the innermost first, then the out-of-line function.
     #[prost(message, repeated, tag = "4")]
     pub line: Vec<Line>,
 }

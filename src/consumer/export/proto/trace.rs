@@ -1,7 +1,7 @@
-//! consumer/export/proto/trace.rs: the messages of perfetto_trace.proto that a trace of tracks and events has.
+//! consumer/export/proto/trace.rs: the messages of perfetto_trace.proto for tracks and events.
 //!
-//! <https://github.com/google/perfetto/tree/main/protos/perfetto/trace>. A file is one `Trace`: packets one after the other, so
-//! that it can grow.
+//! <https://github.com/google/perfetto/tree/main/protos/perfetto/trace>. A file is one `Trace`: a sequence of packets,
+//! so it can be appended to.
 
 use prost::Message;
 
@@ -42,7 +42,7 @@ pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 pub(crate) struct ClockSnapshot {
     #[prost(message, repeated, tag = "1")]
     pub clocks: Vec<Clock>,
-    /// The clock that the trace is shown in.
+    /// The clock of the displayed times.
     #[prost(uint32, optional, tag = "2")]
     pub primary_trace_clock: Option<u32>,
 }
@@ -115,10 +115,10 @@ pub(crate) struct DebugAnnotation {
     pub name: Option<String>,
     #[prost(oneof = "Value", tags = "3, 4, 5, 6, 7")]
     pub value: Option<Value>,
-    /// The members, if it is a record.
+    /// The members, if the value is a record.
     #[prost(message, repeated, tag = "11")]
     pub dict_entries: Vec<DebugAnnotation>,
-    /// The elements, if it is an array; they have no names.
+    /// The elements, if the value is an array; they have no names.
     #[prost(message, repeated, tag = "12")]
     pub array_values: Vec<DebugAnnotation>,
 }

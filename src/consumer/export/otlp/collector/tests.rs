@@ -1,4 +1,4 @@
-//! consumer/export/otlp/collector/tests.rs: collectors that are there, late, busy, slow, or none.
+//! consumer/export/otlp/collector/tests.rs: tests with collectors that work, start late, are busy, slow, or no collector.
 
 use super::*;
 use crate::consumer::export::otlp::envelope::Envelope;
@@ -15,10 +15,10 @@ const TIMES: Times = Times {
     end: Duration::from_secs(20),
 };
 
-/// What a server does with a request.
+/// The reaction of a server to a request.
 #[derive(Clone)]
 enum Reply {
-    /// The status line's rest, more headers, the body.
+    /// The rest of the status line, more headers, the body.
     Http(&'static str, &'static str, &'static str),
     Bytes(&'static [u8]),
     Silence,
@@ -26,8 +26,8 @@ enum Reply {
 
 const FINE: Reply = Reply::Http("200 OK", "Content-Type: application/json\r\n", "{}");
 
-/// Serves one request after the other, each with its reply, and the last reply for all others; what it takes comes through
-/// the channel: the path, and the body.
+/// Serves requests one after the other, each with its reply; the last reply is for all further ones. Sends the path and
+/// body of each accepted request through the channel.
 fn serve(listener: TcpListener, replies: Vec<Reply>) -> Receiver<(String, Json)> {
     let (taken, requests) = channel();
     std::thread::spawn(move || {
@@ -84,7 +84,7 @@ fn listen() -> (TcpListener, String) {
     listen_at("127.0.0.1")
 }
 
-/// A test that gives up its port, and takes it again, has an address of its own.
+/// A test that releases its port and takes it again uses a separate address.
 fn listen_at(address: &str) -> (TcpListener, String) {
     let listener = TcpListener::bind((address, 0)).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -106,7 +106,7 @@ fn metric(reading: u64) -> Item {
     Item { signal: Signal::Metrics { reading }, json, count: 3 }
 }
 
-/// The numbers of the log records that came, in their order.
+/// Returns the numbers of the log records received, in order.
 fn logs(requests: &Receiver<(String, Json)>) -> Vec<usize> {
     let mut numbers = Vec::new();
     for (path, body) in requests.try_iter().filter(|(path, _)| path == "/v1/logs") {
@@ -118,7 +118,7 @@ fn logs(requests: &Receiver<(String, Json)>) -> Vec<usize> {
     numbers
 }
 
-/// Waits until there is a message.
+/// Waits for a message.
 fn message(collector: &Collector) -> String {
     let begin = Instant::now();
     loop {
@@ -168,7 +168,7 @@ fn a_collector_that_is_away_is_waited_for() {
     }
     let said = message(&collector);
     assert!(said.contains("cannot be reached (Connection refused)"), "{said}");
-    // There are more failures, and no more messages.
+    // Further failures make no further messages.
     std::thread::sleep(TIMES.longest * 3);
     assert!(collector.messages().is_empty());
     let listener = TcpListener::bind(url.trim_start_matches("http://")).unwrap();
@@ -202,11 +202,11 @@ fn a_busy_collector_is_asked_again() {
 #[test]
 fn a_slow_collector_does_not_hold_up_the_trace() {
     let (listener, url) = listen();
-    // The first request gets no answer, and is sent again when its time is over.
+    // The first request gets no answer, and is sent again after its timeout.
     let requests = serve(listener, vec![Reply::Silence, FINE]);
     let mut collector = start(&url, 1 << 20, TIMES);
     collector.push(log(0));
-    // It is under way: what comes now waits in the queue.
+    // While it is in progress, new items wait in the queue.
     while collector.shared.lock().under_way.is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -284,7 +284,7 @@ fn what_is_refused_is_lost() {
     let requests = serve(listener, vec![refusal, FINE]);
     let mut collector = start(&url, 1 << 20, TIMES);
     collector.push(log(1));
-    // The next request is not sent before this one is refused.
+    // The next request is sent only after this one is refused.
     let said = message(&collector);
     assert!(said.contains("/v1/logs answers 400: {\"message\":\"no\"}: what it refuses is lost"), "{said}");
     collector.push(log(2));
@@ -330,7 +330,7 @@ fn memory_is_bounded_and_the_oldest_goes() {
     collector.finish();
     let came = logs(&requests);
     let dropped = 100 - came.len();
-    // What was under way when room was needed stays, whatever its age.
+    // The current request is never dropped, whatever its age.
     assert!(dropped >= 50 && came.ends_with(&(200 - kept..200).collect::<Vec<_>>()), "{came:?}");
     let said = collector.messages().pop().unwrap();
     let expected = format!("more waited for {url} than -x otlpqueue permits: {dropped} log records lost");
