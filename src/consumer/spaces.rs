@@ -56,9 +56,9 @@ pub(super) struct Mapped {
     same: bool,
     /// Whether it is executable.
     code: bool,
-    }
+}
 
-    /// The mappings of a process at the last reading.
+/// The mappings of a process at the last reading.
 #[derive(Debug)]
 struct Space {
     mappings: Vec<Mapping>,

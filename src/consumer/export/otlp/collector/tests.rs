@@ -1,4 +1,4 @@
-//! consumer/export/otlp/collector/tests.rs: tests with collectors that work, start late, are busy, slow, or no collector.
+//! consumer/export/otlp/collector/tests.rs: tests with collectors that work, start late, are busy, slow or missing.
 
 use super::*;
 use crate::consumer::export::otlp::envelope::Envelope;
