@@ -129,13 +129,13 @@ fn counted(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<
     let names = || config.invocation.annotated.join(", ");
     if probes == 0 {
         let help = "dtrace --disas shows why no instruction of it can be traced";
-        return console.fail(&format!("nothing of {} can be counted", names()), Some(help));
+        return console.fail(&format!("no instruction of {} can be counted", names()), Some(help));
     }
     let most = subject.most_probes();
     if probes > most {
         let help = "name one module: --annotate MODULE:FUNCTION";
         return console.fail(
-            &format!("{} would need {probes} probes, the kernel module arms {most}", names()),
+            &format!("{} would need {probes} probes; the kernel module arms at most {most}", names()),
             Some(help),
         );
     }
@@ -171,9 +171,9 @@ fn bounded(
         };
         if let Some(option) = option {
             return console
-                .fail(&format!("{option}: the entry and the return of {function} cannot be told"), None);
+                .fail(&format!("{option}: the entry and return of {function} cannot be probed"), None);
         }
-        console.report.notice(&format!("{function}: calls that began before are counted in part"));
+        console.report.notice(&format!("{function}: calls already in progress are counted in part"));
     }
     Ok(())
 }
@@ -189,9 +189,7 @@ fn question(invocation: &Invocation) -> Question<'_> {
 
 fn report_lost(console: &Console, gathered: &Gathered) {
     if gathered.lost() > 0 {
-        console
-            .report
-            .warning(&format!("{} executions were lost: the counts are too small", gathered.lost()));
+        console.report.warning(&format!("{} executions were lost: the counts are too low", gathered.lost()));
     }
 }
 
@@ -204,7 +202,7 @@ fn report_set(console: &Console, gathered: &Gathered) {
         let set = latency::time(gathered.set());
         console
             .report
-            .warning(&format!("the clock was set by {set} meanwhile: the times are wrong by as much"));
+            .warning(&format!("the clock was set by {set} during the trace: times may be off by as much"));
     }
 }
 
@@ -235,14 +233,13 @@ fn report(console: &Console, exact: bool, counted: &Counted, executions: &Execut
         return;
     }
     let (right, wrong) = (executions.right, executions.wrong.len());
-    console.report.notice(&format!(
-        "{function}: of {} instructions {right} have the count that follows for them",
-        right + wrong
-    ));
+    console
+        .report
+        .notice(&format!("{function}: of {} instructions {right} have the derived count", right + wrong));
     for (part, at, own, follows) in &executions.wrong {
         let listing = &counted.listings[*part];
         let offset = listing.instructions[*at].offset;
-        console.report.warning(&format!("{}:{offset}: counted {own}, {follows} follows", listing.function));
+        console.report.warning(&format!("{}:{offset}: counted {own}, derived {follows}", listing.function));
     }
 }
 

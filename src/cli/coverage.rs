@@ -115,7 +115,7 @@ fn scope(config: &Config, subject: &Subject, console: &Console) -> Result<Scope,
     }
     if scope.functions.iter().all(|function| function.watched.is_empty()) {
         let help = "dtrace --disas shows why no instruction of a function can be traced";
-        return console.fail(&format!("nothing of {} can be watched", patterns.join(", ")), Some(help));
+        return console.fail(&format!("no instruction of {} can be traced", patterns.join(", ")), Some(help));
     }
     Ok(scope)
 }
@@ -124,7 +124,7 @@ fn read(console: &Console, path: &str) -> Result<Tally, Failed> {
     let text = std::fs::read(path)
         .or_else(|error| console.fail(&format!("failed to read {path}: {}", reason(&error)), None))?;
     lcov::read(&String::from_utf8_lossy(&text)).or_else(|(line, why)| {
-        let help = "a file of --lcov, or of lcov, is expected";
+        let help = "expected a file from --lcov or from lcov";
         console.fail(&format!("{path}:{line}: {why}"), Some(help))
     })
 }

@@ -51,7 +51,7 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
         let bad = |message: String| Stop::Usage { message, usage: usage.clone() };
         match row.does {
             Does::Program(Origin::Id) if !starts_with_id(&value) => {
-                return Err(bad(format!("-i {value}: a probe's number is expected; -l lists them")));
+                return Err(bad(format!("-i {value}: expected a probe id; -l lists them")));
             }
             Does::Program(origin) => invocation.programs.push(ProgramArg { origin, text: value }),
             Does::Set(name) => {
@@ -115,18 +115,22 @@ fn has_view(given: &Invocation) -> Result<bool, &'static str> {
         (
             follows,
             given.operands.is_empty(),
-            "--path takes one function; --into names those that are followed inside of it",
+            "--path takes one function; --into names functions to follow inside it",
         ),
-        (given.exact && given.latency, false, "--exact or --latency: more probes would be more of the time"),
+        (
+            given.exact && given.latency,
+            false,
+            "--exact and --latency exclude each other: more probes would distort the times",
+        ),
         (
             given.followed.len() > 1,
             false,
-            "--path takes one function; --into names those that are followed inside of it",
+            "--path takes one function; --into names functions to follow inside it",
         ),
         (
             any,
             given.programs.is_empty() && given.outputs.is_empty(),
-            "--annotate, --coverage and --path make their own program and their own output: no -n or -s, and no -O",
+            "--annotate, --coverage and --path make their own program and output: they take no -n, -s or -O",
         ),
     ];
     let broken = rules.iter().find(|(given, fits, _)| *given && !fits);
@@ -140,7 +144,7 @@ fn combined(invocation: &mut Invocation) -> Result<(), String> {
     // Without a trace, -O sets the format of the listing.
     let json = |output: &Output| output.format == Format::Json && output.target.is_none();
     if lists && !invocation.outputs.iter().all(json) {
-        return Err("-O with -l or --disas takes only json, which goes to standard output".to_owned());
+        return Err("with -l or --disas, -O takes only json, which goes to standard output".to_owned());
     }
     invocation.objects |= lists && !invocation.outputs.is_empty();
     if invocation.objects && !lists {
@@ -219,7 +223,7 @@ fn one_mode(modes: &[(Mode, String)]) -> Result<Mode, String> {
     match exclusive.as_slice() {
         [] => Ok(modes.first().map_or(Mode::Trace, |(mode, _)| *mode)),
         [(mode, _)] => Ok(*mode),
-        _ => Err("only one of -l, -V and --index can be given: they cannot be combined".to_owned()),
+        _ => Err("-l, -V and --index exclude each other".to_owned()),
     }
 }
 
@@ -237,7 +241,7 @@ fn time(value: &str) -> Result<String, String> {
         Ok(number) if number > 0 && ["us", "ms", "s", "m", "h"].contains(&unit) => {
             Ok(format!("{number}{unit}"))
         }
-        _ => Err(format!("--for {value}: a time is expected: 10s, 500ms, 2m")),
+        _ => Err(format!("--for {value}: expected a time such as 10s, 500ms or 2m")),
     }
 }
 
@@ -273,14 +277,14 @@ fn of_calls(does: Does, value: String, invocation: &mut Invocation) -> Result<()
 fn into(value: &str) -> Result<Vec<String>, String> {
     let names: Vec<String> = value.split(',').map(|name| name.trim().to_owned()).collect();
     if names.iter().any(String::is_empty) {
-        return Err(format!("--into {value}: names of functions are expected: --into path_openat,may_open"));
+        return Err(format!("--into {value}: expected names of functions: --into path_openat,may_open"));
     }
     Ok(names)
 }
 
 fn calls(value: &str) -> Result<u64, String> {
     let number = value.parse().ok().filter(|number| (1..=u64::from(u32::MAX)).contains(number));
-    number.ok_or_else(|| format!("--calls {value}: a number of calls is expected"))
+    number.ok_or_else(|| format!("--calls {value}: expected a number of calls"))
 }
 
 /// Parses a predicate, with or without slashes.
@@ -289,7 +293,7 @@ fn predicate(example: &str, value: &str) -> Result<String, String> {
     let text = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')).unwrap_or(text).trim();
     if text.is_empty() {
         let option = example.split(' ').next().unwrap_or_default();
-        Err(format!("{option}: a predicate is expected: {example}"))
+        Err(format!("{option}: expected a predicate: {example}"))
     } else {
         Ok(text.to_owned())
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 /// Imports the files of --import or, without any, makes all indices; then exports.
 pub(super) fn index(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
     let Some(cache) = Cache::of_user().filter(|_| !config.options.flag(key::NOCACHE)) else {
-        return console.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
+        return console.fail("no cache directory for the index", Some("set HOME or XDG_CACHE_HOME"));
     };
     let imported = &config.invocation.imported;
     for from in imported {
@@ -31,8 +31,8 @@ fn make(config: &Config, subject: &Subject, console: &Console, cache: &Cache) ->
     let kernel = subject.kernel(console)?;
     let dir = cache.dir().display();
     let Some(built) = console.progress.during("reading debug information", || kernel.index_all()) else {
-        let help = "it must be yours to write, and of nobody else";
-        return console.fail(&format!("the index cannot be kept in {dir}"), Some(help));
+        let help = "it must belong to you, and others must not be able to write to it";
+        return console.fail(&format!("cannot store the index in {dir}"), Some(help));
     };
     subject.report_files(console, config.invocation.verbose);
     let Built { modules, kept, functions } = built;
@@ -41,13 +41,13 @@ fn make(config: &Config, subject: &Subject, console: &Console, cache: &Cache) ->
     }
     let release = kernel.release();
     console.put(&format!(
-        "{release}: {functions} inlined functions of vmlinux and its modules, {modules} files of debug information ({kept} of them indexed before), in {dir}\n",
+        "{release}: {functions} inlined functions of vmlinux and its modules, {modules} files of debug information ({kept} already indexed), in {dir}\n",
     ))
 }
 
 fn nothing(console: &Console, kernel: &Kernel) -> Result<(), Failed> {
     let help = kernel.debug_package();
-    console.fail(&format!("no debug information of {} was found", kernel.release()), Some(&help))
+    console.fail(&format!("no debug information found for {}", kernel.release()), Some(&help))
 }
 
 fn export(console: &Console, kernel: &Kernel, to: &Path) -> Result<(), Failed> {
@@ -57,7 +57,7 @@ fn export(console: &Console, kernel: &Kernel, to: &Path) -> Result<(), Failed> {
         Ok(built) => {
             console.put(&format!("{shown}: the indices of {} files of {}\n", built.modules, kernel.release()))
         }
-        Err(cause) => console.fail(&format!("{shown}: the index cannot be exported: {cause}"), None),
+        Err(cause) => console.fail(&format!("{shown}: cannot export the index: {cause}"), None),
     }
 }
 
@@ -65,7 +65,7 @@ fn import(console: &Console, kernel: &Kernel, from: &Path, cache: &Cache) -> Res
     let found = match console.progress.during("importing the index", || kernel.import(from, cache)) {
         Ok(found) => found,
         Err(why) => {
-            let help = "dtrace --index --export FILE makes one, with a dtrace of this version";
+            let help = "make one by dtrace --index --export FILE with this version of dtrace";
             return console.fail(&why.to_string(), Some(help));
         }
     };
@@ -75,7 +75,7 @@ fn import(console: &Console, kernel: &Kernel, from: &Path, cache: &Cache) -> Res
     if found.ours == Some(0) {
         let release = kernel.release();
         let this = if kernel.is_running() { "the running kernel" } else { "the kernel of the sysroot" };
-        console.report.warning(&format!("none of them is of {this} ({release}): the build ids are others"));
+        console.report.warning(&format!("none of them matches {this} ({release}): the build ids differ"));
     }
     Ok(())
 }

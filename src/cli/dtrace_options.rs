@@ -354,7 +354,7 @@ const GROUPS: &[(&str, &[Row])] = &[
             row('6', ".6", "4", "Data model -64", Does::DataModel),
             row('a', ".a", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
             row('A', ".A", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
-            row('B', ".B", "", "", Does::Refused("it is for tests of another implementation")),
+            row('B', ".B", "", "", Does::Refused("it is only for tests of another implementation")),
             row('G', ".G", "", "", Does::Refused("programs with static probes are not supported yet")),
             row(
                 'h',

@@ -72,7 +72,7 @@ pub(crate) fn trace_into(
     let mut settings = settings(&config.options, target);
     let ncpus = backend.cpus();
     if let Some(cpu) = settings.cpu.filter(|cpu| *cpu >= ncpus) {
-        return console.fail(&format!("failed to set -x cpu: there is no CPU {cpu}"), None);
+        return console.fail(&format!("failed to set -x cpu: no such CPU: {cpu}"), None);
     }
     let (session, refused) =
         backend::enable(config, subject, console, backend, &compiled, &plan, &mut settings)?;
@@ -109,7 +109,7 @@ fn backend(config: &mut Config, subject: &mut Subject, console: &mut Console) ->
         Err(error) if config.invocation.desugared => {
             compile(config, subject, console, 0)?;
             let to_do = error.help().map_or_else(String::new, |help| format!("{help}; "));
-            let help = format!("{to_do}with -e, -d prints the program and does no more");
+            let help = format!("{to_do}to print the program without tracing, add -e");
             console.fail(&error.to_string(), Some(&help))
         }
         Err(error) => console.fail(&error.to_string(), error.help().as_deref()),

@@ -18,10 +18,9 @@ use kinst_sites::copies::calls::{self, Boundary, Call, Calls, Inexact, Place};
 
 /// Print where the inlined copies of a function begin and end.
 ///
-/// One line for each copy: the addresses of the instructions where it is entered and of those where it is left (with
-/// commas), the function that it is inlined in with the offset of the first entry in bytes, and the source line of the
-/// call. With several files, the file comes first. In a module or an object file, which have no addresses yet, an
-/// address is `section+offset`.
+/// One line for each copy: the addresses of its entries and of its returns (separated by commas), the function that
+/// contains the copy with the offset of the first entry in bytes, and the source line of the call. With several files,
+/// the file comes first. In a module or object file, which has no addresses yet, an address is `section+offset`.
 #[derive(Parser)]
 #[command(
     name = "inlinecall",
@@ -34,17 +33,17 @@ use kinst_sites::copies::calls::{self, Boundary, Call, Calls, Inexact, Place};
 
 An entry printed as CALLER:OFFSET is the kernel probe kinst::CALLER:OFFSET of dtrace(1).
 
-Exit status: 0 copies were found, 1 there are none, 2 a file, or a part of its debug information, could not be used."
+Exit status: 0 copies were found, 1 none was found, 2 a file, or a part of its debug information, could not be used."
 )]
 struct Arguments {
     /// One JSON object a line instead of text.
     #[arg(long)]
     json: bool,
-    /// The function's name, as the source has it, or the end of its path; it may be a glob. Without arguments, all
-    /// instances of a generic or template are meant: `f`, `ns::f`, `Vec::push`, `Vec<i32>::push`, `*::unwrap`.
+    /// The function's name in the source, or the end of its path; globs are allowed. A generic or template without
+    /// arguments matches all its instances: `f`, `ns::f`, `Vec::push`, `Vec<i32>::push`, `*::unwrap`.
     #[arg(value_name = "FUNC")]
     function: String,
-    /// ELF files with debug information (programs, objects, modules also compressed, vmlinux).
+    /// ELF files with debug information: programs, objects, vmlinux, and modules, which may be compressed.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
@@ -141,7 +140,7 @@ fn boundaries(boundaries: &[Boundary]) -> String {
 /// Lists the functions that a name matches.
 fn ambiguous(function: &str, candidates: &BTreeMap<String, usize>) -> Diagnostic {
     const MOST: usize = 20;
-    let title = format!("`{function}` stands for {} functions", candidates.len());
+    let title = format!("`{function}` matches {} functions", candidates.len());
     let mut warning = Diagnostic::warning(tags::PDESC_ZERO, title);
     for (candidate, calls) in candidates.iter().take(MOST) {
         let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
@@ -150,7 +149,7 @@ fn ambiguous(function: &str, candidates: &BTreeMap<String, usize>) -> Diagnostic
     if candidates.len() > MOST {
         warning = warning.note(format!("and {} more", candidates.len() - MOST));
     }
-    warning.help("give more of the path, from the end, for one of them")
+    warning.help("name more of the path to select one of them")
 }
 
 /// Warns about calls whose entries or returns are not exact.
@@ -161,9 +160,11 @@ fn not_exact(file: &str, calls: &[Call]) {
         let others = if more == 0 { String::new() } else { format!(" (and of {more} more)") };
         let title = match reason {
             Inexact::Returns(why) => {
-                format!("the returns of a call{others} are the ends of its ranges, which is not exact: {why}")
+                format!(
+                    "the returns of a call{others} are only approximated by the ends of its ranges: {why}"
+                )
             }
-            Inexact::Entries(why) => format!("the entries of a call{others} may not be all: {why}"),
+            Inexact::Entries(why) => format!("some entries of a call{others} may be missing: {why}"),
         };
         report(&Diagnostic::warning(tags::PDESC_ZERO, format!("{file}: {title}")));
     }

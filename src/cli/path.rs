@@ -84,14 +84,14 @@ fn groups(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<G
             Err(NotFollowed::Unread(name, why)) => {
                 let help = match why {
                     Undecodable::NoCode => "dtrace doctor says which files of modules are missing",
-                    _ => "dtrace --annotate counts each instruction of it",
+                    _ => "dtrace --annotate counts each of its instructions",
                 };
-                return console.fail(&format!("the ways through {name} are not known: {why}"), Some(help));
+                return console.fail(&format!("the paths through {name} are not known: {why}"), Some(help));
             }
         };
         if let Some(one) = followed.iter().find(|one| one.branches > 0 && one.unseen == one.branches) {
             let help = "dtrace --disas shows why no instruction of it can be traced";
-            return console.fail(&format!("nothing of {} can be followed", one.name()), Some(help));
+            return console.fail(&format!("no branch of {} can be traced", one.name()), Some(help));
         }
         Group::all(followed, into, &mut groups);
     }
@@ -104,7 +104,8 @@ fn groups(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<G
     let most = subject.most_probes();
     if probes > most {
         let names: Vec<&str> = groups.iter().map(Group::name).collect();
-        let text = format!("{} would need {probes} probes, the kernel module arms {most}", names.join(", "));
+        let text =
+            format!("{} would need {probes} probes; the kernel module arms at most {most}", names.join(", "));
         return console.fail(&text, Some("name one module, or follow fewer functions"));
     }
     Ok(groups)
@@ -114,7 +115,7 @@ fn report_unseen(console: &Console, one: &Followed) {
     if one.unseen > 0 {
         let name = one.name();
         let text = format!(
-            "{name}: {} of {} branches have no room for a probe: where these are not decided by others, a way has a ?",
+            "{name}: {} of {} branches have no space for a probe: where others do not decide them, a path has a ?",
             one.unseen, one.branches
         );
         console.report.notice(&text);
@@ -134,16 +135,16 @@ fn bounded(catalog: &Catalog, console: &Console, groups: &[Group], differ: bool)
         if CROSSING.contains(&name) {
             let text =
                 format!("{name} begins in one context and ends in another: its calls cannot be followed");
-            return console.fail(&text, Some("dtrace --annotate counts what it executes"));
+            return console.fail(&text, Some("dtrace --annotate counts its instructions"));
         }
         let ends = || ["entry", "return"].iter().all(|end| is_probe(&group.boundary, end));
         if !group.is_copies() && !ends() {
-            let help = "dtrace --annotate counts what it executes";
+            let help = "dtrace --annotate counts its instructions";
             return console.fail(&format!("the entry and the return of {name} cannot be probed"), Some(help));
         }
         if group.is_copies() && !group.into && differ {
             let text = format!("--differ: {name} is inlined: a copy returns no value");
-            return console.fail(&text, Some("name the function around it, as dtrace --disas shows it"));
+            return console.fail(&text, Some("name the enclosing function, which dtrace --disas shows"));
         }
     }
     Ok(())
@@ -159,7 +160,7 @@ fn look(config: &Config, subject: &Subject, console: &Console, groups: &mut [Gro
         && group.returns.is_none()
     {
         let text = format!("--differ: {} returns no value", group.name());
-        return console.fail(&text, Some("--when is about the arguments"));
+        return console.fail(&text, Some("--when tests the arguments"));
     }
     subject.report_files(console, config.invocation.verbose);
     Ok(())
@@ -182,12 +183,12 @@ fn report(invocation: &Invocation, console: &Console, counts: &Counts, most: u64
         let why = match lost {
             0 => String::new(),
             lost => format!(
-                ": {} lost; -b makes the buffers larger",
+                ": {} lost; increase the buffers with -b",
                 text::number(lost, "record was").replace("record wass", "records were")
             ),
         };
         console.report.warning(&format!(
-            "{} could not be recorded whole, and {} left out{why}",
+            "{} could not be recorded completely, and {} left out{why}",
             calls(broken),
             if broken == 1 { "is" } else { "are" }
         ));
@@ -203,7 +204,7 @@ fn report(invocation: &Invocation, console: &Console, counts: &Counts, most: u64
         console.report.notice(&format!("{} had not ended", calls(unfinished)));
     }
     if whole >= most && invocation.calls.is_none() {
-        console.report.notice(&format!("ended after {}; --calls takes another number", calls(most)));
+        console.report.notice(&format!("ended after {}; --calls sets another limit", calls(most)));
     }
 }
 
@@ -221,16 +222,14 @@ fn missing(kernel: &Kernel, console: &Console, groups: &[Group], sources: &mut S
     if listed.all(|insn| insn.place.is_none()) {
         let name = members().next().map_or("", Followed::name);
         let package = kernel.debug_package();
-        console
-            .report
-            .notice(&format!("no debug information of {name}: these are its instructions; {package}"));
+        console.report.notice(&format!("no debug information for {name}: showing instructions; {package}"));
         return true;
     }
     let first = members().find_map(|one| one.listings.first()?.source.as_ref());
     if let Some(place) = first.filter(|place| sources.line(&place.file, place.line).is_none()) {
         let file = &place.file;
         console.report.notice(&format!(
-            "{file} is not there: lines have no text; -x sourcepath=FOLDER names its folder"
+            "{file} not found: lines have no text; set its directory with -x sourcepath=DIR"
         ));
     }
     false

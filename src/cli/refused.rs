@@ -33,7 +33,7 @@ impl Lost<'_> {
         };
         let mut diagnostic = Diagnostic::error(tags::ENABLE, title);
         if let Some(span) = self.span {
-            diagnostic = diagnostic.at(span, "nothing is left of it");
+            diagnostic = diagnostic.at(span, "no place left to trace");
         }
         match self.first.why.help() {
             Some(help) => diagnostic.help(help),
@@ -70,7 +70,7 @@ pub(super) fn report(
         }
         let ecbs = plan.enabled.ecbs.iter();
         return match ecbs.map(|ecb| ecb.probe as usize).all(|probe| of_lost.contains(&probe)) {
-            true => console.fail("nothing is left to be traced", None),
+            true => console.fail("no place left to trace", None),
             false => Ok(()),
         };
     }

@@ -182,7 +182,7 @@ impl<'p> Consumer<'p> {
         self.messages.extend(self.faults.again(self.enabled));
         let status = self.exit.unwrap_or(0) as u8;
         if let Some(given) = self.exit.filter(|given| !(-128..=255).contains(&(*given as i32))) {
-            let text = format!("exit({}): a status has eight bits, which are {status}", given as i32);
+            let text = format!("exit({}): an exit status has eight bits: it becomes {status}", given as i32);
             self.messages.push(Message::problem(text));
         }
         self.export_messages();
@@ -312,7 +312,7 @@ impl<'p> Consumer<'p> {
             }
             Kind::Normalize(id) => {
                 if !self.aggregations.normalize(*id, last()) {
-                    let text = "normalize() by 0: the values stay as they are".to_owned();
+                    let text = "normalize() by 0 has no effect".to_owned();
                     self.messages.push(Message::problem(text));
                 }
             }

@@ -78,7 +78,7 @@ impl Faults {
         self.seen.push((*new, 0));
         let mut message = fault(new, enabled, None);
         if is_of_process(new, enabled, program) {
-            message.text += "; that is memory of the process: read it by copyinstr() or copyin()";
+            message.text += "; this is memory of the process: read it with copyinstr() or copyin()";
         }
         Some(message)
     }
@@ -377,7 +377,7 @@ mod tests {
         let advised = |action, offset, value| {
             let fault = Fault { epid: 1, action, offset, fault: 1, value };
             let message = Faults::default().first(&fault, &enabled, &program).unwrap();
-            message.text.ends_with("; that is memory of the process: read it by copyinstr() or copyin()")
+            message.text.ends_with("; this is memory of the process: read it with copyinstr() or copyin()")
         };
         assert!(advised(1, 0, 0x7fff_1234_5678));
         assert!(!advised(1, 0, 0x10) && !advised(1, 0, 0xffff_8880_0000_0000) && !advised(1, 0, 1 << 48));

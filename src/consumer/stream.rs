@@ -222,8 +222,10 @@ impl Stream {
         self.size += bytes.len() as u64;
         if std::mem::replace(&mut self.failing, false) {
             let lost = std::mem::take(&mut self.lost);
-            self.notes
-                .push(Message::problem(format!("{} is written again; {lost} bytes were lost", self.name())));
+            self.notes.push(Message::problem(format!(
+                "{} can be written again; {lost} bytes were lost",
+                self.name()
+            )));
         }
     }
 
@@ -259,7 +261,7 @@ impl Stream {
             Err(error) => {
                 let reason = kinst_os::io_text(&error);
                 self.notes.push(Message::problem(format!(
-                    "failed to begin a new file after {path}: {reason}; it goes on growing"
+                    "failed to begin a new file after {path}: {reason}; it keeps growing"
                 )));
                 // Retry after as much output again.
                 self.size = 0;
@@ -279,7 +281,7 @@ impl Stream {
             }
             Err(error) => {
                 let reason = kinst_os::io_text(&error);
-                let text = format!("failed to open {path} again: {reason}; the former file is used");
+                let text = format!("failed to open {path} again: {reason}; output continues to the old file");
                 self.notes.push(Message::problem(text));
             }
         }
@@ -407,7 +409,7 @@ mod tests {
         stream.file = File::options().append(true).open("/dev/null").unwrap();
         write(&mut stream, &["four\n"]);
         let notes: Vec<_> = stream.take_notes(true).into_iter().map(|note| note.text).collect();
-        assert_eq!(notes, ["/dev/full is written again; 14 bytes were lost"]);
+        assert_eq!(notes, ["/dev/full can be written again; 14 bytes were lost"]);
         assert!(stream.failed);
     }
 

@@ -31,7 +31,7 @@ fn what_cannot_be_counted() {
     let cases = [
         ("nowhere", "there is no function `nowhere`"),
         ("nomodule:vfs_read", "nomodule"),
-        ("do_syscall_64", "nothing of do_syscall_64 can be counted"),
+        ("do_syscall_64", "no instruction of do_syscall_64 can be counted"),
         ("vfs_*", "vfs_*"),
         ("", "function"),
     ];

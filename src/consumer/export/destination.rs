@@ -95,10 +95,10 @@ impl Destination {
                 let path = path.display();
                 notes.extend(match written {
                     Err(error) if !failed => Some(Message::problem(format!(
-                        "failed to write {path}: {}; it stays as it was until this ends",
+                        "failed to write {path}: {}; it keeps its old contents until this ends",
                         reason(&error)
                     ))),
-                    Ok(()) if failed => Some(Message::problem(format!("{path} is written again"))),
+                    Ok(()) if failed => Some(Message::problem(format!("{path} can be written again"))),
                     _ => None,
                 });
             }
@@ -204,13 +204,14 @@ mod tests {
         to.write(b"one", &mut sink);
         to.write(b"two", &mut sink);
         let name = path.display();
-        let text =
-            format!("failed to write {name}: No such file or directory; it stays as it was until this ends");
+        let text = format!(
+            "failed to write {name}: No such file or directory; it keeps its old contents until this ends"
+        );
         assert_eq!(notes(&mut to), [text]);
         assert!(to.has_failed(true) && !to.has_failed(false));
         std::fs::create_dir(&inner).unwrap();
         to.write(b"three", &mut sink);
-        assert_eq!(notes(&mut to), [format!("{name} is written again")]);
+        assert_eq!(notes(&mut to), [format!("{name} can be written again")]);
         assert_eq!(std::fs::read(&path).unwrap(), b"three");
         assert!(!to.has_failed(true));
     }

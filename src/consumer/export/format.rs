@@ -87,26 +87,29 @@ pub fn parse(argument: &str) -> Result<Output, String> {
     let (name, target) = argument.split_once('=').map_or((argument, None), |(name, to)| (name, Some(to)));
     let Some((_, format, needs_target)) = FORMATS.iter().find(|(known, ..)| *known == name) else {
         let names: Vec<&str> = FORMATS.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("-O {argument}: there is no format '{name}'; there are {}", names.join(", ")));
+        return Err(format!(
+            "-O {argument}: unknown output format '{name}'; known formats: {}",
+            names.join(", ")
+        ));
     };
     match target {
-        Some("") => Err(format!("-O {argument}: a file's name is expected after '='")),
-        Some(_) if *format == Format::Text => Err("-O text goes where -o says".to_owned()),
+        Some("") => Err(format!("-O {argument}: expected a file name after '='")),
+        Some(_) if *format == Format::Text => Err("-O text takes no file; name it with -o".to_owned()),
         Some(url) if is_url(url) => match format {
             Format::Otlp => match Address::new(url) {
                 Ok(_) => Ok(Output { format: *format, target: Some(url.to_owned()) }),
                 Err(why) => Err(format!("-O {argument}: {why}")),
             },
-            _ => Err(format!("-O {argument}: only otlp is sent to a URL")),
+            _ => Err(format!("-O {argument}: only otlp can be sent to a URL")),
         },
         Some(host) if *format == Format::Otlp && is_address(host) => Err(format!(
-            "-O {argument}: a collector's URL begins with http://: -O otlp=http://{host}; a file of this name is otlp=./{host}"
+            "-O {argument}: a collector's URL begins with http://: -O otlp=http://{host}; for a file of this name: otlp=./{host}"
         )),
-        None if *format == Format::Otlp => Err(
-            "-O otlp: a file or the URL of a collector is expected: -O otlp=FILE, -O otlp=http://HOST:4318"
-                .to_owned(),
-        ),
-        None if *needs_target => Err(format!("-O {name}: a file is expected: -O {name}=FILE")),
+        None if *format == Format::Otlp => {
+            Err("-O otlp: expected a file or the URL of a collector: -O otlp=FILE, -O otlp=http://HOST:4318"
+                .to_owned())
+        }
+        None if *needs_target => Err(format!("-O {name}: expected a file: -O {name}=FILE")),
         _ => Ok(Output { format: *format, target: target.map(str::to_owned) }),
     }
 }
@@ -122,7 +125,7 @@ pub fn in_one_stream(outputs: &[Output]) -> Result<(), String> {
     let file = if second == Format::Text { first } else { second };
     let [first, second, file] = [first, second, file].map(name);
     Err(format!(
-        "-O {first} and -O {second} would be mixed in one stream: give one a file, as -O {file}=FILE"
+        "-O {first} and -O {second} would be mixed in one stream: give one a file, such as -O {file}=FILE"
     ))
 }
 
@@ -223,10 +226,9 @@ fn for_the_eye(what: &str, program: &Program) -> Option<String> {
         (false, true) => Some("trunc()"),
         (false, false) => None,
     };
-    let again = again.map(|by| {
-        format!("{by} makes series begin again from 0, and what came since the last reading is lost")
-    });
-    let divided = divides.then(|| "normalize() is without effect".to_owned());
+    let again =
+        again.map(|by| format!("{by} restarts series from 0, and values since the last reading are lost"));
+    let divided = divides.then(|| "normalize() has no effect".to_owned());
     let all: Vec<String> = again.into_iter().chain(divided).collect();
     (!all.is_empty()).then(|| format!("-O {what}: {}", all.join("; ")))
 }
@@ -242,21 +244,21 @@ mod tests {
         assert!(parse("otlp=http://localhost:4318").is_ok() && parse("otlp=file").is_ok());
         assert!(parse("otlp=./localhost:4318").is_ok() && parse("otlp=/var/log/a:b").is_ok());
         for (wrong, message) in [
-            ("yaml", "there is no format"),
-            ("json=", "a file's name"),
+            ("yaml", "unknown output format"),
+            ("json=", "a file name"),
             ("text=x", "-o"),
-            ("prom", "a file is expected"),
-            ("prom=http://localhost", "only otlp is sent to a URL"),
-            ("otlp", "a file or the URL of a collector is expected: -O otlp=FILE, -O otlp=http://HOST:4318"),
+            ("prom", "expected a file"),
+            ("prom=http://localhost", "only otlp can be sent to a URL"),
+            ("otlp", "expected a file or the URL of a collector: -O otlp=FILE, -O otlp=http://HOST:4318"),
             (
                 "otlp=localhost:4318",
-                "begins with http://: -O otlp=http://localhost:4318; a file of this name is otlp=./localhost:4318",
+                "begins with http://: -O otlp=http://localhost:4318; for a file of this name: otlp=./localhost:4318",
             ),
             ("otlp=[::1]:4318/v1/metrics", "begins with http://"),
-            ("otlp=https://localhost", "nothing is sent with TLS"),
-            ("otlp=grpc://localhost", "http:// is expected"),
-            ("otlp=http://", "this is no URL"),
-            ("otlp=http://:4318", "host is expected"),
+            ("otlp=https://localhost", "TLS is not supported"),
+            ("otlp=grpc://localhost", "expected a URL with http://"),
+            ("otlp=http://", "not a URL"),
+            ("otlp=http://:4318", "expected a host"),
             ("otlp=http://user@localhost", "without a user"),
             ("otlp=http://localhost:4318/v1/logs", "which are added"),
             ("otlp=http://localhost:4318?x=y", "has a query"),
@@ -271,7 +273,7 @@ mod tests {
         let all = |arguments: &[&str]| arguments.iter().map(|one| parse(one).unwrap()).collect::<Vec<_>>();
         assert_eq!(
             in_one_stream(&all(&["json", "text"])).unwrap_err(),
-            "-O json and -O text would be mixed in one stream: give one a file, as -O json=FILE"
+            "-O json and -O text would be mixed in one stream: give one a file, such as -O json=FILE"
         );
         assert!(in_one_stream(&all(&["json", "folded"])).unwrap_err().contains("-O folded=FILE"));
         assert!(in_one_stream(&all(&["text", "json=f", "folded=g", "text"])).is_ok());

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 pub enum Error {
     #[error("-x promlabels={setting}: the program has no aggregation @{name}")]
     Unknown { setting: String, name: String },
-    #[error("-x promlabels={setting}: @{name} has {keys}, and not {names}")]
+    #[error("-x promlabels={setting}: @{name} has {keys}, not {names}")]
     Count { setting: String, name: String, keys: String, names: usize },
     #[error("-x promlabels={setting}: no aggregation has {names} keys")]
     NoneFits { setting: String, names: usize },
@@ -82,7 +82,7 @@ impl Names {
 fn read(setting: &str, list: &str) -> Result<Vec<String>, Error> {
     let mut labels: Vec<String> = Vec::new();
     for name in list.split(',').map(str::trim) {
-        let twice = labels.iter().any(|known| known == name).then_some("it is there twice");
+        let twice = labels.iter().any(|known| known == name).then_some("it occurs twice");
         if let Some(why) = problem(name).or(twice) {
             return Err(Error::Name { setting: setting.to_owned(), name: name.to_owned(), why });
         }
@@ -95,11 +95,11 @@ fn read(setting: &str, list: &str) -> Result<Vec<String>, Error> {
 fn problem(name: &str) -> Option<&'static str> {
     let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !letters || name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return Some("it is made of letters, digits and _, and does not begin with a digit");
+        return Some("use letters, digits and _, and begin with no digit");
     }
     match name {
-        _ if name.starts_with("__") => Some("those with __ are Prometheus' own"),
-        "le" | "quantile" | "trace" => Some("it has a meaning already"),
+        _ if name.starts_with("__") => Some("names with __ are reserved for Prometheus"),
+        "le" | "quantile" | "trace" => Some("it already has a meaning"),
         _ => None,
     }
 }
@@ -186,13 +186,13 @@ mod tests {
         );
         for (wrong, says) in [
             ("c:x", "the program has no aggregation @c"),
-            ("a:x", "@a has 2 keys, and not 1"),
+            ("a:x", "@a has 2 keys, not 1"),
             ("x,y,z", "no aggregation has 3 keys"),
-            ("a:x,x", "it is there twice"),
-            ("a:le,x", "it has a meaning already"),
-            ("a:,x", "it is made of letters"),
-            ("a:1x,y", "it is made of letters"),
-            ("a:__x,y", "Prometheus' own"),
+            ("a:x,x", "it occurs twice"),
+            ("a:le,x", "it already has a meaning"),
+            ("a:,x", "use letters"),
+            ("a:1x,y", "use letters"),
+            ("a:__x,y", "reserved for Prometheus"),
         ] {
             let error = labels(text, &[wrong]).unwrap_err();
             assert!(error.contains(says) && error.contains(wrong), "{error}");

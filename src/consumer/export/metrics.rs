@@ -229,7 +229,7 @@ impl Metrics {
         (self.series, self.dropped) = (kept, dropped);
         if dropped > 0 && !std::mem::replace(&mut self.said.0, true) {
             let text = format!(
-                "there are more than {} series (-x promseries): {dropped} of the metrics are left out now; \
+                "more than {} series (-x promseries): {dropped} of them are left out now; \
                  kinst_dropped_series counts them",
                 self.bound
             );
@@ -240,7 +240,7 @@ impl Metrics {
     fn say_negative(&mut self, index: usize) {
         if !std::mem::replace(&mut self.said.1, true) {
             let name = &self.sources[index].name;
-            let text = format!("{name}: a distribution with negative counts is no histogram: it is left out");
+            let text = format!("{name} is left out: a distribution with negative counts is not a histogram");
             self.messages.push(Message::problem(text));
         }
     }

@@ -111,7 +111,7 @@ pub(crate) fn left_out(formats: &str, program: &Program) -> Option<String> {
     let names: Vec<String> = parts.into_iter().flatten().collect();
     match (kept.is_empty(), names.is_empty()) {
         (true, _) => Some(format!(
-            "{formats} will have nothing in it: no aggregation has a stack as a key and values that add up, as @[stack()] = count() does"
+            "{formats} will be empty: no aggregation has a stack as a key and values that add up, such as @[stack()] = count()"
         )),
         (false, true) => None,
         (false, false) => Some(format!("{formats} leaves out {}", names.join(" and "))),
@@ -376,8 +376,8 @@ mod tests {
         let total = || aggregation("total", ActionKind::Sum, &[Display::String]);
         let most = || aggregation("most", ActionKind::Max, &[Display::Ustack]);
         assert_eq!(said(vec![stacks()]), None);
-        assert!(said(Vec::new()).is_some_and(|text| text.contains("nothing")));
-        assert!(said(vec![total(), most()]).is_some_and(|text| text.contains("nothing")));
+        assert!(said(Vec::new()).is_some_and(|text| text.contains("empty")));
+        assert!(said(vec![total(), most()]).is_some_and(|text| text.contains("empty")));
         let some = said(vec![stacks(), total(), most()]).unwrap();
         assert_eq!(
             some,

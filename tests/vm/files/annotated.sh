@@ -19,13 +19,13 @@ for group in group.*; do
 done
 kill $load
 awk '/^vmlinux:/ { functions++ } / calls?; .* blocks$/ { run += $1 > 0 } END { print functions + 0, "listings,", run + 0, "with calls" }' shown
-awk '/instructions .* have the count/ { all += $4; right += $6 } / follows$/ { wrong++ } END { print all + 0, "instructions,", right + 0, "as they follow,", wrong + 0, "otherwise" }' said
+awk '/instructions .* have the derived count/ { all += $4; right += $6 } /: counted .*, derived / { wrong++ } END { print all + 0, "instructions,", right + 0, "as they follow,", wrong + 0, "otherwise" }' said
 # A call that is under way at the end has been in some places and not in others; so has, where counting does not go by calls, one at the
 # beginning on each CPU. All other differences are wrong. A function's cold part is of the same calls.
 cpus=$(grep -c ^processor /proc/cpuinfo)
 awk -v cpus=$cpus '/had not ended/ { split($2, part, ":"); under_way[part[3]] }
     /counted in part$/ { split($2, part, ":"); in_part[part[3]] }
-    / follows$/ { split($2, part, ":"); sub(/\.cold$/, "", part[1]); differs = $4 + 0 > $5 ? $4 - $5 : $5 - $4
+    /: counted .*, derived / { split($2, part, ":"); sub(/\.cold$/, "", part[1]); differs = $4 + 0 > $6 ? $4 - $6 : $6 - $4
         if (!(part[1] in under_way) && !(part[1] in in_part && differs <= 2 * cpus)) { wrong[part[1]]++; sum++ } }
     END { print "unexplained:", sum + 0; for (name in wrong) print name, wrong[name] }' said
-grep -v -e ' follows$' -e 'had not ended' -e 'add up$' -e 'have the count' -e ' matched ' said | sort | uniq -c | sort -rn | head -n 20
+grep -v -e ': counted .*, derived ' -e 'had not ended' -e 'add up$' -e 'have the derived count' -e ' matched ' said | sort | uniq -c | sort -rn | head -n 20

@@ -56,7 +56,7 @@ example() {
     rows=$(rows "$folder" 5000)
     # Notices that are no faults: the count of probes, the places that cannot be traced, copies that are not exact, calls under way at the end, how many there are to be, source text that is not there, and a path that is not in memory yet.
     case $command in *copyinstr*) absent='invalid address' ;; *) absent=' matched ' ;; esac
-    said=$(grep -v -e ' matched [0-9]* probe' -e 'left out [0-9]* places' -e 'may be entered elsewhere' -e 'may not be all' -e 'had not ended' -e 'ended after [0-9]* calls' -e 'lines have no text' -e "$absent" "$folder/err")
+    said=$(grep -v -e ' matched [0-9]* probe' -e 'left out [0-9]* places' -e 'may be entered elsewhere' -e 'may be missing' -e 'had not ended' -e 'ended after [0-9]* calls' -e 'lines have no text' -e "$absent" "$folder/err")
     # No row has to come of a description alone, whose event may be rare, nor of a process that has a certain number.
     case $command in
     *'/pid == '[0-9]*) wanted=0 ;;

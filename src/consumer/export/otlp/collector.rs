@@ -45,16 +45,16 @@ pub(crate) struct Address(String);
 
 impl Address {
     pub(crate) fn new(url: &str) -> Result<Address, String> {
-        let local = "a collector on this machine can send on with TLS: otlp=http://localhost:4318";
+        let local = "a collector on this machine can forward with TLS: otlp=http://localhost:4318";
         match url.split_once("://") {
             Some(("http", _)) => {}
-            Some(("https", _)) => return Err(format!("nothing is sent with TLS from here: {local}")),
-            _ => return Err("a URL with http:// is expected".to_owned()),
+            Some(("https", _)) => return Err(format!("TLS is not supported: {local}")),
+            _ => return Err("expected a URL with http://".to_owned()),
         }
-        let uri: Uri = url.parse().map_err(|error| format!("this is no URL: {error}"))?;
+        let uri: Uri = url.parse().map_err(|error| format!("not a URL: {error}"))?;
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         if uri.host().unwrap_or_default().is_empty() || authority.contains('@') {
-            return Err("the URL's host is expected after http://, without a user".to_owned());
+            return Err("expected a host after http://, without a user".to_owned());
         }
         if uri.query().is_some() {
             return Err(
@@ -63,7 +63,7 @@ impl Address {
         }
         let base = url.trim_end_matches('/');
         if ["/v1/metrics", "/v1/logs"].iter().any(|path| base.ends_with(path)) {
-            return Err("the URL is given without /v1/metrics and /v1/logs, which are added".to_owned());
+            return Err("leave out /v1/metrics and /v1/logs, which are added".to_owned());
         }
         Ok(Address(base.to_owned()))
     }
@@ -215,13 +215,13 @@ impl Collector {
         }
         if !left.is_none() {
             let seconds = self.times.end.as_secs();
-            let text = format!("{address} has not taken {left} within {seconds} s of the end: lost");
+            let text = format!("{address} has not accepted {left} within {seconds} s of the end: lost");
             state.messages.push(text);
             state.lost.records += left.records;
             state.lost.points += left.points;
         }
         if !state.dropped.is_none() {
-            let text = format!("more waited for {address} than -x otlpqueue permits: {} lost", state.dropped);
+            let text = format!("the queue for {address} was full (-x otlpqueue): {} lost", state.dropped);
             state.messages.push(text);
         }
     }
@@ -256,7 +256,7 @@ impl Shared {
             gone.records += state.dropped.records;
             gone.points += state.dropped.points;
             let lost = if gone.is_none() { String::new() } else { format!("; {gone} lost so far") };
-            let text = format!("{} takes requests again{lost}", self.address.0);
+            let text = format!("{} accepts requests again{lost}", self.address.0);
             state.messages.push(text);
         }
     }
@@ -405,14 +405,14 @@ impl Sender {
             429 | 502 | 503 | 504 => {
                 let most = self.times.longest;
                 self.shared.say(Trouble::Busy, |address| {
-                    format!("{address} answers {status}: what is for it waits, up to -x otlpqueue")
+                    format!("{address} answers {status}: data is queued, up to -x otlpqueue")
                 });
                 Outcome::Again(after.map(|after| after.min(most)))
             }
             _ => {
                 let said = if text.is_empty() { String::new() } else { format!(": {}", excerpt(&text)) };
                 self.shared.say(Trouble::Refusal(path), |address| {
-                    format!("{address}/v1/{path} answers {status}{said}: what it refuses is lost")
+                    format!("{address}/v1/{path} answers {status}{said}: refused data is lost")
                 });
                 Outcome::Refused
             }
@@ -425,7 +425,7 @@ impl Sender {
             if text.is_empty() { Ok(Answer::default()) } else { serde_json::from_str::<Answer>(text) };
         let Ok(Answer { partial_success }) = answer else {
             self.shared.say(Trouble::Rubbish, |address| {
-                format!("{address} answers with what is not OTLP: '{}': is it a collector?", excerpt(text))
+                format!("{address} does not answer in OTLP ('{}'): is it a collector?", excerpt(text))
             });
             return Outcome::Taken { rejected: 0 };
         };
@@ -433,7 +433,7 @@ impl Sender {
         if rejected > 0 {
             self.shared.say(Trouble::Partial, |address| {
                 let why = excerpt(&partial_success.error_message);
-                format!("{address} has rejected {rejected} of what it got: '{why}'")
+                format!("{address} has rejected {rejected} of the items sent: '{why}'")
             });
         }
         Outcome::Taken { rejected }
@@ -454,7 +454,7 @@ impl Sender {
                     other => other.to_string(),
                 };
                 self.shared.say(Trouble::Away, |address| {
-                    format!("{address} cannot be reached ({why}): what is for it waits, up to -x otlpqueue")
+                    format!("{address} cannot be reached ({why}): data is queued, up to -x otlpqueue")
                 });
             }
         }

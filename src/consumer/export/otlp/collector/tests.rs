@@ -175,7 +175,7 @@ fn a_collector_that_is_away_is_waited_for() {
     let requests = serve(listener, vec![FINE]);
     collector.finish();
     let said = collector.messages();
-    assert!(said.len() == 1 && said[0].ends_with("takes requests again"), "{said:?}");
+    assert!(said.len() == 1 && said[0].ends_with("accepts requests again"), "{said:?}");
     assert!(!collector.has_lost());
     assert_eq!(logs(&requests), (0..600).collect::<Vec<_>>());
 }
@@ -193,7 +193,7 @@ fn a_busy_collector_is_asked_again() {
         collector.finish();
         let said = collector.messages();
         assert!(said[0].contains(&format!("answers {}", &status[..3])), "{said:?}");
-        assert!(said[1].ends_with("takes requests again") && said.len() == 2, "{said:?}");
+        assert!(said[1].ends_with("accepts requests again") && said.len() == 2, "{said:?}");
         assert!(!collector.has_lost());
         assert_eq!(logs(&requests), [7]);
     }
@@ -286,12 +286,12 @@ fn what_is_refused_is_lost() {
     collector.push(log(1));
     // The next request is sent only after this one is refused.
     let said = message(&collector);
-    assert!(said.contains("/v1/logs answers 400: {\"message\":\"no\"}: what it refuses is lost"), "{said}");
+    assert!(said.contains("/v1/logs answers 400: {\"message\":\"no\"}: refused data is lost"), "{said}");
     collector.push(log(2));
     collector.finish();
     assert!(collector.has_lost());
     let said = collector.messages();
-    assert!(said[0].ends_with("takes requests again; 1 log record lost so far"), "{said:?}");
+    assert!(said[0].ends_with("accepts requests again; 1 log record lost so far"), "{said:?}");
     assert!(said[1].ends_with("has refused 1 log record: lost") && said.len() == 2, "{said:?}");
     assert_eq!(logs(&requests), [2], "the next request is taken");
 }
@@ -307,7 +307,7 @@ fn a_part_may_be_rejected() {
         collector.push(log(1));
         collector.finish();
         let said = collector.messages();
-        assert!(said[0].contains("has rejected 2 of what it got: 'too old'"), "{said:?}");
+        assert!(said[0].contains("has rejected 2 of the items sent: 'too old'"), "{said:?}");
         assert!(said[1].ends_with("has refused 2 log records: lost"), "{said:?}");
         assert_eq!(collector.shared.lock().lost, Amount { records: 2, points: 0 });
     }
@@ -333,7 +333,7 @@ fn memory_is_bounded_and_the_oldest_goes() {
     // The current request is never dropped, whatever its age.
     assert!(dropped >= 50 && came.ends_with(&(200 - kept..200).collect::<Vec<_>>()), "{came:?}");
     let said = collector.messages().pop().unwrap();
-    let expected = format!("more waited for {url} than -x otlpqueue permits: {dropped} log records lost");
+    let expected = format!("the queue for {url} was full (-x otlpqueue): {dropped} log records lost");
     assert_eq!(said, expected);
     assert!(collector.has_lost());
 }
