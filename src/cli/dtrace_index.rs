@@ -41,7 +41,8 @@ fn make(config: &Config, subject: &Subject, console: &Console, cache: &Cache) ->
     }
     let release = kernel.release();
     console.put(&format!(
-        "{release}: {functions} inlined functions of vmlinux and its modules, {modules} files of debug information ({kept} already indexed), in {dir}\n",
+        "{release}: {functions} inlined functions of vmlinux and its modules, {modules} files of debug information \
+         ({kept} already indexed), in {dir}\n",
     ))
 }
 

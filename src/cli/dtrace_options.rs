@@ -111,7 +111,7 @@ const GROUPS: &[(&str, &[Row])] = &[
                 's',
                 "script",
                 "FILE",
-                "Compile the D script FILE; operands are its $1, $2 …",
+                "Compile the D script FILE; the operands are $1, $2 …",
                 Does::Program(Origin::Script),
             ),
             row('P', "provider", "PROVIDER", "Enable a provider's probes", Does::Program(Origin::Provider)),
@@ -129,7 +129,7 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "Enable a function's probes: [[provider:]module:]function",
                 Does::Program(Origin::Function),
             ),
-            row('i', "id", "ID", "Enable a probe by its number", Does::Program(Origin::Id)),
+            row('i', "id", "ID", "Enable a probe by its id", Does::Program(Origin::Id)),
         ],
     ),
     (
@@ -152,28 +152,29 @@ const GROUPS: &[(&str, &[Row])] = &[
             long(
                 "disas",
                 "[MODULE:]FUNCTION",
-                "List a function's instructions, or its inlined copies', with source lines and what can be traced",
+                "List the instructions of a function, or of its inlined copies, with source lines and which can be \
+                 traced",
                 Does::Disassemble,
             ),
             long(
                 "annotate",
                 "[MODULE:]FUNCTION",
-                "Count how often each line and instruction of a function, or of its inlined copies, is executed (-v: the instructions), \
-                 until ^C, with -c, -p, or --for a time",
+                "Count how often each line of a function, or of its inlined copies, is executed \
+                 (-v: each instruction); end with ^C, -c, -p or --for",
                 Does::Annotate,
             ),
             long(
                 "coverage",
                 "PATTERN",
-                "Find out which blocks, lines and branches are executed at all: of the functions [MODULE:]FUNCTION, of a module, or \
-                 of a source file or folder (fs/ext4/)",
+                "Show which blocks, lines and branches are executed at all, in functions ([MODULE:]FUNCTION), \
+                 a module, or a source file or directory (fs/ext4/)",
                 Does::Cover,
             ),
             long(
                 "path",
                 "[MODULE:]FUNCTION",
-                "Record the way that each call of a function goes, by its lines (-v: its instructions), with what branches decide on; equal \
-                 ways are folded",
+                "Record the path of each call through a function, by lines (-v: by instructions), with the values that \
+                 branches test; equal paths are folded",
                 Does::Path,
             ),
             long(
@@ -191,19 +192,19 @@ const GROUPS: &[(&str, &[Row])] = &[
             long(
                 "index",
                 "",
-                "Make the index of inlined functions now, for the runs to come",
+                "Make the index of inlined functions now, for later runs",
                 Does::Mode(Mode::Index),
             ),
             long(
                 "export",
                 "FILE",
-                "With --index: write all indices of the kernel to FILE, to be carried, or into a folder",
+                "With --index: write all indices of the kernel to FILE, for other machines, or to a directory",
                 Does::Export,
             ),
             long(
                 "import",
                 "FILE",
-                "With --index: take the indices that were exported to FILE, or to a folder",
+                "With --index: import the indices from FILE, or from a directory, that --export made",
                 Does::Import,
             ),
             row('V', "version", "", "Print the version of the D language", Does::Mode(Mode::Version)),
@@ -217,10 +218,11 @@ const GROUPS: &[(&str, &[Row])] = &[
                 'c',
                 "command",
                 "COMMAND",
-                "Run COMMAND, with its pid in $target, and end with it; words are quoted as in a shell, and none is started",
+                "Run COMMAND, with its pid in $target, and end with it; quoting is as in a shell, but no shell is \
+                 started",
                 Does::Command,
             ),
-            row('p', "pid", "PID", "Put PID into $target, and end with that process", Does::Pid),
+            row('p', "pid", "PID", "Set $target to PID, and end with that process", Does::Pid),
             long(
                 "for",
                 "TIME",
@@ -230,67 +232,81 @@ const GROUPS: &[(&str, &[Row])] = &[
             long(
                 "when",
                 "PREDICATE",
-                "With --annotate or --path: only calls for which PREDICATE, a D expression about their arguments, is true",
+                "With --annotate or --path: only calls for which PREDICATE, a D expression about their arguments, is \
+                 true",
                 Does::When,
             ),
-            long("html", "FILE", "With --annotate or --coverage: write a page to FILE", Does::Page),
-            long("lcov", "FILE", "With --coverage: write a file of lcov, for genhtml and others", Does::Lcov),
+            long("html", "FILE", "With --annotate or --coverage: write an HTML page to FILE", Does::Page),
+            long(
+                "lcov",
+                "FILE",
+                "With --coverage: write FILE in lcov's format, for genhtml and others",
+                Does::Lcov,
+            ),
             long(
                 "merge",
                 "FILE",
-                "With --coverage: add what another run has executed, a file of --lcov",
+                "With --coverage: add the coverage of another run, from a file of --lcov",
                 Does::Merge,
             ),
             long(
                 "against",
                 "FILE",
-                "With --coverage: list the lines that only this run or only another one, a file of --lcov, has executed",
+                "With --coverage: list the lines that only this run executed, or only another one, from a file of \
+                 --lcov",
                 Does::Against,
             ),
-            long("exact", "", "With --annotate: count every instruction itself, and compare", Does::Exact),
+            long(
+                "exact",
+                "",
+                "With --annotate: count every instruction, and compare with the derived counts",
+                Does::Exact,
+            ),
             long(
                 "latency",
                 "",
-                "With --annotate: where the time of a call goes, without what the probes take of it",
+                "With --annotate: show where a call spends its time, without the cost of the probes",
                 Does::Latency,
             ),
             long(
                 "differ",
                 "PREDICATE",
-                "With --path: the first branch at which calls for which PREDICATE, about what they return (arg1), is true part from the others",
+                "With --path: show the first branch at which calls for which PREDICATE, about their return value \
+                 (arg1), is true diverge from the others",
                 Does::Differ,
             ),
             long(
                 "into",
                 "FUNCTION,…",
-                "With --path: follow calls of these functions, too, inside of it",
+                "With --path: also follow calls that it makes of these functions",
                 Does::Into,
             ),
-            long("calls", "N", "With --path: end after N calls (1000)", Does::Calls),
+            long("calls", "N", "With --path: end after N calls (default 1000)", Does::Calls),
             long(
                 "dump",
                 "",
-                "With --annotate, --coverage or --path: print the D program that it is, and do no more",
+                "With --annotate, --coverage or --path: print the generated D program, and stop",
                 Does::Dump,
             ),
             row('w', "destructive", "", "Permit destructive actions", Does::Set("destructive")),
             row('Z', "zero", "", "Permit descriptions that match no probe", Does::Set("zdefs")),
             row('x', "option", "NAME[=VALUE]", "Set an option; -x help lists them", Does::AnyOption),
-            row('b', "bufsize", "SIZE", "Bytes of a CPU's trace buffer (k, m, g)", Does::Set("bufsize")),
+            row('b', "bufsize", "SIZE", "Size of each CPU's trace buffer (k, m, g)", Does::Set("bufsize")),
         ],
     ),
     (
         "Output",
         &[
-            row('d', "desugar", "", "Print the program as it is after syntactic sugar", Does::Desugared),
+            row('d', "desugar", "", "Print the program with its syntactic sugar expanded", Does::Desugared),
             row('o', "output", "FILE", "Append the trace data to FILE", Does::Output),
             row(
                 'O',
                 "format",
-                "FORM[=FILE]",
-                "Write the trace in another format than text: json, one object a line; stacks as folded lines, pprof=FILE or \
-                 a flame=FILE graph; threads as tracks, perfetto=FILE; prom, the aggregations as Prometheus reads them; otlp, metrics and logs for \
-                 OpenTelemetry's collector, to its http:// URL or a file",
+                "FORMAT[=FILE]",
+                "Write the trace in another output format: json, one object a line; folded, one stack a line; \
+                 pprof=FILE; flame=FILE, a flame graph; perfetto=FILE, tracks of threads; prom=FILE, aggregations \
+                 for Prometheus; \
+                 otlp=FILE or otlp=URL, metrics and logs for an OpenTelemetry collector",
                 Does::OutputFormat,
             ),
             row('q', "quiet", "", "Print only what the program prints", Does::Set("quiet")),
@@ -303,12 +319,7 @@ const GROUPS: &[(&str, &[Row])] = &[
                 Does::Verbose,
             ),
             row('S', "disassemble", "", "Print the compiled code to standard error", Does::Set("verbose")),
-            long(
-                "message-format",
-                "text|json",
-                "How messages on standard error are written",
-                Does::MessageFormat,
-            ),
+            long("message-format", "text|json", "Format of messages on standard error", Does::MessageFormat),
         ],
     ),
     (
@@ -317,14 +328,14 @@ const GROUPS: &[(&str, &[Row])] = &[
             long(
                 "sysroot",
                 "DIR",
-                "Take vmlinux, modules and debug files from under DIR; to trace, those of the running kernel",
+                "Take vmlinux, modules and debug files from under DIR; a trace needs those of the running kernel",
                 Does::Set("sysroot"),
             ),
             long("vmlinux", "FILE", "Take the kernel's debug information from FILE", Does::Set("vmlinux")),
             long(
                 "no-cache",
                 "",
-                "Read the debug information itself, and keep no index",
+                "Read the debug information directly, and cache no index",
                 Does::Set("nocache"),
             ),
         ],
@@ -375,21 +386,21 @@ pub(super) fn table() -> impl Iterator<Item = (&'static str, &'static Row)> {
 /// The end of --help.
 pub(super) const AFTER_HELP: &str = "\
 Exit status:
-  0  success, also where data was lost or a probe's actions failed; the messages say so
+  0  success, even if data was lost or a probe's actions failed; messages say so
   1  an error, or -l with a description that matches nothing
-  2  a command line that cannot be understood
+  2  an error in the command line
   N  the program's exit(N)
 
 Environment:
   DTRACE_OPT_NAME=VALUE  sets the option NAME of -x, before the command line does
-  DEBUGINFOD_URLS        the servers that are asked for debug information that is not installed
-  XDG_CACHE_HOME         where kinst/index is kept (else ~/.cache); packages bring theirs to /usr/share/kinst/index
-  OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES  what -O otlp says of the sender
+  DEBUGINFOD_URLS        the servers for debug information that is not installed
+  XDG_CACHE_HOME         the cache directory, for kinst/index (default ~/.cache); packages use /usr/share/kinst/index
+  OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES  the sender's attributes in -O otlp
   NO_COLOR               no colours
-  DTRACE_COMPLETE=bash   prints what bash has to read to complete dtrace; zsh and fish too
+  DTRACE_COMPLETE=bash   prints the completion script for bash; also for zsh and fish
 
 Commands:
-  dtrace doctor [--json]  what tracing needs, what of it is wrong, and the commands that mend it
+  dtrace doctor [--json]  checks what tracing needs, and prints the commands that mend what is wrong
 
 Examples:
   dtrace -n 'BEGIN { printf(\"hello\"); exit(0); }'

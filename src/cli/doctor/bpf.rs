@@ -49,9 +49,9 @@ pub(super) fn events(machine: &Machine) -> Option<Finding> {
         }
     };
     if left.is_empty() {
-        return Some(Finding::good("none left by a session that was killed"));
+        return Some(Finding::good("none left by killed sessions"));
     }
     let places: usize = left.values().sum();
-    let found = format!("{} at {places} places, left by a session that was killed", left.len());
+    let found = format!("{} at {places} places, left by killed sessions", left.len());
     Some(Finding::warning(found).mend(format!("dtrace {} 0 </dev/null", bpf::sweep::WORD)))
 }

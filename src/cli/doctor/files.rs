@@ -31,12 +31,12 @@ pub(super) fn vmlinux(machine: &Machine) -> Option<Finding> {
     if let Some(image) = searched.found {
         let path = image.path().display();
         return Some(match wanted {
-            Some(id) => Finding::good(format!("{path}, build id {id} as the kernel's")),
+            Some(id) => Finding::good(format!("{path}, with the kernel's build id {id}")),
             None => Finding::warning(format!("{path}; the kernel shows no build id to compare")),
         });
     }
     if let Some(id) = wanted.filter(is_indexed) {
-        let found = format!("none of vmlinux, and an index of it (build id {id}): variables are not known");
+        let found = format!("none for vmlinux, but an index (build id {id}): no variables");
         return Some(Finding::good(found));
     }
     let without = "inlined functions, lines and variables cannot be traced";
@@ -46,7 +46,7 @@ pub(super) fn vmlinux(machine: &Machine) -> Option<Finding> {
             format!("{} has build id {file}, the kernel {wanted}: {without}", path.display())
         }
         Some(other) => format!("{other}: {without}"),
-        None => format!("none of vmlinux: {without}"),
+        None => format!("none for vmlinux: {without}"),
     };
     Some(Finding::warning(found).install(Part::DebugInformation, machine))
 }
@@ -79,15 +79,15 @@ pub(super) fn modules(machine: &Machine) -> Option<Finding> {
 
 pub(super) fn debuginfod(machine: &Machine) -> Option<Finding> {
     let Some(servers) = kinst_debuginfo::debuginfod::servers() else {
-        return Some(Finding::good("not asked: DEBUGINFOD_URLS is not set"));
+        return Some(Finding::good("not used: DEBUGINFOD_URLS is not set"));
     };
     let in_path = |name: &str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
     };
     Some(match in_path("debuginfod-find") {
-        true => Finding::good(format!("asked for what is not installed: {servers}")),
-        false => Finding::warning("DEBUGINFOD_URLS is set, and debuginfod-find is not installed")
+        true => Finding::good(format!("used for files that are not installed: {servers}")),
+        false => Finding::warning("DEBUGINFOD_URLS is set, but debuginfod-find is not installed")
             .install(Part::Debuginfod, machine),
     })
 }
@@ -98,7 +98,7 @@ pub(super) fn btf(_: &Machine) -> Option<Finding> {
     if let Ok(file) = std::fs::metadata(BTF) {
         return Some(Finding::good(format!("{BTF}, {} KiB", file.len() / 1024)));
     }
-    let found = format!("there is no {BTF}: types come from debug information, where there is some");
+    let found = format!("no {BTF}: types come from debug information, if installed");
     let mounts = Machine::read("/proc/self/mounts").unwrap_or_default();
     let covered =
         mounts.lines().filter_map(|line| line.split(' ').nth(1)).any(|dir| dir == "/sys/kernel/btf");
@@ -115,7 +115,7 @@ pub(super) fn index(machine: &Machine) -> Option<Finding> {
     let Some(cache) = Cache::of_user() else {
         return Some(
             Finding::warning(
-                "nowhere to keep it, and every run makes it anew: neither HOME nor XDG_CACHE_HOME is set",
+                "no cache directory, so every run makes it again: neither HOME nor XDG_CACHE_HOME is set",
             )
             .mend("export XDG_CACHE_HOME=/var/cache"),
         );
@@ -124,7 +124,7 @@ pub(super) fn index(machine: &Machine) -> Option<Finding> {
     let shown = dir.display();
     if dir.exists() && !cache.is_ours() {
         let user = kinst_os::identity().euid;
-        let found = format!("{shown} belongs to another user, or others may write in it: it is not used");
+        let found = format!("{shown} belongs to another user, or others may write to it: it is not used");
         return Some(
             Finding::warning(found).mend(format!("chown -R {user} {shown} && chmod -R go-w {shown}")),
         );
@@ -135,7 +135,7 @@ pub(super) fn index(machine: &Machine) -> Option<Finding> {
     }
     let existing = nearest(dir);
     if !kinst_os::may_write(&existing) {
-        let found = format!("{} cannot be written: every run makes the index anew", existing.display());
+        let found = format!("{} cannot be written to: every run makes the index again", existing.display());
         let mend = if machine.root { "export XDG_CACHE_HOME=/var/tmp" } else { "export XDG_CACHE_HOME=/tmp" };
         return Some(Finding::warning(found).mend(mend));
     }
@@ -152,7 +152,7 @@ pub(super) fn space(_: &Machine) -> Option<Finding> {
     if free >= INDEX {
         return Some(Finding::good(found));
     }
-    let found = format!("{found}, of {} that it may need", INDEX >> 20);
+    let found = format!("{found}; it may need {} MiB", INDEX >> 20);
     let elsewhere = ["/var/cache", "/var/tmp", "/tmp", "/dev/shm"].into_iter();
     let mut roomy = elsewhere.filter(|dir| {
         kinst_os::may_write(Path::new(dir))
@@ -161,7 +161,7 @@ pub(super) fn space(_: &Machine) -> Option<Finding> {
     Some(match roomy.next() {
         Some(dir) => Finding::warning(found).mend(format!("export XDG_CACHE_HOME={dir}")),
         None => {
-            Finding::warning(found).then("make room there, or set XDG_CACHE_HOME to a directory with some")
+            Finding::warning(found).then("free space there, or set XDG_CACHE_HOME to a directory with enough")
         }
     })
 }

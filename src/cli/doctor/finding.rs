@@ -65,14 +65,14 @@ impl Finding {
             return self.mend(command);
         }
         self.then(match part {
-            Part::Headers => "no package of them is known here; where the kernel was built has them",
+            Part::Headers => "no known package has them; take them from the kernel's build directory",
             Part::DebugInformation => {
-                "no package of it is known here; it is looked for in /usr/lib/debug, or is what --vmlinux FILE says"
+                "no known package has it; put it in /usr/lib/debug, or name it with --vmlinux FILE"
             }
-            Part::Module => "dtrace and the module have to be of one version: install the newer module",
-            Part::Tool => "dtrace and the module have to be of one version: install the newer dtrace",
+            Part::Module => "dtrace and the module must have the same version: install the newer module",
+            Part::Tool => "dtrace and the module must have the same version: install the newer dtrace",
             Part::Modprobe | Part::Debuginfod | Part::Mokutil => {
-                "no package of it is known here; it is looked for in the directories of PATH"
+                "no known package has it; install it in a directory of PATH"
             }
         })
     }

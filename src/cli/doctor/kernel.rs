@@ -16,9 +16,9 @@ pub(super) fn secure_boot(_: &Machine) -> Option<Finding> {
         return Some(Finding::good("none: the machine was not booted by UEFI"));
     }
     Some(match std::fs::read(SECURE_BOOT).ok().and_then(|bytes| bytes.get(4).copied()) {
-        Some(1) => Finding::good("on: the module has to be signed by an enrolled key"),
+        Some(1) => Finding::good("on: the module must be signed with an enrolled key"),
         Some(_) => Finding::good("off"),
-        None => Finding::good("not known: the firmware shows no variable SecureBoot"),
+        None => Finding::good("unknown: the firmware has no variable SecureBoot"),
     })
 }
 
@@ -33,7 +33,7 @@ pub(super) fn lockdown(machine: &Machine) -> Option<Finding> {
         if mounted || !Path::new("/sys/kernel/security").exists() {
             return Some(Finding::good("none: the kernel has no lockdown"));
         }
-        let found = "not known: securityfs is not mounted";
+        let found = "unknown: securityfs is not mounted";
         return Some(Finding::warning(found).mend("mount -t securityfs none /sys/kernel/security"));
     };
     let lift = |finding: Finding| {
@@ -41,21 +41,21 @@ pub(super) fn lockdown(machine: &Machine) -> Option<Finding> {
         match by_command_line {
             true => finding.mend_if(machine.family.remove_parameter("lockdown")).then("reboot"),
             false if Path::new(SECURE_BOOT).exists() => {
-                finding.mend("mokutil --disable-validation").then("reboot, and confirm it to the firmware")
+                finding.mend("mokutil --disable-validation").then("reboot, and confirm it in MokManager")
             }
-            false => finding.then("reboot: what has set it since the boot cannot take it back"),
+            false => finding.then("reboot: lockdown cannot be lifted while the kernel runs"),
         }
     };
     Some(match level(&text) {
         Some("none") => Finding::good("none"),
         Some("integrity") => lift(Finding::warning(
-            "integrity: the module refuses programs with -w; without it, by BPF, they run, but for copyout()",
+            "integrity: the module refuses programs with -w; without the module they run, except copyout()",
         )),
         Some(level) => {
-            let found = format!("{level}: the kernel's memory may not be read");
+            let found = format!("{level}: the kernel's memory cannot be read");
             lift(Finding::hindrance(found, machine))
         }
-        None => Finding::warning(format!("not known: {LOCKDOWN} has '{text}'")),
+        None => Finding::warning(format!("unknown: {LOCKDOWN} contains '{text}'")),
     })
 }
 
@@ -64,15 +64,15 @@ pub(super) fn signatures(machine: &Machine) -> Option<Finding> {
     let enforced = Machine::read("/sys/module/module/parameters/sig_enforce").as_deref() == Some("Y");
     let locked = Machine::read(LOCKDOWN).and_then(|text| Some(level(&text)? != "none")).unwrap_or(false);
     if !enforced && !locked {
-        return Some(Finding::good("not asked for"));
+        return Some(Finding::good("not required"));
     }
     let by = if enforced { "module.sig_enforce" } else { "lockdown" };
     if module::is_loaded() {
-        return Some(Finding::good(format!("asked for by {by}; the module is loaded")));
+        return Some(Finding::good(format!("required by {by}; the module is loaded")));
     }
     let file = module::file(&machine.release)?;
     if !file.signed {
-        let found = format!("asked for by {by}, and {} is not signed", file.path.display());
+        let found = format!("required by {by}, but {} is not signed", file.path.display());
         let version = env!("CARGO_PKG_VERSION");
         let sign = format!("dkms install --force {}/{version} -k {}", module::NAME, machine.release);
         return Some(Finding::hindrance(found, machine).mend(sign));
@@ -85,20 +85,20 @@ fn enrolled(machine: &Machine, by: &str) -> Finding {
     const KEY: &str = "/var/lib/dkms/mok.pub";
     if !Path::new(KEY).exists() {
         return Finding::good(format!(
-            "asked for by {by}; the module has one, by a key other than that of DKMS"
+            "required by {by}; the module is signed, but not with the key of DKMS"
         ));
     }
     let tested = std::process::Command::new("mokutil").args(["--test-key", KEY]).env("LC_ALL", "C").output();
     let Ok(tested) = tested else {
         let found =
-            format!("asked for by {by}; whether the key of DKMS is enrolled is not known without mokutil");
+            format!("required by {by}; without mokutil it is unknown whether the key of DKMS is enrolled");
         return Finding::warning(found).install(Part::Mokutil, machine);
     };
     let said = String::from_utf8_lossy(&tested.stdout).into_owned();
     if said.contains("is already enrolled") {
-        return Finding::good(format!("asked for by {by}; the key of DKMS is enrolled"));
+        return Finding::good(format!("required by {by}; the key of DKMS is enrolled"));
     }
-    Finding::hindrance(format!("asked for by {by}, and the key of DKMS is not enrolled"), machine)
+    Finding::hindrance(format!("required by {by}, but the key of DKMS is not enrolled"), machine)
         .mend(format!("mokutil --import {KEY}"))
         .then("reboot, and choose Enroll MOK")
 }
@@ -106,10 +106,10 @@ fn enrolled(machine: &Machine, by: &str) -> Finding {
 /// Whether ftrace is on: the entries and returns of many functions depend on it.
 pub(super) fn ftrace(_: &Machine) -> Option<Finding> {
     let Some(enabled) = Machine::read("/proc/sys/kernel/ftrace_enabled") else {
-        return Some(Finding::good("the kernel has none; entries are instructions like others"));
+        return Some(Finding::good("the kernel has none; entries are traced like other instructions"));
     };
     Some(match enabled.as_str() {
-        "0" => Finding::warning("off: probes of fbt at entries that it serves do not fire")
+        "0" => Finding::warning("off: fbt probes at entries with ftrace do not fire")
             .mend("sysctl -w kernel.ftrace_enabled=1"),
         _ => Finding::good("on"),
     })
@@ -120,7 +120,7 @@ pub(super) fn kprobes(_: &Machine) -> Option<Finding> {
     let enabled = Machine::read("/sys/kernel/debug/kprobes/enabled")?;
     Some(match enabled.as_str() {
         "0" => Finding::warning(
-            "switched off: those of other tracers, and of dtrace without the module, do not fire",
+            "switched off: kprobes of other tracers, and of dtrace without the module, do not fire",
         )
         .mend("echo 1 >/sys/kernel/debug/kprobes/enabled"),
         _ => Finding::good("on"),

@@ -93,16 +93,16 @@ fn verdict(machine: &Machine) -> Finding {
 }
 
 const HELP: &str = "\
-Says what tracing needs, what was found on this machine, and the command that mends what is wrong
+Checks what tracing needs on this machine, and prints the commands that mend what is wrong
 
 Usage: dtrace doctor [--json]
 
   --json  one JSON object a line: check, state (good, warning, fault), found, mend, then; the last one,
           whose check is \"tracing\", is the verdict
 
-The module is loaded for the check if it is not there yet, and taken away again.
+If the module is not loaded, it is loaded for the check, and unloaded again.
 
 Exit status:
-  0  tracing works, by the module or by the kernel's BPF; the last lines say by which, and what does not
+  0  tracing works, by the module or by the kernel's BPF; the last lines say which, and what does not work
   1  nothing can be traced
 ";

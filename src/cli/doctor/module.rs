@@ -31,7 +31,7 @@ pub(super) fn file(machine: &Machine) -> Option<Finding> {
         let ours = uapi::ABI_VERSION;
         let (order, part) = if theirs > ours { ("newer", Part::Tool) } else { ("older", Part::Module) };
         let found =
-            format!("{path} is {order} than this dtrace: its interface is {theirs}, that of dtrace {ours}");
+            format!("{path} is {order} than this dtrace: it has interface {theirs}, dtrace has {ours}");
         return Some(Finding::hindrance(found, machine).install(part, machine));
     }
     let signed = if file.signed { "signed" } else { "not signed" };
@@ -45,7 +45,7 @@ pub(super) fn headers(machine: &Machine) -> Option<Finding> {
         return Some(Finding::good(dir));
     }
     let found = match module::file(&machine.release) {
-        Some(_) => format!("none in {dir}; the module is built already, another version of it could not be"),
+        Some(_) => format!("none in {dir}; the module is already built, but another version cannot be"),
         None => format!("none in {dir}; the module cannot be built"),
     };
     Some(Finding::warning(found).install(Part::Headers, machine))
@@ -56,7 +56,7 @@ pub(super) fn module(machine: &Machine) -> Option<Finding> {
     let loaded = module::is_loaded();
     let error = match &machine.module {
         Ok(true) => {
-            let found = "not loaded; it was loaded for this check, and dtrace loads it when needed";
+            let found = "not loaded; dtrace loads it when needed, as it was for this check";
             return Some(Finding::good(found));
         }
         Ok(false) => return Some(Finding::good(format!("loaded, interface {}", uapi::ABI_VERSION))),
@@ -64,12 +64,12 @@ pub(super) fn module(machine: &Machine) -> Option<Finding> {
     };
     let hindrance = |found: String| Finding::hindrance(found, machine);
     Some(match error {
-        Error::NotRoot if loaded => hindrance("loaded, for root".to_owned()).mend("sudo dtrace doctor"),
-        Error::NotRoot => {
-            Finding::warning("not loaded; only root can try to load it").mend("sudo dtrace doctor")
+        Error::NotRoot if loaded => {
+            hindrance("loaded, but only root can use it".to_owned()).mend("sudo dtrace doctor")
         }
+        Error::NotRoot => Finding::warning("not loaded; only root can load it").mend("sudo dtrace doctor"),
         Error::Forbidden => {
-            hindrance("loaded, and it refuses to be opened; rights and lockdown say why".to_owned())
+            hindrance("loaded, but it refuses to be opened; see rights and lockdown".to_owned())
         }
         Error::NoNode => {
             let mend = make_node().unwrap_or_else(|| "modprobe -r kinst".to_owned());
@@ -83,7 +83,7 @@ pub(super) fn module(machine: &Machine) -> Option<Finding> {
             hindrance(error.to_string()).install(Part::Tool, machine)
         }
         Error::Abi { .. } | Error::Interface => hindrance(error.to_string()).mend("modprobe -r kinst"),
-        _ if loaded => hindrance(format!("loaded, and it cannot be opened: {error}")),
+        _ if loaded => hindrance(format!("loaded, but it cannot be opened: {error}")),
         _ => hindrance(error.to_string()),
     })
 }

@@ -10,7 +10,7 @@ const CAP_SYS_ADMIN: u32 = 21;
 pub(super) fn rights(machine: &Machine) -> Option<Finding> {
     if !machine.root {
         return Some(match machine.traces() {
-            true => Finding::good("not root, with the capabilities that tracing takes"),
+            true => Finding::good("not root, but with the capabilities that tracing needs"),
             false => Finding::fault("not root").mend("sudo dtrace doctor"),
         });
     }
@@ -20,8 +20,8 @@ pub(super) fn rights(machine: &Machine) -> Option<Finding> {
     };
     let mapped = Machine::read("/proc/self/uid_map").unwrap_or_default();
     if mapped.split_whitespace().nth(2).is_some_and(|count| count != "4294967295") {
-        let found = "root of a user namespace, as in a container: the kernel wants the machine's own root";
-        return Some(Finding::hindrance(found, machine).then("run it outside of the container"));
+        let found = "root of a user namespace, as in a container: tracing needs root of the host";
+        return Some(Finding::hindrance(found, machine).then("run it outside the container"));
     }
     if capabilities & (1 << CAP_SYS_ADMIN) == 0 {
         let found = "root without CAP_SYS_ADMIN, as in a container";

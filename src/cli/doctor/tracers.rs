@@ -10,7 +10,7 @@ const TRACING: &str = "/sys/kernel/tracing";
 const OWN: &str = "arch_optimize_kprobes";
 
 /// A note, not a fault: a run that needs tracefs mounts it.
-pub(super) const NO_TRACEFS: &str = "not known: tracefs is not mounted; dtrace mounts it when it needs it";
+pub(super) const NO_TRACEFS: &str = "unknown: tracefs is not mounted; dtrace mounts it when needed";
 
 /// Kprobes in debugfs's list. A command can remove those that are in kprobe_events.
 pub(super) fn kprobes(machine: &Machine) -> Option<Finding> {
@@ -18,7 +18,7 @@ pub(super) fn kprobes(machine: &Machine) -> Option<Finding> {
         let mounted = Path::new("/sys/kernel/debug/kprobes").exists();
         let here = machine.bpf.as_ref().is_ok_and(|means| means.kprobes.is_ok()) || machine.module.is_ok();
         return (machine.root && !mounted && here).then(|| {
-            Finding::warning("not known: debugfs is not mounted")
+            Finding::warning("unknown: debugfs is not mounted")
                 .mend("mount -t debugfs none /sys/kernel/debug")
         });
     };
@@ -30,7 +30,7 @@ pub(super) fn kprobes(machine: &Machine) -> Option<Finding> {
     let found = format!("{}: functions that have one cannot be traced inside", names(&list, symbol));
     let events = Machine::read(&format!("{TRACING}/kprobe_events")).unwrap_or_default();
     Some(match events.is_empty() {
-        true => Finding::warning(found).then("end the tracer that has set them (bpftrace, perf, SystemTap)"),
+        true => Finding::warning(found).then("stop the tracer that set them (bpftrace, perf, SystemTap)"),
         false => Finding::warning(found).mend(format!(
             "for f in {TRACING}/events/*probes/enable; do echo 0 >$f; done; echo >{TRACING}/kprobe_events"
         )),
@@ -49,7 +49,7 @@ pub(super) fn functions(machine: &Machine) -> Option<Finding> {
         return (machine.root && !mounted && Path::new(TRACING).exists()).then(|| Finding::good(NO_TRACEFS));
     };
     if tracer != "nop" {
-        let found = format!("the tracer '{tracer}' is on: all that is traced becomes slower");
+        let found = format!("the tracer '{tracer}' is on, which slows down all traced functions");
         return Some(Finding::warning(found).mend(format!("echo nop >{TRACING}/current_tracer")));
     }
     let enabled = Machine::read(&format!("{TRACING}/enabled_functions")).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn functions(machine: &Machine) -> Option<Finding> {
         return Some(Finding::good("none"));
     }
     let count = enabled.lines().filter(|line| !line.is_empty()).count();
-    Some(Finding::good(format!("{count} functions have listeners of ftrace; they and ours get along")))
+    Some(Finding::good(format!("{count} functions have ftrace callbacks; they do not interfere")))
 }
 
 /// BPF programs that processes hold open.
@@ -71,8 +71,8 @@ pub(super) fn bpf(machine: &Machine) -> Option<Finding> {
     let links = files.filter_map(|file| std::fs::read_link(file.path()).ok());
     let programs = links.filter(|link| link.as_os_str() == "anon_inode:bpf-prog").count();
     Some(match programs {
-        0 => Finding::good("none that a process holds"),
-        count => Finding::good(format!("{count} that processes hold; they and ours get along")),
+        0 => Finding::good("none held by a process"),
+        count => Finding::good(format!("{count} held by processes; they do not interfere")),
     })
 }
 

@@ -26,31 +26,32 @@ pub(super) fn of(facts: &Facts) -> Finding {
             ("by the kernel's BPF".to_owned(), Some(means))
         }
         // The module is present, so dtrace does without it only on request.
-        (Err(error), Ok(means)) => (format!("with -x backend=bpf alone ({error})"), Some(means)),
+        (Err(error), Ok(means)) => (format!("only with -x backend=bpf ({error})"), Some(means)),
         (Err(_), Err(_)) if !facts.root => return Finding::fault("tracing does not work: it needs root"),
         (Err(module), Err(bpf)) => {
             let text = module.to_string();
             let why = text.strip_prefix(Error::TITLE).unwrap_or(&text);
-            let without = format!("nor by the kernel's BPF: {bpf}");
+            let without = format!("without the module: {bpf}");
             return Finding::fault(format!("tracing does not work: {why}; {without}"));
         }
     };
     let missing = missing(facts, means);
     let found = match &missing {
-        Some((what, why)) => format!("tracing works, {by}, but for {what}: {why}"),
+        Some((what, why)) => format!("tracing works, {by}, except {what}: {why}"),
         None => format!("tracing works, {by}"),
     };
     let finding = if missing.is_some() { Finding::warning(found) } else { Finding::good(found) };
     let Some(absence) = facts.module.err().and_then(Error::absence) else { return finding };
     let by_means = means.and_then(lacking).is_some() && facts.hidden.is_none();
-    let more = if by_means { "would trace these too" } else { "would count every hit" };
+    let more = if by_means { "would trace them too" } else { "would count every hit" };
     finding.then(format!("the module {more}: {absence}"))
 }
 
 /// Returns the first group of places that cannot be traced, and the reason.
 fn missing(facts: &Facts, means: Option<&Means>) -> Option<(&'static str, String)> {
     let hidden = facts.hidden.clone().map(|why| (PLACES, why));
-    let undescribed = || Some((facts.undescribed?, "the kernel's debug information is not here".to_owned()));
+    let undescribed =
+        || Some((facts.undescribed?, "the kernel's debug information is not installed".to_owned()));
     hidden.or_else(|| means.and_then(lacking)).or_else(undescribed)
 }
 
@@ -78,7 +79,7 @@ mod tests {
     }
 
     fn unloadable() -> Error {
-        let why = "it is not built for this kernel: there is no kinst.ko".to_owned();
+        let why = "it is not built for this kernel: no kinst.ko".to_owned();
         Error::Unloadable(Explained { why, short: "it is not built", mend: None, reboot: false })
     }
 
@@ -108,32 +109,32 @@ mod tests {
             (
                 facts(Err(&absent), Ok(&entries)),
                 State::Warning,
-                "tracing works, by the kernel's BPF, but for instructions and inlined functions (kinst): tracefs is \
-                 not mounted; the module would trace these too: it is not built",
+                "tracing works, by the kernel's BPF, except instructions and inlined functions (kinst): tracefs is \
+                 not mounted; the module would trace them too: it is not built",
             ),
             (
                 facts(Err(&absent), Ok(&none)),
                 State::Warning,
-                "tracing works, by the kernel's BPF, but for the kernel's functions (fbt, kinst, io:::done): \
-                 tracefs is not mounted; the module would trace these too: it is not built",
+                "tracing works, by the kernel's BPF, except the kernel's functions (fbt, kinst, io:::done): \
+                 tracefs is not mounted; the module would trace them too: it is not built",
             ),
             (
                 Facts { undescribed: Some("variables"), ..facts(Ok(()), Ok(&all)) },
                 State::Warning,
-                "tracing works, by the module, but for variables: the kernel's debug information is not here",
+                "tracing works, by the module, except variables: the kernel's debug information is not installed",
             ),
             (
                 Facts { hidden: Some("zeros".to_owned()), ..facts(Err(&absent), Ok(&none)) },
                 State::Warning,
-                "tracing works, by the kernel's BPF, but for the kernel's functions (fbt, kinst, io:::done): zeros; \
+                "tracing works, by the kernel's BPF, except the kernel's functions (fbt, kinst, io:::done): zeros; \
                  the module would count every hit: it is not built",
             ),
             (
                 facts(Err(&absent), Err(&no_bpf)),
                 State::Fault,
                 "tracing does not work: the kernel module kinst cannot be loaded: it is not built for this kernel: \
-                 there is no kinst.ko; nor by the kernel's BPF: the kernel cannot run BPF programs: it has no \
-                 bpf() system call",
+                  no kinst.ko; without the module: the kernel cannot run BPF programs: it has no \
+                  bpf() system call",
             ),
             (
                 Facts { root: false, ..facts(Err(&Error::NotRoot), Err(&no_bpf)) },
@@ -146,9 +147,7 @@ mod tests {
             assert_eq!((finding.state, text(&finding).as_str()), (state, expected));
         }
         let by_option = of(&facts(Err(&other), Ok(&all)));
-        assert!(
-            by_option.found.starts_with("tracing works, with -x backend=bpf alone (this dtrace is older")
-        );
+        assert!(by_option.found.starts_with("tracing works, only with -x backend=bpf (this dtrace is older"));
         assert_eq!(by_option.then, None);
     }
 }

@@ -95,7 +95,7 @@ fn read(setting: &str, list: &str) -> Result<Vec<String>, Error> {
 fn problem(name: &str) -> Option<&'static str> {
     let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !letters || name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return Some("use letters, digits and _, and begin with no digit");
+        return Some("use letters, digits and _, not beginning with a digit");
     }
     match name {
         _ if name.starts_with("__") => Some("names with __ are reserved for Prometheus"),
