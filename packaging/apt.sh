@@ -1,4 +1,5 @@
-# Run in a guest whose /sysroot is a plain Debian system without debug information, to which apt installs from folders: apt.sh VERSION NEWER RELEASE
+# Run in a guest whose /sysroot is a plain Debian system without debug information, where apt installs from directories:
+#   apt.sh VERSION NEWER RELEASE
 set -eu
 version=$1 newer=$2 release=$3
 mount -o remount,rw /sysroot
@@ -19,8 +20,8 @@ traces() {
     grep -q '^[a-z_0-9]* in cp$' /tmp/record || { cat /tmp/record >&2; fail "an inlined function is not traced"; }
 }
 
-! inside sh -c 'command -v cargo || command -v dtrace' || fail "this system is not a plain one"
-[ ! -e "/sysroot/usr/lib/debug/boot/vmlinux-$release" ] || fail "there is debug information"
+! inside sh -c 'command -v cargo || command -v dtrace' || fail "this system is not plain: it has cargo or dtrace"
+[ ! -e "/sysroot/usr/lib/debug/boot/vmlinux-$release" ] || fail "this system has debug information"
 inside apt-get -qq update
 
 begin=$(date +%s)
@@ -32,11 +33,11 @@ end=$(date +%s)
 ok "apt install, with a compiler, headers and DKMS: $((installed - begin)) s; from there to the first record of an inlined function, without debug information: $((end - installed)) s"
 
 apt purge "kinst-index-$release"
-inside dtrace -qn 'kinst::file_start_write:entry { exit(0); }' 2>&1 | grep -q "apt install linux-image-$release-dbg" || fail "what is missing is not said"
+inside dtrace -qn 'kinst::file_start_write:entry { exit(0); }' 2>&1 | grep -q "apt install linux-image-$release-dbg" || fail "dtrace does not name the missing package"
 begin=$(date +%s)
 apt install "/packages/kinst-index-${release}_${version}_all.deb"
 traces
-ok "from apt install of an index alone to the first record: $(($(date +%s) - begin)) s"
+ok "from apt install of only an index to the first record: $(($(date +%s) - begin)) s"
 
 $enter dtrace -qn 'tick-1s { printf("tick %d\n", ++ticks); } kinst::file_start_write:entry { @["writes"] = count(); }' -o /tmp/session &
 session=$!
@@ -47,17 +48,17 @@ sleep 5
 kill -0 $session || fail "the upgrade ends a session"
 [ "$(grep -c tick /sysroot/tmp/session)" -gt "$before" ] || fail "the upgrade stops a session"
 kill -TERM $session
-wait $session || fail "a session that was upgraded beside ends with $?"
-grep -q '^ *writes *[1-9]' /sysroot/tmp/session || fail "a session that was upgraded beside has no aggregation"
+wait $session || fail "a session that ran during the upgrade ends with $?"
+grep -q '^ *writes *[1-9]' /sysroot/tmp/session || fail "a session that ran during the upgrade has no aggregation"
 inside kinst -V | grep -q "kinst $newer" || fail "kinst -V does not say $newer"
-ok "upgrade from $version to $newer while a session runs, which goes on with its module"
+ok "upgrade from $version to $newer while a session runs, which continues with its module"
 
 traces
 rmmod kinst
 traces
-ok "after it, kinst $newer traces with the module of $version, and once that is gone with its own"
+ok "after the upgrade, kinst $newer traces with the module of $version and, once that is unloaded, with its own"
 
 rmmod kinst
 apt purge kinst kinst-dkms "kinst-index-$release"
-! find /sysroot/usr /sysroot/lib /sysroot/etc /sysroot/var/lib -xdev -name '*kinst*' | grep . || fail "purge leaves these"
+! find /sysroot/usr /sysroot/lib /sysroot/etc /sysroot/var/lib -xdev -name '*kinst*' | grep . || fail "purge leaves these files"
 ok "purge leaves no file"

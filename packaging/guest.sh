@@ -1,5 +1,5 @@
-# Run in a guest whose /sysroot is the Debian system in which the packages have been installed: guest.sh yes|no,
-# whether the kernel takes a module that no key of it has signed.
+# Run in a guest whose /sysroot is the Debian system with the packages installed: guest.sh yes|no. The argument says
+# whether the kernel accepts a module that is not signed with one of its keys.
 set -eu
 takes=$1
 for dir in proc sys dev; do mount --rbind /$dir /sysroot/$dir; done

@@ -1,4 +1,4 @@
-//! manual/src/lib.rs: the manual pages, whose tables are those of the program, and the completions.
+//! manual/src/lib.rs: the manual pages, with tables from the program, and the shell completions.
 
 mod parameters;
 mod tables;
@@ -8,15 +8,15 @@ use clap::Command;
 use clap_complete::aot::{Shell, generate};
 use kinst::cli::{complete, dtrace_args, inlinecall};
 
-/// A page as man(1) reads it.
+/// A manual page.
 pub struct Page {
-    /// With the section: `dtrace.1`.
+    /// The file name, with the section: `dtrace.1`.
     pub name: &'static str,
-    /// The page in roff, with its tables filled in.
+    /// The page in roff, including its tables.
     pub text: String,
 }
 
-/// The part that the program makes; a page has its mark on a line of its own, after `@`.
+/// A generated part: its mark, which is alone on a line of a page after `@`, and the function that makes it.
 type Part = (&'static str, fn() -> Result<String>);
 
 const PARTS: &[Part] = &[
@@ -38,12 +38,12 @@ const PAGES: &[(&str, &str)] = &[
     ("kinst-d.7", include_str!("../pages/kinst-d.7")),
 ];
 
-/// All pages. Fails if a mark in one has no part, or a table cannot be made.
+/// Returns all pages. Fails if a mark in a page has no part, or a table cannot be made.
 pub fn pages() -> Result<Vec<Page>> {
     PAGES.iter().map(|(name, text)| Ok(Page { name, text: filled(text).with_context(|| *name)? })).collect()
 }
 
-/// Replaces the marks of a page.
+/// Returns a page with its marks replaced.
 fn filled(page: &str) -> Result<String> {
     let mut text = String::new();
     for line in page.lines() {
@@ -51,7 +51,7 @@ fn filled(page: &str) -> Result<String> {
             None => text += &line.replace("%VERSION%", env!("CARGO_PKG_VERSION")),
             Some(mark) => match PARTS.iter().find(|(name, _)| *name == mark) {
                 Some((_, part)) => text += part()?.trim_end(),
-                None => bail!("no part is called {mark}"),
+                None => bail!("unknown mark @{mark}"),
             },
         }
         text.push('\n');
@@ -59,16 +59,16 @@ fn filled(page: &str) -> Result<String> {
     Ok(text)
 }
 
-/// The options of a command, a section for each of their groups.
+/// Returns the options of a command, with a subsection for each group.
 fn options(command: Command) -> Result<String> {
     let mut text = Vec::new();
     clap_mangen::Man::new(command).render_options_section(&mut text)?;
     let text = String::from_utf8(text)?;
-    // Ours are parts of one section.
+    // The groups are subsections of the page's OPTIONS.
     Ok(text.replace("\n.SH ", "\n.SS "))
 }
 
-/// The files that shells read, by the names under which they look for them.
+/// Returns the completion scripts, under the names that the shells look for.
 pub fn completions() -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     for name in ["dtrace", "kinst"] {
@@ -76,7 +76,7 @@ pub fn completions() -> Result<Vec<(String, String)>> {
             [("bash", name.to_owned()), ("zsh", format!("_{name}")), ("fish", format!("{name}.fish"))]
         {
             let script =
-                complete::registration(shell, name).with_context(|| format!("{shell} is not served"))?;
+                complete::registration(shell, name).with_context(|| format!("{shell} is not supported"))?;
             files.push((format!("{shell}/{file}"), script));
         }
     }
@@ -102,7 +102,7 @@ mod tests {
 
     fn page(name: &str) -> String {
         let all = pages().unwrap();
-        // What man(1) shows is without the escapes of what is written.
+        // Undo roff's escapes, to compare with plain text.
         all.into_iter()
             .find(|page| page.name == name)
             .unwrap()

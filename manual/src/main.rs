@@ -1,15 +1,15 @@
-//! manual/src/main.rs: writes the manual pages and the completions of the shells into a folder.
+//! manual/src/main.rs: writes the manual pages and the shell completions to a directory.
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Write the manual pages and the completions
+/// Write the manual pages and the shell completions
 #[derive(Parser)]
 #[command(name = "manual")]
 struct Options {
-    /// The folder that gets man/ and completions/
+    /// The directory to create man/ and completions/ in
     folder: PathBuf,
 }
 

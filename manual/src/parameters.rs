@@ -1,4 +1,4 @@
-//! manual/src/parameters.rs: the parameters of the kernel module, as its source describes them.
+//! manual/src/parameters.rs: the table of the module's parameters, from its source.
 
 use crate::tables::sentence;
 use anyhow::{Context as _, Result, ensure};
@@ -6,7 +6,7 @@ use roff::{Roff, bold, roman};
 use std::fs;
 use std::path::Path;
 
-/// A line for each `MODULE_PARM_DESC(name, "description")` of the module.
+/// Returns an entry for each `MODULE_PARM_DESC(name, "description")` of the module.
 pub(crate) fn table() -> Result<String> {
     let mut found = Vec::new();
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../kmod"), &mut found)?;
@@ -21,7 +21,7 @@ pub(crate) fn table() -> Result<String> {
     Ok(page.render())
 }
 
-/// The descriptions of a folder's files; those of the test modules are not ours.
+/// Collects the descriptions in a directory, without those of the test modules.
 fn read(folder: &Path, found: &mut Vec<(String, String)>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();

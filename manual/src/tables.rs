@@ -1,11 +1,11 @@
-//! manual/src/tables.rs: tables of the program as parts of a page.
+//! manual/src/tables.rs: tables from the program, as parts of a page.
 
 use kinst::options;
 use kinst::reason;
 use kinst::vocabulary::builtin::{self, Entry, Prototype, What};
 use roff::{Inline, Roff, bold, italic, roman};
 
-/// The options of -x, a part for each group.
+/// Returns the options of -x, with a subsection for each group.
 pub(crate) fn settings() -> String {
     let mut page = Roff::new();
     let mut last = "";
@@ -21,7 +21,7 @@ pub(crate) fn settings() -> String {
         }
         let when = match spec.when {
             options::When::Dynamic => " It can be changed by setopt() while tracing.",
-            options::When::Context => " Not in a program.",
+            options::When::Context => " It cannot be set in a program.",
             _ => "",
         };
         text.push(roman(when));
@@ -30,7 +30,7 @@ pub(crate) fn settings() -> String {
     page.render()
 }
 
-/// The reasons why a place is refused, with what can be done.
+/// Returns the reasons why a place is refused, with a remedy.
 pub(crate) fn reasons() -> String {
     let mut page = Roff::new();
     for (words, help) in reason::all() {
@@ -46,7 +46,7 @@ pub(crate) fn variables() -> String {
         let ty = match known.what {
             What::Variable { ty, .. } => ty,
             What::Array(_) => "array",
-            What::Library => "by a library",
+            What::Library => "from a library",
             _ => continue,
         };
         page.text([bold(known.name), roman(format!(" ({ty})"))]);
@@ -85,7 +85,7 @@ pub(crate) fn aggregating() -> String {
     names(|what| matches!(what, What::Aggregating(_)))
 }
 
-/// Names in one paragraph.
+/// Returns names in one paragraph.
 fn names(is_one: fn(&What) -> bool) -> String {
     let mut page = Roff::new();
     let mut inlines: Vec<Inline> = Vec::new();
@@ -100,7 +100,7 @@ fn names(is_one: fn(&What) -> bool) -> String {
     page.render()
 }
 
-/// The names that programs can use; libraries define some of them.
+/// Returns the names that programs can use, including those that libraries define.
 fn supported() -> impl Iterator<Item = &'static Entry> {
     builtin::TABLE.iter().filter(|known| known.supported || matches!(known.what, What::Library))
 }
@@ -111,7 +111,7 @@ fn entry(page: &mut Roff, term: Vec<Inline>, text: Vec<Inline>) {
     page.text(text);
 }
 
-/// Makes a sentence of a note.
+/// Converts a note to a sentence: with a capital letter and a full stop.
 pub(crate) fn sentence(note: &str) -> String {
     let mut letters = note.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -1,4 +1,4 @@
-//! manual/tests/guide.rs: every page of the guide is in its table of contents, a guest runs each page with commands, and no link leads nowhere.
+//! manual/tests/guide.rs: every page of the guide is in the contents, a guest runs its commands, and its links work.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The links of a page to files.
+/// Returns the links of a page to files.
 fn links(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     let links = Parser::new_ext(&text, Options::ENABLE_TABLES).filter_map(|event| match event {
@@ -63,7 +63,7 @@ fn a_guest_runs_each_page_that_has_commands() {
     }
 }
 
-/// The page of the options has the program's own table; UPDATE=1 writes it.
+/// The page of the options has the table from the program; UPDATE=1 writes it.
 #[test]
 fn every_option_is_in_its_page() {
     const MARKS: (&str, &str) =
@@ -81,7 +81,7 @@ fn every_option_is_in_its_page() {
     }
 }
 
-/// What the pages show of a source is that source.
+/// Code shown in the pages is the same as in its source file.
 #[test]
 fn sources_in_the_pages_are_those_of_their_files() {
     let mut shown = 0;
@@ -91,7 +91,7 @@ fn sources_in_the_pages_are_those_of_their_files() {
             let (path, rest) = part.split_once(" -->\n").unwrap();
             let code = rest.split("```").nth(1).unwrap().split_once('\n').unwrap().1;
             let source = std::fs::read_to_string(Path::new(ROOT).join(path)).unwrap();
-            assert!(source.contains(code), "{page}: {path} has another text");
+            assert!(source.contains(code), "{page}: {path} differs");
             shown += 1;
         }
     }
