@@ -71,7 +71,7 @@ kinst -V | grep -q "kinst $newer" || fail "kinst -V does not say $newer"
 is_ours "after the upgrade"
 ok "upgrade from $version to $newer"
 
-# Other packages with a dtrace: their command works in both orders of installation, and ours comes back afterwards.
+# Other packages with a dtrace: their command works in both orders of installation; dtrace is kinst again afterwards.
 install systemtap-sdt-dev
 dpkg-query --search /usr/bin/dtrace >/dev/null && [ ! -L /usr/bin/dtrace ] || fail "systemtap-sdt-dev's dtrace is missing"
 dtrace -h -s /packages/test.d -o /tmp/test.h && grep -q TEST_ /tmp/test.h || fail "systemtap-sdt-dev's dtrace does not work"

@@ -16,9 +16,9 @@ pub enum Stop {
     Help(String),
     /// A usage error.
     Usage {
-        /// The error; empty if there are no arguments.
+        /// The error; empty without arguments.
         message: String,
-        /// The usage line, or the whole help if there are no arguments.
+        /// The usage line, or the whole help without arguments.
         usage: String,
     },
     /// An option that is not supported.

@@ -43,33 +43,22 @@ pub(super) enum Does {
     Lcov,
     Merge,
     Against,
-    /// --annotate
     Annotate,
-    /// --path
     Path,
-    /// --into
     Into,
-    /// --calls
     Calls,
-    /// --differ
     Differ,
     /// --for
     Time,
-    /// --when
     When,
     /// --html
     Page,
-    /// --exact
     Exact,
-    /// --latency
     Latency,
-    /// --dump
     Dump,
     /// --json
     Objects,
-    /// --export
     Export,
-    /// --import
     Import,
     MessageFormat,
     DataModel,

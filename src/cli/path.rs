@@ -140,7 +140,7 @@ fn bounded(catalog: &Catalog, console: &Console, groups: &[Group], differ: bool)
         let ends = || ["entry", "return"].iter().all(|end| is_probe(&group.boundary, end));
         if !group.is_copies() && !ends() {
             let help = "dtrace --annotate counts its instructions";
-            return console.fail(&format!("the entry and the return of {name} cannot be probed"), Some(help));
+            return console.fail(&format!("the entry and return of {name} cannot be probed"), Some(help));
         }
         if group.is_copies() && !group.into && differ {
             let text = format!("--differ: {name} is inlined: a copy returns no value");

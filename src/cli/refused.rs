@@ -83,7 +83,7 @@ pub(super) fn report(
     Err(Failed)
 }
 
-/// Like [`report`], for a generated program: the user did not name single places, so there are no spans to point to.
+/// Like [`report`], for a generated program, in which no span was written by the user.
 pub(super) fn report_some(
     console: &Console,
     verbose: bool,

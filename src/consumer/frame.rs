@@ -8,7 +8,7 @@ use std::rc::Rc;
 /// A function that contains an address, or an unknown address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// In a stack, the return address; for the first frame, mostly the place itself.
+    /// In a stack, the return address; for the first frame, usually the place itself.
     pub address: u64,
     /// The process; `None` in the kernel.
     pub pid: Option<u64>,

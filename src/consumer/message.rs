@@ -293,7 +293,7 @@ mod tests {
         messages.extend(others.into_iter().flatten());
         assert_eq!(messages.len(), 11);
         for message in messages {
-            let What::Drop { tag, .. } = message.what else { panic!("{message:?} is no loss") };
+            let What::Drop { tag, .. } = message.what else { panic!("{message:?} is not a loss") };
             assert!(schema.contains(&format!("\"{}\"", tag.to_ascii_lowercase())), "{tag}");
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Finding {
     pub found: String,
     /// The one command that fixes it, to be pasted into a shell.
     pub mend: Option<String>,
-    /// The step after the command, or the only step if there is no command.
+    /// The step after the command, or the only step without one.
     pub then: Option<String>,
 }
 

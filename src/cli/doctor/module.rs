@@ -56,7 +56,7 @@ pub(super) fn module(machine: &Machine) -> Option<Finding> {
     let loaded = module::is_loaded();
     let error = match &machine.module {
         Ok(true) => {
-            let found = "not loaded; dtrace loads it when needed, as it was for this check";
+            let found = "not loaded; dtrace loads it when needed (it was loaded for this check)";
             return Some(Finding::good(found));
         }
         Ok(false) => return Some(Finding::good(format!("loaded, interface {}", uapi::ABI_VERSION))),

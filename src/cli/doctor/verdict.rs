@@ -26,7 +26,7 @@ pub(super) fn of(facts: &Facts) -> Finding {
             ("by the kernel's BPF".to_owned(), Some(means))
         }
         // The module is present, so dtrace does without it only on request.
-        (Err(error), Ok(means)) => (format!("only with -x backend=bpf ({error})"), Some(means)),
+        (Err(error), Ok(means)) => (format!("but only with -x backend=bpf ({error})"), Some(means)),
         (Err(_), Err(_)) if !facts.root => return Finding::fault("tracing does not work: it needs root"),
         (Err(module), Err(bpf)) => {
             let text = module.to_string();
@@ -147,7 +147,9 @@ mod tests {
             assert_eq!((finding.state, text(&finding).as_str()), (state, expected));
         }
         let by_option = of(&facts(Err(&other), Ok(&all)));
-        assert!(by_option.found.starts_with("tracing works, only with -x backend=bpf (this dtrace is older"));
+        assert!(
+            by_option.found.starts_with("tracing works, but only with -x backend=bpf (this dtrace is older")
+        );
         assert_eq!(by_option.then, None);
     }
 }

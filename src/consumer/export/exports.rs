@@ -31,7 +31,7 @@ impl Exports {
         self.all.push((export, destination));
     }
 
-    /// Whether there are no output formats besides text.
+    /// Whether text is the only output format.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

@@ -24,7 +24,7 @@ pub(crate) fn visible(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(shown)
 }
 
-/// Escapes text as in a D string, in octal if there is no other escape.
+/// Escapes text as in a D string: in octal, unless a shorter escape exists.
 pub(crate) fn escaped(text: &[u8]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(text.len());
     for byte in text {

@@ -374,7 +374,7 @@ impl Sender {
             if state.end.is_some_and(|end| now >= end) {
                 return false;
             }
-            // At the end of the trace, there is no time for long pauses.
+            // Long pauses would pass the deadline at the end of a trace.
             let time = if state.end.is_some() { time.min(self.times.pause) } else { time };
             let until = begin + time;
             if now >= until {

@@ -270,7 +270,7 @@ fn another_server_is_no_collector() {
     let said = collector.messages();
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(
-        said[0].contains("what is not OTLP: '<html> <h1>It works!</h1>': is it a collector?"),
+        said[0].contains("does not answer in OTLP ('<html> <h1>It works!</h1>'): is it a collector?"),
         "{}",
         said[0]
     );
