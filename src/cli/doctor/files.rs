@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 /// The size of the index of a kernel with all its modules, with a margin.
 const INDEX: u64 = 64 << 20;
 
-/// Returns the places that cannot be traced because the kernel's debug information is missing; fewer if there is an
-/// index.
+/// Returns the places that cannot be traced because the kernel's debug information is missing; fewer with an index.
 pub(super) fn undescribed() -> Option<&'static str> {
     let wanted = BuildId::of_running_kernel();
     if kinst_debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref()).found.is_some() {

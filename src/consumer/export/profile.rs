@@ -114,7 +114,7 @@ pub(crate) fn left_out(formats: &str, program: &Program) -> Option<String> {
             "{formats} will be empty: no aggregation has a stack as a key and values that add up, such as @[stack()] = count()"
         )),
         (false, true) => None,
-        (false, false) => Some(format!("{formats} leaves out {}", names.join(" and "))),
+        (false, false) => Some(format!("left out of {formats}: {}", names.join(" and "))),
     }
 }
 
@@ -381,7 +381,7 @@ mod tests {
         let some = said(vec![stacks(), total(), most()]).unwrap();
         assert_eq!(
             some,
-            "-O flame leaves out @total (no stack as a key) and @most (min() and max() do not add up)"
+            "left out of -O flame: @total (no stack as a key) and @most (min() and max() do not add up)"
         );
     }
 
