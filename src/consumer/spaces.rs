@@ -67,7 +67,7 @@ struct Space {
     missed: bool,
 }
 
-/// A file by device and inode, so that files with the same path are told apart.
+/// A file by device and inode, so that different files with the same path differ.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct FileId {
     device: Rc<str>,

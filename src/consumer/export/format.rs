@@ -103,7 +103,8 @@ pub fn parse(argument: &str) -> Result<Output, String> {
             _ => Err(format!("-O {argument}: only otlp can be sent to a URL")),
         },
         Some(host) if *format == Format::Otlp && is_address(host) => Err(format!(
-            "-O {argument}: a collector's URL begins with http://: -O otlp=http://{host}; for a file of this name: otlp=./{host}"
+            "-O {argument}: a collector's URL begins with http://: -O otlp=http://{host}; \
+             for a file of this name: otlp=./{host}"
         )),
         None if *format == Format::Otlp => {
             Err("-O otlp: expected a file or the URL of a collector: -O otlp=FILE, -O otlp=http://HOST:4318"

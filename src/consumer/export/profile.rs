@@ -111,7 +111,8 @@ pub(crate) fn left_out(formats: &str, program: &Program) -> Option<String> {
     let names: Vec<String> = parts.into_iter().flatten().collect();
     match (kept.is_empty(), names.is_empty()) {
         (true, _) => Some(format!(
-            "{formats} will be empty: no aggregation has a stack as a key and values that add up, such as @[stack()] = count()"
+            "{formats} will be empty: no aggregation has a stack as a key and values that add up, \
+             such as @[stack()] = count()"
         )),
         (false, true) => None,
         (false, false) => Some(format!("left out of {formats}: {}", names.join(" and "))),
