@@ -66,7 +66,7 @@ fn import(console: &Console, kernel: &Kernel, from: &Path, cache: &Cache) -> Res
     let found = match console.progress.during("importing the index", || kernel.import(from, cache)) {
         Ok(found) => found,
         Err(why) => {
-            let help = "make one by dtrace --index --export FILE with this version of dtrace";
+            let help = "make one with dtrace --index --export FILE, of this version";
             return console.fail(&why.to_string(), Some(help));
         }
     };
