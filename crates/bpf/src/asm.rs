@@ -1,88 +1,88 @@
-//! bpf/asm.rs: an assembler: instructions with labels, until their distances are known.
+//! bpf/asm.rs: an assembler: instructions with labels, whose distances are resolved at the end.
 
 use super::insn::{Alu, Cond, Helper, Insn, Operand, Reg, Wide, Width};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A place in the code that may not be known yet.
+/// A place in the code, which may not be bound yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
-/// What the kernel has to know of a function.
+/// How the kernel verifies a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FunctionKind {
-    /// One that is looked at wherever it is called.
+    /// Verified anew at each call.
     Static,
-    /// One that takes so many numbers, whatever they are, and is looked at once.
+    /// Takes a fixed number of scalar arguments of any value; verified once.
     Global {
-        /// Its name in the program's BTF.
+        /// Name in the program's BTF.
         name: &'static str,
-        /// The number of its arguments, 5 at most.
+        /// Number of arguments, 5 at most.
         arity: u8,
     },
 }
 
-/// Code that is being written.
+/// Code under construction.
 #[derive(Debug, Default)]
 pub struct Assembler {
     insns: Vec<Insn>,
-    /// The 8-byte units before what comes next.
+    /// The 8-byte units emitted so far.
     units: usize,
-    /// By label, in units.
+    /// Position by label, in units.
     places: Vec<Option<usize>>,
-    /// The jumps and calls: the index of each, the units before it, and where it goes.
+    /// Unresolved jumps and calls: the index of each, the unit that it begins at, and its target.
     open: Vec<(usize, usize, Label)>,
-    /// The functions after the first: where each begins.
+    /// The functions after the first, each with the unit that it begins at.
     functions: Vec<(usize, FunctionKind)>,
 }
 
-/// Code whose jumps are resolved. Its maps are numbers of the writer's, until it is loaded.
+/// Code with resolved jumps. Its maps are the writer's indices until it is loaded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Code {
-    /// Instructions in order; one of two units is one of them.
+    /// Instructions in order; one of two units is one entry.
     pub insns: Vec<Insn>,
-    /// By the unit that each begins at; the program itself is the first.
+    /// Functions by the unit that each begins at; the program itself is the first.
     pub functions: Vec<(usize, FunctionKind)>,
 }
 
-/// The most maps that a program may have.
+/// The maximum number of maps in a program.
 pub const MAPS: usize = 64;
-/// The most functions that the kernel takes in one.
+/// The maximum number of functions that the kernel accepts in one program.
 pub const FUNCTIONS: usize = 256;
 
-/// Why code cannot be made.
+/// Why code cannot be assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AsmError {
-    /// A distance in units that 16 bits, or 32 of a call, do not hold.
+    /// A distance in units that does not fit into 16 bits, or into 32 for a call.
     #[error("a jump over {0} instructions is too far")]
     TooFar(i64),
-    /// A jump or a call to a label that was never bound.
+    /// A jump or call to a label that was never bound.
     #[error("a jump goes nowhere")]
     Unbound,
 }
 
 impl Assembler {
-    /// Makes a label to be bound later.
+    /// Makes a label, to be bound later.
     pub fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() - 1)
     }
 
-    /// Makes the label mean what comes next.
+    /// Binds the label to the next instruction.
     pub fn bind(&mut self, label: Label) {
         if let Some(place) = self.places.get_mut(label.0) {
             *place = Some(self.units);
         }
     }
 
-    /// Makes a label that means what comes next.
+    /// Makes a label that is bound to the next instruction.
     pub fn here(&mut self) -> Label {
         let label = self.label();
         self.bind(label);
         label
     }
 
-    /// Begins a function, which the label means.
+    /// Begins a function at the label.
     pub fn function(&mut self, label: Label, kind: FunctionKind) {
         self.bind(label);
         self.functions.push((self.units, kind));
@@ -108,7 +108,7 @@ impl Assembler {
         self.alu(Alu::Mov, dst, src);
     }
 
-    /// Negates by complement: machines differ on what the instruction for it does to the smallest number.
+    /// Negates by complement: on the smallest number, machines differ in what the instruction for it does.
     pub fn neg(&mut self, dst: Reg) {
         self.alu(Alu::Xor, dst, -1);
         self.add(dst, 1);
@@ -129,22 +129,22 @@ impl Assembler {
         self.put(Insn::Store { width, base, off, src: src.into() });
     }
 
-    /// `*(base + off) += src`, at once for all CPUs: 8 bytes.
+    /// `*(base + off) += src`, atomically: 8 bytes.
     pub fn atomic_add(&mut self, base: Reg, off: i16, src: Reg) {
         self.put(Insn::AtomicAdd { base, off, src });
     }
 
-    /// Puts a register's value to a place, and what was there into the register.
+    /// Exchanges a register and 8 bytes of memory atomically.
     pub fn exchange(&mut self, base: Reg, off: i16, src: Reg) {
         self.put(Insn::AtomicXchg { base, off, src });
     }
 
-    /// Puts the lower 16, 32 or 64 bits into network order, and clears the others.
+    /// Converts the lower 16, 32 or 64 bits to network order and clears the others.
     pub fn to_big_endian(&mut self, dst: Reg, bits: i32) {
         self.put(Insn::ToBigEndian { dst, bits });
     }
 
-    /// Loads a number, in one unit if it has few bits.
+    /// Loads a number, in one unit if it fits into 32 signed bits.
     pub fn number(&mut self, dst: Reg, value: u64) {
         match i32::try_from(value as i64) {
             Ok(short) => self.mov(dst, short),
@@ -152,22 +152,22 @@ impl Assembler {
         }
     }
 
-    /// Loads the map of this number.
+    /// Loads the map with this index.
     pub fn map(&mut self, dst: Reg, map: u32) {
         self.put(Insn::Wide { kind: Wide::Map, dst, value: map.into() });
     }
 
-    /// Loads the address of the only value of a map, and so many bytes on.
+    /// Loads the address of a map's only value, plus an offset in bytes.
     pub fn map_value(&mut self, dst: Reg, map: u32, offset: u32) {
         self.put(Insn::Wide { kind: Wide::MapValue, dst, value: u64::from(offset) << 32 | u64::from(map) });
     }
 
-    /// Calls a helper, whose arguments are in R1 to R5. The value is in R0.
+    /// Calls a helper with its arguments in R1 to R5. The result is in R0.
     pub fn call(&mut self, helper: Helper) {
         self.put(Insn::Call(helper));
     }
 
-    /// Looks up the key in this slot of the frame; R0 is the value's address, or 0.
+    /// Looks up the key in this slot of the frame; R0 is the address of the value, or 0.
     pub fn lookup(&mut self, map: u32, slot: i16) {
         self.map(Reg::R1, map);
         self.mov(Reg::R2, Reg::Frame);
@@ -175,15 +175,15 @@ impl Assembler {
         self.call(Helper::MapLookupElem);
     }
 
-    /// Adds 1 to the number at a place, by way of R1.
+    /// Adds 1 to a counter; clobbers R1.
     pub fn count(&mut self, base: Reg, off: i16) {
         self.load(Width::Double, Reg::R1, base, off);
         self.add(Reg::R1, 1);
         self.store(Width::Double, base, off, Reg::R1);
     }
 
-    /// Copies so many bytes of the kernel's memory at the address in R3 to a slot of the frame; goes elsewhere where they
-    /// cannot be read. Bytes of the slot beyond them are 0.
+    /// Copies `bytes` bytes of the kernel's memory at the address in R3 to a slot of the frame, whose other
+    /// bytes of 8 are cleared; jumps to `failed` if they cannot be read.
     pub fn read(&mut self, slot: i16, bytes: i32, failed: Label) {
         self.store(Width::Double, Reg::Frame, slot, 0);
         self.mov(Reg::R1, Reg::Frame);
@@ -193,17 +193,17 @@ impl Assembler {
         self.branch(Cond::Ne, Reg::R0, 0, failed);
     }
 
-    /// Calls a function of this code.
+    /// Calls a function of this program.
     pub fn call_local(&mut self, function: Label) {
         self.put_open(Insn::Local { off: 0 }, function);
     }
 
-    /// Goes to the label.
+    /// Jumps to the label.
     pub fn jump(&mut self, to: Label) {
         self.branch(Cond::Always, Reg::R0, 0, to);
     }
 
-    /// Branches. Machines differ on what a negative constant is in a comparison without signs: none is given.
+    /// Branches. Never compare unsigned with a negative constant: machines differ in what it is.
     pub fn branch(&mut self, cond: Cond, dst: Reg, src: impl Into<Operand>, to: Label) {
         self.put_open(Insn::Jump { cond, dst, src: src.into(), off: 0 }, to);
     }
@@ -213,7 +213,7 @@ impl Assembler {
         self.put(Insn::Exit);
     }
 
-    /// Resolves jumps and calls. A label that is unbound or too far is an error.
+    /// Resolves jumps and calls. Fails on a label that is unbound or too far away.
     pub fn finish(mut self) -> Result<Code, AsmError> {
         for (index, units, label) in self.open {
             let place = self.places.get(label.0).copied().flatten().ok_or(AsmError::Unbound)?;
@@ -235,12 +235,12 @@ impl Assembler {
 }
 
 impl Code {
-    /// The 8-byte units, of which the kernel takes a million.
+    /// Number of 8-byte units, of which the kernel accepts a million.
     pub fn units(&self) -> usize {
         self.insns.iter().map(|insn| insn.units()).sum()
     }
 
-    /// The number of maps that it has, of which the kernel takes [`MAPS`].
+    /// Number of maps used, of which the kernel accepts [`MAPS`].
     pub fn maps(&self) -> usize {
         let maps = self.insns.iter().filter_map(|insn| match insn {
             Insn::Wide { kind: Wide::Map | Wide::MapValue, value, .. } => Some(*value as u32),
@@ -249,7 +249,7 @@ impl Code {
         maps.collect::<BTreeSet<u32>>().len()
     }
 
-    /// Returns the bytes, with descriptors in the place of the maps' numbers.
+    /// Returns the bytes, with descriptors in place of the map indices.
     pub fn bytes(&self, descriptor: impl Fn(u32) -> u32) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.units() * 8);
         for insn in &self.insns {
@@ -265,7 +265,7 @@ impl Code {
         bytes
     }
 
-    /// Lists the code, a line for each instruction, with the number of its first unit.
+    /// Lists the code, one line for each instruction, with the index of its first unit.
     pub fn listing(&self) -> String {
         let mut text = String::new();
         let mut at = 0;

@@ -1,9 +1,9 @@
-//! bpf/btf.rs: a description of a program's functions in the kernel's own format for types.
+//! bpf/btf.rs: a description of a program's functions in BTF, the kernel's type format.
 
 use super::asm::{Code, FunctionKind};
 use std::collections::HashMap;
 
-/// The header: the magic number, a version, flags, and its size.
+/// Header: the magic number, a version, flags, and the header's size.
 const HEADER: [u8; 8] = [0x9f, 0xeb, 1, 0, 24, 0, 0, 0];
 
 /// Kinds of types.
@@ -14,19 +14,19 @@ const FUNC_PROTO: u32 = 13;
 const STATIC: u32 = 0;
 const GLOBAL: u32 = 1;
 
-/// The types of a program's functions.
+/// Types of a program's functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Types {
     /// The types, as BPF_BTF_LOAD takes them.
     pub btf: Vec<u8>,
-    /// For each function where it begins, in units, and its type: 4 bytes each.
+    /// For each function, the unit that it begins at and its type: 4 bytes each.
     pub functions: Vec<u8>,
 }
 
 struct Writer {
     types: Vec<u8>,
     strings: Vec<u8>,
-    /// The number of the last type.
+    /// Id of the last type.
     last: u32,
 }
 
@@ -45,7 +45,7 @@ impl Writer {
         at
     }
 
-    /// Begins a type: its name, its kind, a small number that the kind has a use for, and a size or another type.
+    /// Begins a type: its name, kind, a small number that depends on the kind, and a size or another type.
     fn begin(&mut self, name: &str, kind: u32, number: u32, other: u32) -> u32 {
         let name = self.string(name);
         self.word(name);

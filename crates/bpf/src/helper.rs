@@ -1,9 +1,9 @@
-//! bpf/helper.rs: the functions of the kernel that programs call, by their numbers.
+//! bpf/helper.rs: the kernel functions that programs call (helpers), by id.
 
-/// Rows of the kernel's enum bpf_func_id: the name here, the number, and the name there.
+/// Rows of the kernel's enum bpf_func_id: the name here, the id, and the kernel's name.
 macro_rules! helpers {
     ($($name:ident $number:literal $text:literal,)*) => {
-        /// A function of the kernel's that programs may call.
+        /// A kernel function that programs may call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(i32)]
         pub enum Helper {
@@ -51,5 +51,5 @@ helpers! {
     KtimeGetTaiNs 208 "ktime_get_tai_ns",
 }
 
-/// A flag of [`Helper::GetStack`]: the stack is the program's. Its lowest bits are the number of addresses to leave out.
+/// A flag of [`Helper::GetStack`]: the program's stack. The lowest bits are the number of addresses to skip.
 pub const USER_STACK: i32 = 1 << 8;

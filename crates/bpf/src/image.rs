@@ -1,4 +1,4 @@
-//! bpf/image.rs: all that a session loads: its programs, and the maps that they share.
+//! bpf/image.rs: everything that a session loads: its programs, and the maps that they share.
 
 use super::asm::{Code, FUNCTIONS, MAPS};
 use super::kernel::Layout;
@@ -16,80 +16,80 @@ use kinst_dif::{Action, ActionKind, Options, Program};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// All that a session loads.
+/// Everything that a session loads.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// The maps, and the layout of their values.
     pub memory: Memory,
-    /// The contents of the constants.
+    /// Contents of the constants.
     pub constants: Vec<u8>,
     /// Aggregations, in the order of their maps.
     pub entries: Vec<Entries>,
     /// Programs, each with its places.
     pub units: Vec<Unit>,
-    /// The size of the places that share their programs with none.
+    /// Total size of the places that do not share their program.
     pub alone: u32,
 }
 
-/// Where a probe is, and what its program finds there.
+/// The place of a probe, and the data that its program reads there.
 #[derive(Clone, Debug)]
 pub struct Located {
-    /// The index of the enabled probe.
+    /// Index of the enabled probe.
     pub probe: u32,
-    /// The address, or a number.
+    /// An address; for a place without one, a number.
     pub at: u64,
-    /// The map that has the entry, and its place there.
+    /// The map with the entry, and the position in it.
     pub home: Home,
-    /// Words of 8 bytes, as `program::place` lays them out.
+    /// Words of 8 bytes, in the layout of `program::place`.
     pub entry: Vec<u64>,
 }
 
-/// Where the entry of a place is.
+/// The location of a place's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// The key in the hash of places.
+    /// A key in the hash of places.
     Shared(u64),
-    /// The byte at which it begins among those that share their programs with none.
+    /// An offset in bytes in the map of places that do not share their program.
     Alone(u32),
 }
 
-/// The program of probes at which the same clauses are enabled.
+/// The program of probes with the same enabled clauses.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// The kind of context that the program has.
+    /// Kind of context that the program gets.
     pub kind: ProbeKind,
-    /// The places of its probes.
+    /// Places of its probes.
     pub places: Vec<Located>,
-    /// The program, and the functions that it calls.
+    /// The program and the functions that it calls.
     pub code: Code,
 }
 
-/// What is known of the running kernel.
+/// The facts about the running kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// The machine to write code for.
+    /// The machine to generate code for.
     pub machine: &'static dyn Machine,
     /// By probe, the instructions at which it fires; `None` for a probe that is left out.
     pub spots: Vec<Option<Vec<Spot>>>,
-    /// By probe, the arguments of its tracepoint.
+    /// By probe, the number of arguments of its tracepoint.
     pub arguments: Vec<u8>,
-    /// By probe, what makes it fire, if it is at a function.
+    /// By probe, how the kernel runs its program, if it is at a function.
     pub by: Vec<By>,
     /// Offsets in the structures that the program needs.
     pub kernel: Layout,
-    /// The code that runs programs at tracepoints, and BEGIN and END: from an address up to another.
+    /// Address ranges of the code that runs programs at tracepoints, BEGIN and END.
     pub own: Vec<(u64, u64)>,
 }
 
-/// The way in which the probe of a function is made to fire.
+/// How the kernel runs the program of a probe at a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
-    /// Kprobes, at the entry or at each of the exits.
+    /// Kprobes at the entry or at each exit.
     #[default]
     Kprobe,
-    /// A trampoline of BPF: fentry, or fexit.
+    /// A BPF trampoline: fentry or fexit.
     Trampoline,
-    /// A kprobe.multi of many functions.
+    /// A kprobe.multi at many functions.
     Multi,
 }
 
@@ -102,7 +102,7 @@ pub enum Unable {
     /// The clauses at a probe.
     #[error("{why}")]
     Clauses {
-        /// The index of the first probe that has these clauses.
+        /// Index of the first probe with these clauses.
         probe: u32,
         /// The reason.
         why: Refusal,
@@ -110,13 +110,13 @@ pub enum Unable {
     /// An action without a layout.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// Strings, variables or keys that the program cannot have, whatever its probes.
+    /// Strings, variables or keys that the program cannot have with any probe.
     #[error(transparent)]
     Program(#[from] Missing),
 }
 
 impl Image {
-    /// Writes the programs of all enablings, and lays out their memory.
+    /// Generates the programs of all enablings and lays out their memory.
     pub fn new(
         program: &Program,
         enabled: &Enabled,
@@ -178,13 +178,13 @@ impl Image {
         Ok(Image { memory, constants, entries, units, alone })
     }
 
-    /// The places of all programs.
+    /// Returns the places of all programs.
     pub fn places(&self) -> impl Iterator<Item = &Located> {
         self.units.iter().flat_map(|unit| &unit.places)
     }
 }
 
-/// Whether a clause does more than to count its hits.
+/// Whether a clause does more than count its hits.
 fn computes(program: &Program, clause: usize) -> bool {
     program.clauses.get(clause).is_none_or(|clause| {
         let counts =
@@ -193,7 +193,7 @@ fn computes(program: &Program, clause: usize) -> bool {
     })
 }
 
-/// Memory whose own code is also the call at a function's beginning that its trampoline is run by.
+/// Returns memory whose own code includes the call at the function's beginning that runs its trampoline.
 fn with_site<'m>(memory: &'m Memory, kind: ProbeKind, members: &[Member<'_>]) -> Cow<'m, Memory> {
     let Some(function) = members.first().filter(|_| kind.is_trampoline()).map(Member::at) else {
         return Cow::Borrowed(memory);
@@ -211,7 +211,7 @@ fn event_of(place: &Place) -> Option<u64> {
     }
 }
 
-/// Refuses what the kernel would.
+/// Refuses a program that the kernel would refuse.
 fn within_limits(code: Code) -> Result<Code, Refusal> {
     if code.functions.len() > FUNCTIONS {
         return Err(Missing::Functions.into());
@@ -222,7 +222,7 @@ fn within_limits(code: Code) -> Result<Code, Refusal> {
     Ok(code)
 }
 
-/// Lists what actions aggregate into: actions of an aggregation whose entries look alike have the same.
+/// Lists the aggregations' entries: actions of one aggregation with entries alike share them.
 fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutError> {
     let mut entries: Vec<Entries> = Vec::new();
     let mut number = 0;
@@ -245,16 +245,16 @@ fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutE
     Ok(entries)
 }
 
-/// What probes have in common that share a program.
+/// What the probes of one program have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Group {
     kind: ProbeKind,
-    /// A number of its own for a place that shares its program with none; else 0.
+    /// A unique number for a place that does not share its program; else 0.
     alone: u32,
     /// Whether the flags say which hits count.
     flags: bool,
     clauses: Vec<usize>,
-    /// The number of the place among those of one address, such as the ways of a branch: a program knows one of them.
+    /// Index of the place among those at one address, such as the edges of a branch: a program sees only one of them.
     layer: u32,
 }
 
@@ -262,7 +262,7 @@ struct Group {
 #[derive(Clone, Copy, Debug)]
 struct Member<'a> {
     probe: u32,
-    /// What the program knows it by, unless it is an instruction.
+    /// The number by which the program identifies it, unless it is an instruction.
     number: u64,
     spot: Option<&'a Spot>,
 }
@@ -328,7 +328,7 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
     Ok(groups)
 }
 
-/// What the context is at a place; `None` if only the module has such probes.
+/// Returns the kind of context at a place; `None` if only the module has such probes.
 fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeKind> {
     let by = by.copied().unwrap_or_default();
     Some(match place {
@@ -349,12 +349,12 @@ fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeK
         Place::SyscallReturn { .. } => ProbeKind::CallReturn,
         Place::Sdt { .. } => ProbeKind::Trace(arguments.copied().unwrap_or_default()),
         Place::Event { .. } => ProbeKind::Event,
-        // The clauses of ERROR are a part of every program.
+        // The clauses of ERROR are part of every program.
         Place::Error | Place::Gate { .. } => return None,
     })
 }
 
-/// Returns the enablings of ERROR, and what is known of that probe.
+/// Returns the enablings of ERROR, and the data of that probe.
 fn errors(enabled: &Enabled, heads: &[Head]) -> ErrorProbe {
     let mut error = ErrorProbe::default();
     for (index, (probe, head)) in enabled.probes.iter().zip(heads).enumerate() {
@@ -367,16 +367,16 @@ fn errors(enabled: &Enabled, heads: &[Head]) -> ErrorProbe {
     error
 }
 
-/// What all places of a probe have.
+/// The data that all places of a probe share.
 struct Head {
-    /// The names of its fields, from the beginning of the constants.
+    /// Its four names, as offsets in the constants.
     names: [u64; 4],
     id: u64,
-    /// As the place has them.
+    /// The enablings, in the layout of a place.
     enablings: Vec<u64>,
 }
 
-/// Returns the heads of all probes, and the names that they mean, from `base` in the constants on.
+/// Returns the heads of all probes, and the names that they refer to, from `base` in the constants on.
 fn heads(enabled: &Enabled, base: u32) -> (Vec<Head>, Vec<u8>) {
     let mut names = Vec::new();
     let mut known: HashMap<&str, u64> = HashMap::new();
@@ -410,7 +410,7 @@ mod tests {
     use kinst_base::probe::{Fields, Probe};
     use kinst_dif::Clause;
 
-    /// A clause that does nothing.
+    /// Makes an empty clause.
     fn clause() -> Clause {
         Clause {
             probes: vec![],
@@ -422,7 +422,8 @@ mod tests {
         }
     }
 
-    /// Two clauses of nothing, each at probes of its own: how many places each probe has, by clause.
+    /// Makes an image of two empty clauses, each at separate probes. `probes` has the number of places of
+    /// each probe, by clause.
     fn image(probes: [&[usize]; 2]) -> Image {
         let program = Program { clauses: vec![clause(), clause()], ..Program::default() };
         let (mut enabled, mut found) = (Enabled::default(), Found::default());

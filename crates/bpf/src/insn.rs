@@ -1,9 +1,9 @@
-//! bpf/insn.rs: instructions of the kernel's BPF machine: their 8 bytes, and how the kernel's tools write them.
+//! bpf/insn.rs: instructions of the kernel's BPF machine: their 8-byte encoding, and the text of the kernel's tools.
 
 pub use super::helper::{Helper, USER_STACK};
 use std::fmt;
 
-/// A register. R0 is a call's result, R1 to R5 are its arguments and are lost by it, R6 to R9 stay.
+/// A register. R0 is a call's result; R1 to R5 are its arguments and are clobbered; R6 to R9 are preserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reg {
@@ -19,15 +19,15 @@ pub enum Reg {
     R4,
     /// Fifth argument.
     R5,
-    /// Kept by calls.
+    /// Preserved by calls.
     R6,
-    /// Kept by calls.
+    /// Preserved by calls.
     R7,
-    /// Kept by calls.
+    /// Preserved by calls.
     R8,
-    /// Kept by calls.
+    /// Preserved by calls.
     R9,
-    /// The end of the stack's frame.
+    /// End of the stack frame.
     Frame,
 }
 
@@ -46,7 +46,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// The width of this many bytes; `None` if there is none.
+    /// Returns the width for a number of bytes; `None` if there is none.
     pub fn of(bytes: u32) -> Option<Width> {
         match bytes {
             1 => Some(Width::Byte),
@@ -57,7 +57,7 @@ impl Width {
         }
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(self) -> u32 {
         match self {
             Width::Byte => 1,
@@ -68,7 +68,7 @@ impl Width {
     }
 }
 
-/// An operation on 64 bits.
+/// A 64-bit operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Alu {
@@ -78,7 +78,7 @@ pub enum Alu {
     Sub = 0x10,
     /// `dst *= src`
     Mul = 0x20,
-    /// Unsigned; by 0 it gives 0.
+    /// Unsigned; division by 0 gives 0.
     Div = 0x30,
     /// `dst |= src`
     Or = 0x40,
@@ -86,19 +86,19 @@ pub enum Alu {
     And = 0x50,
     /// `dst <<= src`
     Lsh = 0x60,
-    /// `dst >>= src`, without the sign.
+    /// `dst >>= src`, logical.
     Rsh = 0x70,
-    /// Unsigned; by 0 it leaves the number.
+    /// Unsigned; modulo 0 leaves `dst`.
     Mod = 0x90,
     /// `dst ^= src`
     Xor = 0xa0,
     /// `dst = src`
     Mov = 0xb0,
-    /// `dst >>= src`, with the sign.
+    /// `dst >>= src`, arithmetic.
     Arsh = 0xc0,
 }
 
-/// A condition of 64 bits, or of a jump that has none.
+/// A condition on 64 bits, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cond {
@@ -126,12 +126,12 @@ pub enum Cond {
     SignedLe = 0xd0,
 }
 
-/// The second operand.
+/// A second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// The value of a register.
     Reg(Reg),
-    /// Widened with its sign.
+    /// A constant, sign-extended.
     Imm(i32),
 }
 
@@ -147,19 +147,19 @@ impl From<i32> for Operand {
     }
 }
 
-/// What a 64-bit constant is.
+/// The kind of a 64-bit constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Wide {
     /// A plain value.
     Number = 0,
-    /// A descriptor of a map.
+    /// The descriptor of a map.
     Map = 1,
-    /// The address of the only value of an array: the descriptor, and an offset in the upper half.
+    /// Address of an array's only value: the descriptor, and an offset in the upper half.
     MapValue = 2,
 }
 
-/// An instruction; its places in memory are `base + off`, with `off` in bytes.
+/// An instruction; its memory operands are `base + off`, with `off` in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insn {
     /// `dst = dst op src`
@@ -173,7 +173,7 @@ pub enum Insn {
     },
     /// `dst = *(base + off)`
     Load {
-        /// Bytes to load; the others of `dst` are cleared.
+        /// Bytes to load; the rest of `dst` is cleared.
         width: Width,
         /// Destination.
         dst: Reg,
@@ -193,7 +193,7 @@ pub enum Insn {
         /// Value.
         src: Operand,
     },
-    /// Adds to memory at once for all CPUs: 8 bytes.
+    /// Atomic addition to 8 bytes of memory.
     AtomicAdd {
         /// Address.
         base: Reg,
@@ -202,7 +202,7 @@ pub enum Insn {
         /// Summand.
         src: Reg,
     },
-    /// Exchanges a register and 8 bytes of memory at once for all CPUs.
+    /// Atomic exchange of a register and 8 bytes of memory.
     AtomicXchg {
         /// Address.
         base: Reg,
@@ -211,14 +211,14 @@ pub enum Insn {
         /// New value of the memory, and destination of the old one.
         src: Reg,
     },
-    /// The upper bytes of the other width are cleared; network order.
+    /// Conversion to network order; the bits above `bits` are cleared.
     ToBigEndian {
         /// Operand and destination.
         dst: Reg,
         /// 16, 32 or 64.
         bits: i32,
     },
-    /// A jump over `off` instructions; a 64-bit constant counts as two.
+    /// A jump over `off` units; a 64-bit constant counts as two.
     Jump {
         /// Condition on `dst` and `src`.
         cond: Cond,
@@ -226,7 +226,7 @@ pub enum Insn {
         dst: Reg,
         /// Second operand.
         src: Operand,
-        /// Units from the next instruction on, negative for a jump backwards.
+        /// Units from the next instruction on; negative for a backward jump.
         off: i16,
     },
     /// `dst = value`, in two units.
@@ -240,7 +240,7 @@ pub enum Insn {
     },
     /// `r0 = helper(r1, r2, r3, r4, r5)`
     Call(Helper),
-    /// A call of a function of the program, `off` instructions after the next.
+    /// A call to a function of the same program.
     Local {
         /// Units from the next instruction on.
         off: i32,
@@ -249,7 +249,7 @@ pub enum Insn {
     Exit,
 }
 
-/// The classes of instructions, and marks in their first byte.
+/// Instruction classes, and marks in their first byte.
 mod code {
     pub(super) const LD_IMM_DW: u8 = 0x18;
     pub(super) const LDX_MEM: u8 = 0x61;
@@ -265,18 +265,18 @@ mod code {
     pub(super) const BY_REG: u8 = 0x08;
 }
 
-/// The operation of an atomic instruction that exchanges.
+/// The operation of an atomic exchange.
 const ATOMIC_XCHG: i32 = 0xe1;
-/// The mark of a call within the program, in the place of a register.
+/// Marks a call within the program, in place of a register.
 const LOCAL_CALL: u8 = 1;
 
 impl Insn {
-    /// The number of 8-byte units.
+    /// Returns the number of 8-byte units.
     pub fn units(self) -> usize {
         if matches!(self, Insn::Wide { .. }) { 2 } else { 1 }
     }
 
-    /// Appends the instruction in the byte order of x86.
+    /// Appends the instruction in x86 byte order.
     pub fn encode(self, out: &mut Vec<u8>) {
         let mut put = |code: u8, dst: u8, src: u8, off: i16, imm: i32| {
             out.extend([code, src << 4 | dst]);
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(insn.to_string(), "r1 = xchg_64(r7 +40, r1)");
     }
 
-    /// The bytes and the text of the kernel's own tools, as `llvm-objdump` prints them for `clang -target bpf`.
+    /// Bytes and text of the kernel's own tools, as `llvm-objdump` prints them for `clang -target bpf`.
     #[test]
     fn bytes_and_text() {
         let rows: &[(Insn, &[u8], &str)] = &[

@@ -1,43 +1,43 @@
-//! bpf/kernel.rs: the places of members in the kernel's structures that programs read, as its BTF has them.
+//! bpf/kernel.rs: offsets of members in the kernel structures that programs read, as given by the kernel's BTF.
 
 /// Offsets in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// In a task: what says that a system call is that of a 32-bit program.
+    /// In a task: the flags that mark a system call of a 32-bit program.
     pub status: u16,
-    /// `pid`: the id of the thread.
+    /// `pid`: the thread id.
     pub pid: u16,
-    /// `tgid`: the id of the process.
+    /// `tgid`: the process id.
     pub tgid: u16,
     /// `signal`: the structure that the threads of a process share.
     pub signal: u16,
-    /// `exit_code`: that of the thread.
+    /// `exit_code` of the thread.
     pub exit_code: u16,
     /// `group_leader`: the first thread of the process.
     pub leader: u16,
     /// `start_boottime`, in nanoseconds.
     pub start: u16,
-    /// What a task has as long as it has not been released.
+    /// `thread_pid`, which a task has until it is released.
     pub thread_pid: u16,
     /// `real_parent`
     pub real_parent: u16,
-    /// `mm`: the memory of the process; NULL in a thread of the kernel.
+    /// `mm`: the memory of the process; NULL in a kernel thread.
     pub mm: u16,
-    /// Its own flags.
+    /// `flags` of the task.
     pub task_flags: u16,
-    /// In the memory of a process.
+    /// `arg_start`, in the memory of a process.
     pub arg_start: u16,
-    /// The end of the arguments that begin at `arg_start`.
+    /// End of the arguments that begin at `arg_start`.
     pub arg_end: u16,
-    /// In what the threads of a process share about signals.
+    /// `live`, in `signal_struct`.
     pub live: u16,
     /// The flags of `signal_struct`.
     pub flags: u16,
-    /// `group_exit_code`: that of the process.
+    /// `group_exit_code`: the exit code of the process.
     pub group_exit_code: u16,
-    /// In the action of a signal.
+    /// The handler, in the action of a signal.
     pub handler: u16,
-    /// Whether the tracepoint of a thread's end says that it is the last of its process.
+    /// Whether the tracepoint of a thread's exit has an argument for the last thread of a process.
     pub tells_last: bool,
     /// For `vtimestamp`; zeros in programs without it.
     pub times: Times,
@@ -49,25 +49,25 @@ pub struct Layout {
     pub interrupts: Interrupts,
 }
 
-/// In a task: how long it has run, as the scheduler has accounted it, and since when that is.
+/// Run time of a task: the time that the scheduler has accounted, and when it did so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// `se.sum_exec_runtime`: nanoseconds that are accounted.
+    /// `se.sum_exec_runtime`: the accounted nanoseconds.
     pub sum_exec_runtime: u16,
-    /// `se.exec_start`: the scheduler's clock when they were accounted.
+    /// `se.exec_start`: the scheduler's clock at that time.
     pub exec_start: u16,
 }
 
-/// In a mutex, and in a semaphore of readers and writers. With PREEMPT_RT, the latter has nothing of the kind.
+/// Owners of a mutex and of a reader-writer semaphore. With PREEMPT_RT, the latter has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Locks {
     /// `owner`, or `rtmutex.owner` with PREEMPT_RT.
     pub mutex_owner: u16,
-    /// Its count and its owner.
+    /// Count and owner.
     pub rwsem: Option<(u16, u16)>,
 }
 
-/// In struct path, struct dentry, struct vfsmount and struct mount.
+/// Members of struct path, struct dentry, struct vfsmount and struct mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
     /// `path.mnt`
@@ -86,24 +86,24 @@ pub struct Paths {
     pub mount_parent: u16,
     /// `mount.mnt_mountpoint`
     pub mountpoint: u16,
-    /// Of the struct vfsmount in a struct mount.
+    /// `mount.mnt`, the struct vfsmount in a struct mount.
     pub mnt: u16,
 }
 
-/// Where the kernel counts the interrupts that it is in.
+/// The location of the kernel's counts of interrupts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interrupts {
-    /// Whether that is not known.
+    /// Whether the location is unknown.
     pub unknown: bool,
-    /// In a task; `None` where each CPU has the count, whose address is in the CPU's memory.
+    /// Offset in a task; `None` where each CPU has a count, whose address is in the CPU's memory.
     pub in_task: Option<u16>,
-    /// The bits of the count before those of hard interrupts.
+    /// Number of bits below the count of hard interrupts.
     pub hard: u8,
-    /// The most of those that cannot be masked; all bits are 1.
+    /// The highest count of non-maskable interrupts; all its bits are 1.
     pub most_nmi: u8,
-    /// With PREEMPT_RT, the count of soft interrupts in a task.
+    /// With PREEMPT_RT, the offset of a task's count of soft interrupts.
     pub soft_in_task: Option<u16>,
 }
 
-/// The arguments of a tracepoint that can be named.
+/// Number of a tracepoint's arguments that can be named.
 pub const TRACE_ARGUMENTS: u8 = 6;

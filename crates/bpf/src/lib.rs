@@ -1,4 +1,4 @@
-//! bpf/: programs of DIF as programs of the kernel's own BPF machine, for kernels without the module.
+//! bpf/: DIF translated to programs of the kernel's BPF machine, for kernels without the module.
 
 pub mod asm;
 pub mod btf;

@@ -1,4 +1,4 @@
-//! bpf/listing.rs: the objects of a program as BPF, to be read.
+//! bpf/listing.rs: a readable listing of a program's objects as BPF.
 
 use super::asm::{Assembler, FunctionKind};
 use super::library::Functions;
@@ -8,8 +8,8 @@ use super::object::{Object, ProbeKind, Shared};
 use kinst_dif::{Options, Program};
 use std::fmt::Write as _;
 
-/// Lists all objects as they are at the entry of a function, and the functions that they share. An object that there cannot
-/// be without the module has the reason in its place.
+/// Lists all objects as for a probe at a function's entry, and the functions that they share. An object that
+/// needs the module is replaced by the reason.
 pub fn program(program: &Program, options: &Options, machine: &'static dyn Machine) -> String {
     let mut memory = match Memory::new(program, options, Sizes::default()) {
         Ok(memory) => memory,
@@ -22,7 +22,7 @@ pub fn program(program: &Program, options: &Options, machine: &'static dyn Machi
         Shared { memory: &memory, probe: ProbeKind::Entry, context: ProbeKind::Entry, functions: &functions };
     let (mut text, mut names) = (String::new(), Vec::new());
     for (index, difo) in program.difos.iter().enumerate() {
-        // What is refused leaves half of an object: it is tried alone first.
+        // A refused object would leave half of its code: each is tried separately first.
         let (mut trial, start) = (Assembler::default(), asm.label());
         let trial_start = trial.label();
         let shared_trial = Shared { functions: &Functions::default(), ..shared };
@@ -38,7 +38,7 @@ pub fn program(program: &Program, options: &Options, machine: &'static dyn Machi
         Ok(code) => code,
         Err(error) => return format!("{text}\nBPF: {error}\n"),
     };
-    // The first function is the program itself, which is not here.
+    // The first function is the program itself, which is omitted.
     let mut names = names.into_iter();
     let mut starts = code.functions.iter().skip(1).peekable();
     let mut at = 0;

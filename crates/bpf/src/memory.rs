@@ -1,7 +1,7 @@
-//! bpf/memory.rs: the memory of translated programs: which maps there are, and what is where in them.
+//! bpf/memory.rs: the memory of translated programs: the maps, and the layout of their values.
 //!
-//! A program knows no pointers but to its own maps: what DIF calls an address is a number here, and the bytes at it are
-//! copied by the kernel, which checks it. Only stores have to know whose memory an address is.
+//! A program has pointers only into its maps. A DIF address is a number here, and the kernel checks it when
+//! it copies the bytes at it. Only stores need to determine the memory that an address belongs to.
 
 use super::kernel::Layout;
 use super::machine::Machine;
@@ -14,11 +14,11 @@ use kinst_dif::layout::type_size;
 use kinst_dif::{ActionKind, Options, Program, Scope, TypeKind, VariableKind};
 use std::collections::{BTreeMap, HashMap};
 
-/// The maps, by number; those of aggregations follow, and then those of variables that are found by a key.
+/// The maps, by index; those of aggregations follow, and then those of variables with keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Map {
-    /// An array with one value for each possible CPU: [`cpu`].
+    /// An array with one value for each possible CPU; see [`cpu`].
     Cpus,
     /// An array with one value: the string tables, and zeros.
     Constants,
@@ -26,31 +26,31 @@ pub enum Map {
     Globals,
     /// A ring for records.
     Records,
-    /// A hash of the places of probes.
+    /// A hash of the probes' places.
     Places,
-    /// An array with one value: the processes whose end was reported, by hash.
+    /// An array with one value: the processes whose end has been reported, by hash.
     Ended,
-    /// An array of events of perf, one for each CPU, that tell how long they were enabled by the scheduler's clock.
+    /// An array of perf events, one for each CPU, that measure how long they were enabled by the scheduler's clock.
     Clocks,
-    /// An array with one value: the places that share their programs with none, one after the other.
+    /// An array with one value: the places that do not share their program, one after the other.
     Alone,
 }
 
 impl Map {
-    /// The maps that are there in any program.
+    /// The number of maps that every program has.
     pub const COUNT: u32 = 8;
 }
 
-/// The bytes of zeros that the constants begin with, and the most bytes of one allocation.
+/// The number of zero bytes at the beginning of the constants, and the maximum size of an allocation.
 pub const SCRATCH: u32 = 32 << 10;
-/// Where the only name of a zone is in the constants.
+/// Offset of the only zone's name in the constants.
 pub const ZONE: u32 = SCRATCH;
-/// The most bytes of a string, as the kernel looks at a loop over one byte by byte.
+/// The maximum size of a string: the kernel verifies a byte-by-byte loop over one.
 pub const STRSIZE: u32 = 4096;
-/// The most bytes of global and of local variables.
+/// The maximum size of the global variables and of the local ones.
 const VARIABLES: u32 = 1 << 20;
 
-/// What has the place of a variable.
+/// The memory that a variable is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldIn {
     /// The value of [`Map::Globals`].
@@ -59,13 +59,13 @@ pub enum HeldIn {
     Cpu,
 }
 
-/// The size of what a variable holds by reference, and whether it is a string.
+/// Size of a variable's value by reference, and whether it is a string.
 pub type Held = Option<(u32, bool)>;
 
-/// A variable with a place of its own. Before what it holds by reference is a word that is not 0 if 0 was assigned.
+/// A variable with a fixed place. The word before a value by reference is not 0 if 0 was assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Static {
-    /// The memory that it is in.
+    /// Memory of the variable.
     pub held_in: HeldIn,
     /// The offset in that memory in bytes.
     pub at: u32,
@@ -73,18 +73,19 @@ pub struct Static {
     pub copy: Held,
 }
 
-/// A variable of a thread, or an array.
+/// A thread-local variable or an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dynamic {
-    /// The index of its map.
+    /// Index of its map.
     pub map: u32,
-    /// The size of its key, and where the thread is in that.
+    /// Size of its key.
     pub key: u32,
     /// The offset of the thread in the key; `None` for a global array.
     pub thread: Option<u32>,
     /// The value by reference; `None` for a number.
     pub copy: Held,
-    /// Of a structure whose members are assigned: where its addresses are noted that an object has, each with its key.
+    /// For a structure whose members are assigned: offsets where addresses loaded by an object are noted,
+    /// each with its key.
     pub noted: Vec<u32>,
 }
 
@@ -93,81 +94,81 @@ impl Dynamic {
         self.copy.is_some_and(|(_, string)| !string)
     }
 
-    /// The size of what it holds.
+    /// Returns the size of its value.
     pub fn size(&self) -> u32 {
         self.copy.map_or(8, |(size, _)| size.next_multiple_of(8))
     }
 
-    /// The size of the value in its map: as much again follows what members are assigned to, as after the globals.
+    /// Returns the size of the value in its map: twice the size if members are assigned, as for the globals.
     pub fn value(&self) -> u32 {
         if self.noted.is_empty() { self.size() } else { 2 * self.size() }
     }
 }
 
-/// Where things are in the memory of one program.
+/// The memory layout of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// The most bytes of a string, its NUL included.
+    /// The maximum size of a string, including its NUL.
     pub strsize: u32,
-    /// The string table of each object, from the beginning of the constants.
+    /// The string table of each object, as an offset in the constants.
     pub strings: Vec<u32>,
-    /// By object, the first one that is like it, and is written for both.
+    /// By object, the first object with equal code, which is written for both.
     pub alike: Vec<u32>,
-    /// The contents of the constants after the zeros.
+    /// Contents of the constants after the zeros.
     pub constants: Vec<u8>,
-    /// From the beginning of the globals or of a CPU's value.
+    /// Offsets from the beginning of the globals or of a CPU's value.
     statics: HashMap<(Scope, u32), Static>,
     /// In the order of their maps.
     dynamics: Vec<((Scope, u32), Dynamic)>,
-    /// The size of the globals. As much again follows the variables, so that an end needs no check of its own.
+    /// Size of the globals. Padding of the same size follows the variables, so that ends need no check.
     pub globals: u32,
-    /// The clause-local variables of a CPU, and their size. As much again follows, as after the globals.
+    /// Offset of a CPU's clause-local variables. Padding follows, as after the globals.
     pub locals: u32,
-    /// The bytes of the clause-local variables.
+    /// Size of the clause-local variables.
     pub locals_size: u32,
-    /// Where speculations are in the globals: whether each is active, and how often it was; 16 bytes.
+    /// Offset of the speculations in the globals: for each whether it is active, and its generation; 16 bytes.
     pub speculations: u32,
-    /// The most speculations at a time; 0 in a program without them.
+    /// The maximum number of concurrent speculations; 0 in a program without them.
     pub nspec: u32,
-    /// Addresses of a stack, or the pair that printm() is given.
+    /// Addresses of a stack, or the pair for printm().
     pub frames: u32,
-    /// The record that is being written, with its header. Before it is room for what a speculation needs.
+    /// The record being written, with its header. The space before it is for a speculation's header.
     pub record: u32,
-    /// The key and the value of a variable.
+    /// Key of a variable.
     pub dynamic_key: u32,
-    /// The value that comes with the key.
+    /// Value that goes with the key.
     pub dynamic_value: u32,
-    /// Two strings that are worked on.
+    /// Two strings in work.
     pub texts: [u32; 2],
-    /// Scratch memory; as much again follows, as after the globals.
+    /// Scratch memory; padding follows, as after the globals.
     pub scratch: u32,
-    /// The size of one CPU's value.
+    /// Size of one CPU's value.
     pub size: u32,
-    /// What is known of the kernel's structures, and of its machine.
+    /// Layout of the kernel's structures.
     pub kernel: Layout,
-    /// The machine that code is written for.
+    /// The machine that code is generated for.
     pub machine: &'static dyn Machine,
-    /// Where the code is that runs programs: from an address up to another.
+    /// Address ranges of the code that runs programs.
     pub own: Vec<(u64, u64)>,
 }
 
-/// The most addresses of a stack, as kernel.perf_event_max_stack is.
+/// The maximum number of addresses in a stack: the default of kernel.perf_event_max_stack.
 pub const FRAMES: u32 = 127;
 
-/// The first addresses of a stack that may be those of what has run the program, a power of two.
+/// The number of addresses at the top of a stack that may belong to the code that runs the program; a power of two.
 pub const OWN_FRAMES: u32 = 16;
 
-/// The header of a record: the enabling, the CPU, and the time.
+/// Size of a record's header: the enabling, the CPU, and the time.
 pub const HEADER: u32 = 16;
 
-/// The sizes of what a program writes.
+/// Sizes of the data that a program writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {
-    /// The largest record, and the largest key of an aggregation, which follows the CPU's number.
+    /// The largest record, or the largest key of an aggregation after the CPU's id.
     pub record: u32,
-    /// The bytes of that key.
+    /// Size of that key.
     pub key: u32,
-    /// The number of actions that aggregate. Each has two maps, of which one is written while the other is read.
+    /// Number of aggregating actions. Each has two maps; one is written while the other is read.
     pub aggregations: u32,
 }
 
@@ -204,7 +205,7 @@ impl Memory {
         let text = 2 * text_size(strsize);
         let texts = [place(text), place(text)];
         let scratch = place(2 * SCRATCH);
-        // An end that is checked too late for the kernel is still inside.
+        // An end that is checked too late for the verifier is still inside.
         let size = at.max(locals + 2 * locals_size).next_multiple_of(LINE);
         let globals = globals::FIRST + 2 * (globals - globals::FIRST);
         let nspec = if speculates(program) { options.nspec.clamp(1, uapi::MAX_NSPEC) } else { 0 };
@@ -233,44 +234,44 @@ impl Memory {
         })
     }
 
-    /// Returns the place of a variable that has one of its own.
+    /// Returns the place of a variable, if it is fixed.
     pub fn variable(&self, scope: Scope, id: u32) -> Option<Static> {
         self.statics.get(&(scope, id)).copied()
     }
 
-    /// Returns a variable that is found by its key.
+    /// Returns a variable with keys.
     pub fn dynamic(&self, scope: Scope, id: u32) -> Option<&Dynamic> {
         self.dynamics.iter().find(|(name, _)| *name == (scope, id)).map(|(_, dynamic)| dynamic)
     }
 
-    /// Returns the variables that are found by a key, in the order of their maps.
+    /// Returns the variables with keys, in the order of their maps.
     pub fn dynamics(&self) -> impl Iterator<Item = &Dynamic> {
         self.dynamics.iter().map(|(_, dynamic)| dynamic)
     }
 
-    /// The size of the globals, and of what follows them; of something at least, as the kernel verifies what never points
-    /// there, too.
+    /// Returns the size of the globals with their padding; never 0, because the kernel also verifies code
+    /// that never points there.
     pub fn globals_end(&self) -> u32 {
         (self.speculations + 16 * self.nspec).max(globals::FIRST + 8)
     }
 
-    /// Returns the size of the variables that are global.
+    /// Returns the size of the global variables.
     pub fn globals_size(&self) -> u32 {
         (self.globals - globals::FIRST) / 2
     }
 
-    /// Returns what keeps a position inside of a string's buffer.
+    /// Returns a mask that keeps a position inside a string's buffer.
     pub fn text_mask(&self) -> i32 {
         text_size(self.strsize) as i32 - 1
     }
 }
 
-/// The size of a string's buffer, a power of two, of which there is room for two; the text of a number fits, too.
+/// Returns the size of a string's buffer: a power of two that holds two strings, and a number as text.
 fn text_size(strsize: u32) -> u32 {
     (strsize + 1).next_power_of_two().max(128)
 }
 
-/// What objects bring along: their strings, one table after the other, and the keys of arrays.
+/// Data from the objects: their string tables, one after the other, and the keys of arrays.
 struct Tables {
     strings: Vec<u32>,
     alike: Vec<u32>,
@@ -296,7 +297,7 @@ fn tables(program: &Program, strsize: u32) -> Result<Tables, Missing> {
     Ok(tables)
 }
 
-/// Variables, with the ends of the globals and of a CPU's value so far.
+/// Variables, and the ends so far of the globals and of a CPU's value.
 struct Variables {
     statics: HashMap<(Scope, u32), Static>,
     dynamics: Vec<((Scope, u32), Dynamic)>,
@@ -320,7 +321,7 @@ fn variables(
         if variable.scope == Scope::Thread || variable.kind == VariableKind::Array {
             let key = match variable.kind {
                 VariableKind::Scalar => 0,
-                // One that nothing uses has no key.
+                // An unused array has no key.
                 VariableKind::Array => match keys.get(&name) {
                     Some(key) => key.size,
                     None => continue,
@@ -342,7 +343,7 @@ fn variables(
     all
 }
 
-/// Gives the addresses of structures that are noted their places.
+/// Assigns places to the noted addresses of structures.
 fn note(dynamics: &mut [((Scope, u32), Dynamic)], loads: &HashMap<(Scope, u32), usize>, at: &mut u32) {
     for (name, dynamic) in dynamics.iter_mut().filter(|(_, dynamic)| dynamic.holds_members()) {
         for _ in 0..loads.get(name).copied().unwrap_or_default() {
@@ -352,8 +353,8 @@ fn note(dynamics: &mut [((Scope, u32), Dynamic)], loads: &HashMap<(Scope, u32), 
     }
 }
 
-/// By variable that is found by its key, how often the object loads it that does so most; nothing in a program that
-/// assigns to nothing through an address.
+/// Returns for each variable with keys the maximum number of loads in one object; nothing if the program
+/// assigns nothing through an address.
 fn loads(program: &Program) -> Result<HashMap<(Scope, u32), usize>, Missing> {
     let mut most: HashMap<(Scope, u32), usize> = HashMap::new();
     let mut stores = false;

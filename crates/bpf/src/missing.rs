@@ -1,27 +1,27 @@
-//! bpf/missing.rs: what a program needs and cannot have without the module.
+//! bpf/missing.rs: features that a program needs and cannot have without the module.
 
 use kinst_dif::ActionKind;
 use kinst_dif::insn::{Builtin, Subr};
 
-/// What an object needs and cannot have.
+/// A feature that an object needs and cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Missing {
     /// A subroutine of other systems.
     #[error("{}() is not there", .0.name())]
     Subroutine(Subr),
-    /// A variable that probes of the kind, or all of Linux, do not have.
+    /// A variable that the kind of probe, or Linux as a whole, does not have.
     #[error("the variable {} is not there", .0.name())]
     Builtin(Builtin),
     /// An action that needs the module.
     #[error("{}() is not there", format!("{:?}", .0).to_ascii_lowercase())]
     Action(ActionKind),
-    /// The variable `ipl`, where the count of interrupts was not found.
+    /// The variable `ipl`, if the location of the interrupt count is unknown.
     #[error("the kernel does not say where it counts interrupts, and the variable ipl is not there")]
     Interrupts,
-    /// Anything else, as the message names it.
+    /// Anything else, by the name for the message.
     #[error("{0} is not there")]
     Other(&'static str),
-    /// A larger `strsize` than this many bytes.
+    /// A `strsize` larger than this many bytes.
     #[error("strsize is more than {0}")]
     Strsize(u32),
     /// More maps than [`MAPS`](crate::asm::MAPS).
@@ -30,7 +30,7 @@ pub enum Missing {
     /// More functions than [`FUNCTIONS`](crate::asm::FUNCTIONS).
     #[error("its clauses have too many expressions")]
     Functions,
-    /// DIF that is not valid, or that the compiler never makes.
+    /// DIF that is invalid, or that the compiler never generates.
     #[error("its code is invalid")]
     Invalid,
 }

@@ -1,11 +1,11 @@
-//! bpf/needs.rs: what a program asks of the running kernel besides its memory.
+//! bpf/needs.rs: a program's requirements on the running kernel, except memory.
 
 use super::tuple;
 use kinst_dif::action::Ustack;
 use kinst_dif::insn::{Builtin, Insn, Opcode, Subr};
 use kinst_dif::{Action, ActionKind, Clause, Difo, Program};
 
-/// What programs have to know of the kernel before they can be written or run.
+/// Facts about the kernel that programs need before they can be generated or run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Structures of processes.
@@ -14,21 +14,21 @@ pub struct Needs {
     pub locks: bool,
     /// Structures of paths and mounts.
     pub paths: bool,
-    /// Whether a hit is in an interrupt, as variables of threads and `ipl` ask.
+    /// Whether a hit is in an interrupt: for thread-local variables and `ipl`.
     pub interrupts: bool,
-    /// That this is asked by `ipl`.
+    /// `interrupts` is needed for `ipl`.
     pub ipl: bool,
     /// A stack of the kernel at a tracepoint, BEGIN or END.
     pub stacks: bool,
     /// The scheduler's clock.
     pub clock: bool,
-    /// When a hit was, as `timestamp` asks, records without data, and decisions about those of a speculation.
+    /// The time of a hit: for `timestamp`, records without data, and decisions on a speculation's records.
     pub time: bool,
-    /// The probe's names and number.
+    /// The probe's names and id.
     pub names: bool,
 }
 
-/// Whether a clause asks for the kernel's stack, or who called.
+/// Whether a clause uses the kernel stack or the caller.
 pub fn walks(program: &Program, clause: usize) -> bool {
     let asks = |difo: &Difo| {
         let mut needs = Needs::default();
@@ -39,7 +39,7 @@ pub fn walks(program: &Program, clause: usize) -> bool {
     any_object(program, clause, asks) || program.clauses.get(clause).is_some_and(stack)
 }
 
-/// Whether a clause asks for registers of the kernel.
+/// Whether a clause reads the kernel's registers.
 pub fn reads_registers(program: &Program, clause: usize) -> bool {
     let is_registers = |insn: Insn| match insn {
         Insn::Array { var, .. } => Builtin::from_number(var.into()) == Some(Builtin::Regs),
@@ -48,10 +48,10 @@ pub fn reads_registers(program: &Program, clause: usize) -> bool {
     any_object(program, clause, |difo| insns(difo).any(is_registers))
 }
 
-/// Whether a clause may ask for its probe's first argument.
+/// Whether a clause may use its probe's first argument.
 pub fn reads_first_argument(program: &Program, clause: usize) -> bool {
     let asks = |difo: &Difo| {
-        // The index of an element that is not known may be 0.
+        // An unknown index may be 0.
         let indices = tuple::stacks(difo).map(|stacks| stacks.indices).unwrap_or_default();
         let words = difo.insns.iter().enumerate();
         words.filter_map(|(at, word)| Some((at, Insn::decode(*word).ok()?))).any(|(at, insn)| match insn {
@@ -73,7 +73,7 @@ fn insns(difo: &Difo) -> impl Iterator<Item = Insn> {
     difo.insns.iter().filter_map(|word| Insn::decode(*word).ok())
 }
 
-/// Whether one of the objects of a clause is as asked.
+/// Whether a predicate holds for an object of a clause.
 fn any_object(program: &Program, clause: usize, is: impl Fn(&Difo) -> bool) -> bool {
     let is = |difo: &u32| program.difos.get(*difo as usize).is_some_and(&is);
     program.clauses.get(clause).is_some_and(|clause| {
@@ -83,7 +83,7 @@ fn any_object(program: &Program, clause: usize, is: impl Fn(&Difo) -> bool) -> b
 }
 
 impl Needs {
-    /// Finds the needs of all instructions and actions of a program.
+    /// Returns the needs of all instructions and actions of a program.
     pub fn of(program: &Program) -> Needs {
         use ActionKind as K;
         let mut needs = Needs::default();
@@ -104,7 +104,7 @@ impl Needs {
         tasks || locks || paths || interrupts || clock
     }
 
-    /// Whether nothing is asked for that there has to be.
+    /// Whether the count of interrupts is the only need, and an optional one.
     pub fn only_interrupts(self) -> bool {
         Needs { stacks: false, time: false, names: false, ..self }
             == Needs { interrupts: true, ..Needs::default() }

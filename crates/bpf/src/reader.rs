@@ -1,22 +1,22 @@
-//! bpf/reader.rs: a program that reads the kernel's memory, for text that no file has as it is now.
+//! bpf/reader.rs: a program that reads kernel memory, for text that differs from the file.
 
 use super::asm::{AsmError, Assembler, Code};
 use super::insn::Reg::{R0, R1, R2, R3, R6};
 use super::insn::{Cond, Helper, Width};
 
-/// The places in the only value of its only map: the address and the number of bytes that are asked for, what came of it
-/// (0: they were read), and the bytes.
+/// Offsets in the only value of its only map: the address and number of bytes to read, the result (0:
+/// success), and the bytes.
 pub const ADDRESS: usize = 0;
 /// The number of bytes to read, at most [`MOST`].
 pub const LEN: usize = 8;
 /// 0, or the negative error of bpf_probe_read_kernel().
 pub const RESULT: usize = 16;
-/// The bytes that were read.
+/// The bytes read.
 pub const BYTES: usize = 24;
-/// The most bytes of one run.
+/// The maximum number of bytes in one run.
 pub const MOST: usize = 4096;
 
-/// Writes the program, which is run by a test run of a raw tracepoint.
+/// Writes the program, to be executed with BPF_PROG_TEST_RUN as a raw tracepoint.
 pub fn write() -> Result<Code, AsmError> {
     let mut asm = Assembler::default();
     let out = asm.label();

@@ -1,21 +1,21 @@
-//! bpf/rooms.rs: how code reaches the places in the CPU's memory.
+//! bpf/rooms.rs: assembler code that addresses the CPU's memory.
 
 use super::asm::{Assembler, Label};
 use super::insn::Reg::{self, R0, R1, R2, R3, R7};
 use super::insn::{Cond, Helper, Width};
 use super::memory::{SCRATCH, cpu};
 
-/// The CPU's memory, which R7 points at in all code but the beginning of a program.
+/// R7 points at the CPU's memory, except at the beginning of a program.
 impl Assembler {
-    /// Makes a register point at a place in it.
+    /// Points a register at an offset.
     pub fn point(&mut self, into: Reg, at: u32) {
         self.mov(into, R7);
         self.add(into, at as i32);
     }
 
-    /// Fills a place in it, and up to the next word, with zeros, which the constants begin with.
+    /// Fills a field, rounded up to words, with zeros from the beginning of the constants.
     pub fn clear(&mut self, at: u32, size: u32) {
-        // Of so few, a store for each is the quickest.
+        // Up to this many, one store for each is fastest.
         const WORDS: u32 = 8;
         if size <= 8 * WORDS
             && let Ok(end) = i16::try_from(at + size)
@@ -31,7 +31,7 @@ impl Assembler {
         }
     }
 
-    /// Loads the address of the program's registers as a number; R0 to R5 are lost.
+    /// Loads the address of the process's registers as a number; clobbers R0 to R5.
     pub fn user_registers(&mut self, into: Reg) {
         self.call(Helper::GetCurrentTaskBtf);
         self.mov(R1, R0);
@@ -40,7 +40,7 @@ impl Assembler {
         self.load(Width::Double, into, R7, cpu::ADDRESS);
     }
 
-    /// Goes on elsewhere if a fault has been noted in it, by way of R1.
+    /// Jumps to `to` if a fault has been noted; clobbers R1.
     pub fn if_faulted(&mut self, to: Label) {
         self.load(Width::Word, R1, R7, cpu::FAULT);
         self.branch(Cond::Ne, R1, 0, to);

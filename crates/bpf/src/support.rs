@@ -1,24 +1,24 @@
-//! bpf/support.rs: which actions, variables and subroutines of D programs of BPF have, and why not the others.
+//! bpf/support.rs: the D actions, variables and subroutines that BPF supports, and why it does not support the others.
 
 use kinst_dif::ActionKind;
 use kinst_dif::insn::{Builtin, Subr};
 
-/// The support for an action, a variable or a subroutine in programs of BPF.
+/// The support for an action, variable or subroutine in BPF programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// All of it.
+    /// Fully supported.
     Whole,
-    /// Whole but for this.
+    /// Supported except for this.
     Except(&'static str),
-    /// Only the module has it, for this reason.
+    /// Supported only by the module, for this reason.
     Without(&'static str),
-    /// No DTrace for Linux has it.
+    /// Not supported by any DTrace for Linux.
     Nowhere,
 }
 
-/// A copy to a process is refused where the kernel permits none.
+/// A copy to a process is refused where the kernel does not permit one.
 pub const COPYOUT: &str = "copyout() in an interrupt or at an instruction";
-/// An element of registers is refused where its index is known at run time alone.
+/// An element of registers is refused if its index is known only at run time.
 pub const REGISTERS: &str = "regs[] of what is no constant";
 
 /// Returns the support for an action.
@@ -91,7 +91,7 @@ mod tests {
         matches!(support, Support::Whole | Support::Except(_))
     }
 
-    /// All names whose support is not whole, with the reason.
+    /// All names without full support, with the reason.
     fn lines() -> Vec<String> {
         let actions =
             ActionKind::ALL.iter().map(|kind| (format!("{kind:?}").to_ascii_lowercase(), action(*kind)));
@@ -133,7 +133,7 @@ mod tests {
         );
     }
 
-    /// The guide's page names all that is missing, and nothing that is there.
+    /// The guide's page names everything that is missing, and nothing that is supported.
     #[test]
     fn the_page_of_limits_agrees() {
         let page = include_str!("../../../docs/guide/src/limits.md");
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(named.difference(&listed).count(), 0, "{named:?} has what is not in {listed:?}");
     }
 
-    /// The error of one object at a function's entry: instructions, with the constant 0 in %r1.
+    /// Returns the error of one object at a function's entry. The constant 0 is in %r1.
     fn object(insns: &[Insn]) -> Option<Missing> {
         let mut words = vec![Insn::Int { index: 0, rd: 1 }.encode()];
         words.extend(insns.iter().map(|insn| insn.encode()));

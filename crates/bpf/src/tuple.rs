@@ -1,8 +1,8 @@
-//! bpf/tuple.rs: what is on the tuple stack at each instruction of an object.
+//! bpf/tuple.rs: the contents of the tuple stack at each instruction of an object.
 //!
-//! DIF fills the stack while it runs; the compiler empties it before it pushes what is used together. So each entry has a place
-//! of its own, and each array a key of a known size. Where ways meet that have left different entries there, none is known,
-//! and code that uses one is refused.
+//! DIF fills the stack at run time; the compiler empties it before it pushes values that are used together.
+//! So each entry has a fixed place, and each array a key of a known size. Where paths meet with different
+//! entries, none is known, and code that uses one is refused.
 
 use super::missing::Missing;
 use kinst_dif::insn::{Insn, Opcode, PUSH_STRING, REGISTERS, TUPLE_ENTRIES};
@@ -14,38 +14,38 @@ use std::collections::BTreeMap;
 pub enum Pushed {
     /// A value of 8 bytes.
     Number,
-    /// A string of at most so many bytes, or of strsize.
+    /// A string of at most this many bytes, or of strsize if 0.
     String(u64),
-    /// So many bytes, if that is known here.
+    /// This many bytes, if known statically.
     Bytes(Option<u64>),
 }
 
-/// What is known of an object's tuple stack, by instruction.
+/// The state of an object's tuple stack, by instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
-    /// The entries before it, none where they are not known; `None` where nothing leads to.
+    /// The entries before it, empty if unknown; `None` if it is unreachable.
     pub entries: Vec<Option<Vec<Pushed>>>,
-    /// What it pushes, and whether that is a part of an array's key.
+    /// The entry that it pushes, and whether that is part of an array's key.
     pub pushes: Vec<Option<(Pushed, bool)>>,
-    /// The constant that is an index of a built-in array there.
+    /// The constant index into a built-in array at it.
     pub indices: Vec<Option<u64>>,
 }
 
-/// Entries, each with the instruction that pushed it; `None` if they are not known.
+/// Entries, each with the instruction that pushed it; `None` if unknown.
 type Stack = Option<Vec<(Pushed, usize)>>;
 
-/// The walk over an object.
+/// A walk over an object.
 struct Walk<'a> {
     difo: &'a Difo,
     stacks: Stacks,
     stack: Stack,
-    /// By instruction, the entries of the ways that jump to it.
+    /// By instruction, the entries at jumps to it.
     known: Vec<Option<Stack>>,
-    /// The constants that registers have, if they are known.
+    /// The constants in registers, where known.
     constants: [Option<u64>; REGISTERS as usize],
 }
 
-/// Works out the entries.
+/// Computes the entries.
 pub fn stacks(difo: &Difo) -> Result<Stacks, Missing> {
     let count = difo.insns.len();
     let stacks = Stacks { entries: vec![None; count], pushes: vec![None; count], indices: vec![None; count] };
@@ -71,7 +71,7 @@ pub fn stacks(difo: &Difo) -> Result<Stacks, Missing> {
 }
 
 impl Walk<'_> {
-    /// Follows an instruction. Returns whether the next one comes after it.
+    /// Follows an instruction. Returns whether control falls through to the next one.
     fn insn(&mut self, index: usize, insn: Insn) -> Result<bool, Missing> {
         match insn {
             Insn::Ret { .. } => return Ok(false),
@@ -123,7 +123,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An entry too many is a fault, after which there is nothing.
+    /// Overflow is a fault, after which nothing runs.
     fn push(&mut self, index: usize, entry: Pushed) -> Result<bool, Missing> {
         let stack = self.stack.as_mut().ok_or(Missing::Invalid)?;
         let room = stack.len() < TUPLE_ENTRIES;
@@ -134,7 +134,7 @@ impl Walk<'_> {
         Ok(room)
     }
 
-    /// The entries are the key of an array.
+    /// Marks the entries as the key of an array.
     fn array(&mut self, op: Opcode) -> Result<(), Missing> {
         if matches!(op, Opcode::Ldgaa | Opcode::Ldtaa | Opcode::Stgaa | Opcode::Sttaa) {
             for (_, index) in self.stack.as_ref().ok_or(Missing::Invalid)? {
@@ -146,17 +146,17 @@ impl Walk<'_> {
     }
 }
 
-/// How the key of an array is made.
+/// The layout of an array's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// By entry: its place in the key, and its bytes there.
+    /// By entry: offset and size in the key.
     pub places: Vec<(u32, u32)>,
-    /// The bytes of all entries.
+    /// Total size.
     pub size: u32,
 }
 
 impl Key {
-    /// Returns the key of an array with these entries.
+    /// Returns the layout for these entries.
     pub fn new(entries: &[Pushed], strsize: u32) -> Result<Key, Missing> {
         const MOST: u64 = 16 << 10;
         let (mut places, mut size) = (Vec::new(), 0);
@@ -176,7 +176,7 @@ impl Key {
     }
 }
 
-/// Finds the keys of the arrays that an object uses.
+/// Collects the keys of the arrays that an object uses.
 pub fn keys(difo: &Difo, strsize: u32, into: &mut BTreeMap<(Scope, u32), Key>) -> Result<(), Missing> {
     for (word, stack) in difo.insns.iter().zip(stacks(difo)?.entries) {
         let Some(stack) = stack else { continue };

@@ -1,4 +1,4 @@
-//! bpf/library/function.rs: the functions of the library, and how one is written.
+//! bpf/library/function.rs: the table of library functions, and how one is generated.
 
 use crate::asm::{Assembler, FunctionKind, Label};
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R3, R4, R5, R7, R8};
@@ -8,21 +8,21 @@ use kinst_base::uapi::Flt;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Rows: the function, how many numbers it takes, the name that the kernel shows, and what writes it. A function calls only
-/// those of later rows.
+/// Rows: the function, its number of arguments, its name in the kernel, and its generator. A function calls
+/// only functions of later rows.
 macro_rules! library {
     ($($(#[$doc:meta])* $name:ident $arity:literal $text:literal $write:ident($($argument:expr),*);)*) => {
-        /// A function of the library.
+        /// A library function.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Function { $($(#[$doc])* $name),* }
 
         impl Function {
-            /// The number of its arguments, which are in R1 and on.
+            /// Returns the number of arguments, which are in R1 and up.
             pub fn arity(self) -> u8 {
                 match self { $(Function::$name => $arity),* }
             }
 
-            /// The name in the program's BTF.
+            /// Returns the name in the program's BTF.
             pub fn name(self) -> &'static str {
                 match self { $(Function::$name => $text),* }
             }
@@ -35,153 +35,154 @@ macro_rules! library {
 }
 
 library! {
-    /// Takes scratch memory, filled with zeros: (bytes) gives its address.
+    /// Allocates scratch memory filled with zeros: (bytes). Returns its address.
     Allocate 1 "allocate" allocate();
-    /// Copies to scratch memory or a variable: (to, from, bytes)
+    /// Copies to scratch memory or a variable: (to, from, bytes).
     Copy 3 "copy" copy(Helper::ProbeReadKernel);
-    /// Copies from the program's memory: (to, from, bytes)
+    /// Copies from the process's memory: (to, from, bytes).
     CopyUser 3 "copy_user" copy(Helper::ProbeReadUser);
-    /// Stores to scratch memory or a variable: (address, value)
+    /// Stores one byte to scratch memory or a variable: (address, value).
     StoreByte 2 "store_byte" store(Width::Byte);
-    /// Stores 2 bytes: (address, value)
+    /// Stores 2 bytes: (address, value).
     StoreHalf 2 "store_half" store(Width::Half);
-    /// Stores 4 bytes: (address, value)
+    /// Stores 4 bytes: (address, value).
     StoreWord 2 "store_word" store(Width::Word);
-    /// Stores 8 bytes: (address, value)
+    /// Stores 8 bytes: (address, value).
     StoreDouble 2 "store_double" store(Width::Double);
-    /// copyin(): (address in the program's memory, bytes)
+    /// copyin(): (address in the process's memory, bytes).
     Copyin 2 "copyin" copyin();
-    /// copyinstr(): (address in the program's memory, limit)
+    /// copyinstr(): (address in the process's memory, limit).
     Copyinstr 2 "copyinstr" copyinstr();
-    /// memref(): (address, length)
+    /// memref(): (address, length).
     Memref 2 "memref" memref();
-    /// memstr(): (address, byte in the place of each NUL, length)
+    /// memstr(): (address, replacement for each NUL, length).
     Memstr 3 "memstr" memstr();
     /// Compares two strings: −1, 0 or 1.
     Compare 2 "compare" compare();
-    /// strjoin(): (text, text after it)
+    /// strjoin(): (first string, second string).
     Strjoin 2 "strjoin" strjoin();
-    /// toupper(): (text)
+    /// toupper(): (string).
     Toupper 1 "toupper" change_case(b'a', b'A');
-    /// tolower(): (text)
+    /// tolower(): (string).
     Tolower 1 "tolower" change_case(b'A', b'a');
-    /// strchr(): (text, character)
+    /// strchr(): (string, character).
     Strchr 2 "strchr" find_byte(false);
-    /// strrchr(): (text, character)
+    /// strrchr(): (string, character).
     Strrchr 2 "strrchr" find_byte(true);
-    /// Finds a string in another, from a position on: the position, or −1.
+    /// Finds a string in another from a position on. Returns the position, or −1.
     Index 3 "index" find(false);
-    /// Finds it backwards from a position on.
+    /// Finds a string in another backwards from a position on.
     Rindex 3 "rindex" find(true);
-    /// (text, start, length)
+    /// substr(): (string, start, length).
     Substr 3 "substr" substr();
-    /// strtok(): (text, or 0 to go on; separators)
+    /// strtok(): (string, or 0 to continue; separators).
     Strtok 2 "strtok" strtok();
-    /// basename(): (path)
+    /// basename(): (path).
     Basename 1 "basename" split_path(false);
-    /// dirname(): (path)
+    /// dirname(): (path).
     Dirname 1 "dirname" split_path(true);
-    /// cleanpath(): (path)
+    /// cleanpath(): (path).
     Cleanpath 1 "cleanpath" cleanpath();
-    /// lltostr(): (number, base)
+    /// lltostr(): (number, base).
     Lltostr 2 "lltostr" lltostr();
-    /// strtoll(): (text, base)
+    /// strtoll(): (string, base).
     Strtoll 2 "strtoll" strtoll();
-    /// Whether a character is a blank, as isspace() has it.
+    /// Whether a character is white space according to isspace().
     IsBlank 1 "is_blank" is_blank();
-    /// The number that a character is as a digit: (character, base); −1 if it is none.
+    /// The value of a character as a digit: (character, base); −1 if it is not one.
     Digit 2 "digit" digit();
-    /// inet_ntoa(): (address of 4 bytes)
+    /// inet_ntoa(): (address of 4 bytes).
     InetNtoa 1 "inet_ntoa" inet_ntoa();
-    /// inet_ntoa6(): (address of 16 bytes)
+    /// inet_ntoa6(): (address of 16 bytes).
     InetNtoa6 1 "inet_ntoa6" inet_ntoa6();
-    /// link_ntop(): (ARPHRD_ETHER or ARPHRD_INFINIBAND, address)
+    /// link_ntop(): (ARPHRD_ETHER or ARPHRD_INFINIBAND, address).
     LinkNtop 2 "link_ntop" link_ntop();
     /// speculation(): the id of a free one, from 1, or 0.
     Speculation 0 "speculation" speculation();
-    /// Tries again and again to send what did not go, while there is room for it: (whether it is for a speculation, bytes)
-    /// gives whether it went.
+    /// Retries sending a record while the ring has space: (whether it is for a speculation, bytes). Returns
+    /// whether it was sent.
     Insist 2 "insist" insist();
-    /// The loops in its loop, each a function of its own: the kernel's verifier looks at each alone, which is quick.
+    /// The inner loops of `Insist`. Each is a function, because the kernel verifies functions one by one,
+    /// which is fast.
     Persist 2 "persist" persist(Function::Repeat);
     /// See `Persist`.
     Repeat 2 "repeat" persist(Function::Resend);
-    /// Sends the record, some times over until it goes, with the same arguments and value.
+    /// Sends the record; retries a few times, with the same arguments and result.
     Resend 2 "resend" resend();
     /// The variable `ppid`: 0 if there is no parent.
     Ppid 0 "ppid" ppid();
-    /// progenyof(): (process id)
+    /// progenyof(): (process id).
     Progenyof 1 "progenyof" progenyof();
     /// The variable `execargs`.
     Execargs 0 "execargs" execargs();
-    /// How many of the first addresses of a stack are of what has run the program.
+    /// Number of addresses at the top of a stack that belong to the code that runs the program.
     OwnFrames 0 "own_frames" own_frames();
     /// The variable `vtimestamp`, in nanoseconds.
     Vtimestamp 0 "vtimestamp" vtimestamp();
-    /// A register of the program, by its offset in `struct pt_regs`.
+    /// A register of the process, by its offset in `struct pt_regs`.
     UserRegister 1 "user_register" user_register();
-    /// Writes to the program's memory: (from, to, bytes)
+    /// Writes to the process's memory: (from, to, bytes).
     Copyout 3 "copyout" copyout();
-    /// Writes a string to the program's memory: (from, to, limit)
+    /// Writes a string to the process's memory: (from, to, limit).
     Copyoutstr 3 "copyoutstr" copyoutstr();
-    /// mutex_owned(): (address of the mutex)
+    /// mutex_owned(): (address of the mutex).
     MutexOwned 1 "mutex_owned" mutex_owned();
-    /// mutex_owner(): (address of the mutex)
+    /// mutex_owner(): (address of the mutex).
     MutexOwner 1 "mutex_owner" mutex_owner();
-    /// rw_read_held(): (address of the semaphore)
+    /// rw_read_held(): (address of the semaphore).
     RwReadHeld 1 "rw_read_held" rw_read_held();
-    /// rw_write_held(): (address of the semaphore)
+    /// rw_write_held(): (address of the semaphore).
     RwWriteHeld 1 "rw_write_held" rw_write_held();
-    /// rw_iswriter(): (address of the semaphore)
+    /// rw_iswriter(): (address of the semaphore).
     RwIswriter 1 "rw_iswriter" rw_iswriter();
-    /// d_path(): (address of a struct path)
+    /// d_path(): (address of a struct path).
     DPath 1 "d_path" d_path();
-    /// json(): (text, path)
+    /// json(): (string, path).
     Json 2 "json" json();
-    /// The position of the value after the one at a position, in the same array or object; or −1.
+    /// Position of the next value in the same array or object, or −1: (position of a value).
     NextValue 1 "next_value" next_value();
-    /// The position after the value at a position, or −1.
+    /// Position after the value at a position, or −1.
     SkipValue 1 "skip_value" skip_value();
-    /// The position after the string whose quote is at a position, or −1.
+    /// Position after the string whose opening quote is at a position, or −1.
     SkipString 1 "skip_string" skip_string();
-    /// Positions in a text of JSON, or −1.
+    /// Position of the next byte of JSON that is not blank, or −1.
     SkipBlanks 1 "skip_blanks" skip_blanks();
-    /// The end of a step of a path, and the number that its digits are: (start, end)
+    /// End of a step of a path: (start).
     StepEnd 1 "step_end" step_end();
-    /// The index that is a step of the path, or −1: (start, end)
+    /// The index that a step of the path denotes, or −1: (start, end).
     StepIndex 2 "step_index" step_index();
-    /// Whether the key at a position is the step of the path: (position, step, length)
+    /// Whether the key at a position equals the step of the path: (position, step, length).
     IsKey 3 "is_key" is_key();
-    /// The position of the last slash before one in the second buffer, or 0.
+    /// Position of the last slash before a position in the second buffer, or 0.
     LastSlash 1 "last_slash" last_slash();
-    /// Whether the second buffer's string is in the first at a position: (position, length)
+    /// Whether the second buffer's string occurs in the first at a position: (position, length).
     Match 2 "match" matches();
-    /// Makes a string in scratch memory: (address, length) gives its address.
+    /// Makes a string in scratch memory: (address, length). Returns its address.
     NewString 2 "new_string" new_string();
-    /// Copies at most so many bytes of a string to a buffer: (address, limit) gives the length.
+    /// Copies a string of at most `limit` bytes to the first buffer: (address, limit). Returns the length.
     First 2 "first_text" text(0);
-    /// The same with the second buffer.
+    /// The same for the second buffer.
     Second 2 "second_text" text(1);
 }
 
-/// The functions that code calls, each with its label.
+/// The functions called so far, each with its label.
 #[derive(Debug, Default)]
 pub struct Functions {
     labels: RefCell<BTreeMap<Function, Label>>,
 }
 
 impl Functions {
-    /// Returns the label of a function, which will be written.
+    /// Returns the label of a function, and marks it to be written.
     pub fn label(&self, asm: &mut Assembler, function: Function) -> Label {
         *self.labels.borrow_mut().entry(function).or_insert_with(|| asm.label())
     }
 
-    /// Whether a function is called so far.
+    /// Whether code written so far calls the function.
     pub fn has(&self, function: Function) -> bool {
         self.labels.borrow().contains_key(&function)
     }
 
-    /// Writes all functions that are called, and those that they call.
+    /// Writes all functions that are called, directly or by one another.
     pub fn write(&self, asm: &mut Assembler, memory: &Memory) {
         let mut written = Vec::new();
         loop {
@@ -196,7 +197,7 @@ impl Functions {
     }
 }
 
-/// The slots of a function's frame: its arguments, and what a copy is loaded from.
+/// Frame slots of a function: its arguments, and the source of a copy.
 pub(super) const fn argument(number: u8) -> i16 {
     -8 * (number as i16 + 1)
 }
@@ -205,13 +206,13 @@ pub(super) const KEY: i16 = -48;
 
 pub(super) const COPY: i16 = -56;
 
-/// Writes one function. R7 is the CPU's memory.
+/// The writer of one function. R7 points at the CPU's memory.
 pub(super) struct Lib<'a> {
     pub(super) asm: &'a mut Assembler,
     pub(super) memory: &'a Memory,
     functions: &'a Functions,
     faults: Vec<(Label, Flt)>,
-    /// The end of a function that has no value.
+    /// Exit without a value.
     pub(super) none: Label,
 }
 
@@ -240,7 +241,7 @@ impl Lib<'_> {
         asm.exit();
     }
 
-    /// Makes a place to jump to with a value in R1, where the function ends with a fault.
+    /// Returns a label, to be reached with the fault's value in R1, where the function ends with that fault.
     pub(super) fn fault(&mut self, code: Flt) -> Label {
         let at = self.asm.label();
         self.faults.push((at, code));
@@ -251,7 +252,7 @@ impl Lib<'_> {
         self.asm.load(Width::Double, into, Frame, argument(number));
     }
 
-    /// Loads a word of the CPU's memory that lasts until the function ends.
+    /// Loads a word of the CPU's memory that is valid until the function ends.
     pub(super) fn word(&mut self, into: Reg, word: i16) {
         self.asm.load(Width::Double, into, R7, cpu::WORDS + 8 * word);
     }
@@ -260,14 +261,14 @@ impl Lib<'_> {
         self.asm.store(Width::Double, R7, cpu::WORDS + 8 * word, from);
     }
 
-    /// Adds to a word, by way of R1.
+    /// Adds to a word; clobbers R1.
     pub(super) fn add_word(&mut self, word: i16, number: impl Into<Operand>) {
         self.word(R1, word);
         self.asm.add(R1, number);
         self.set_word(word, R1);
     }
 
-    /// Calls a function whose arguments are in R1 to R5; ends this one if it faults.
+    /// Calls a function with arguments in R1 to R5; returns from this one if it faults.
     pub(super) fn call(&mut self, function: Function) {
         self.call_unchecked(function);
         self.asm.if_faulted(self.none);
@@ -279,14 +280,14 @@ impl Lib<'_> {
         self.asm.call_local(label);
     }
 
-    /// Copies the string of an argument to a buffer; its length is in R0.
+    /// Copies an argument's string to a buffer; its length is in R0.
     pub(super) fn fetch(&mut self, buffer: usize, number: u8) {
         self.argument(R1, number);
         self.asm.mov(R2, self.memory.strsize as i32 - 1);
         self.call(if buffer == 0 { Function::First } else { Function::Second });
     }
 
-    /// Makes `into` point at the byte of a buffer that the number in `index` says; it has to be another register.
+    /// Points `into` at the byte of a buffer with the position in `index`, which has to be another register.
     pub(super) fn point(&mut self, into: Reg, buffer: usize, index: Reg) {
         self.asm.mov(into, index);
         self.asm.alu(Alu::And, into, self.memory.text_mask());
@@ -294,7 +295,7 @@ impl Lib<'_> {
         self.asm.add(into, self.memory.texts[buffer] as i32);
     }
 
-    /// Loads the byte of a buffer that the number in `index` says.
+    /// Loads the byte of a buffer at the position in `index`.
     pub(super) fn byte(&mut self, into: Reg, buffer: usize, index: Reg) {
         self.point(into, buffer, index);
         self.asm.load(Width::Byte, into, into, 0);
@@ -306,7 +307,7 @@ impl Lib<'_> {
         self.asm.add(into, self.memory.texts[buffer] as i32);
     }
 
-    /// Repeats the body with R8 = 0, 1, … below a limit. The body gets the labels of the next round and of the end.
+    /// Repeats the body with R8 = 0, 1, … below a limit. The body gets two labels: the next round, and the end.
     pub(super) fn repeat(&mut self, limit: u32, body: impl FnOnce(&mut Self, Label, Label)) {
         let (next, end) = (self.asm.label(), self.asm.label());
         self.asm.mov(R8, 0);
@@ -323,13 +324,13 @@ impl Lib<'_> {
         self.asm.branch(cond, dst, src, to);
     }
 
-    /// Ends the function with the value in a register.
+    /// Returns the value in a register.
     pub(super) fn give(&mut self, value: Reg) {
         self.asm.mov(R0, value);
         self.asm.exit();
     }
 
-    /// Ends the function with a new string: R1 is the place in a buffer, R2 the length.
+    /// Returns a new string: R1 is its offset in a buffer, R2 its length.
     pub(super) fn give_text(&mut self, buffer: usize) {
         self.buffer(R3, buffer);
         self.asm.add(R1, R3);
@@ -337,7 +338,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// Ends the function with a new string of one character.
+    /// Returns a new string of one character.
     pub(super) fn give_character(&mut self, character: u8) {
         self.asm.point(R1, self.memory.texts[1]);
         self.asm.store(Width::Byte, R1, 0, i32::from(character));

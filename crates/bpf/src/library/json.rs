@@ -1,37 +1,37 @@
-//! bpf/library/json.rs: json(): one value out of a text of JSON.
+//! bpf/library/json.rs: json(), which extracts one value from a JSON string.
 //!
-//! The text is in the first buffer, the path in the second. What the path does not lead into is skipped, and need not be
-//! valid where it is not examined. Where the text makes no sense, there is no value.
+//! The JSON is in the first buffer, the path in the second. Values off the path are skipped and validated
+//! only where they are examined. Malformed JSON has no value.
 
 use super::function::{Function, Lib};
 use crate::asm::Label;
 use crate::insn::Reg::{self, R0, R1, R2, R3, R6, R8, R9};
 use crate::insn::{Alu, Cond};
 
-/// The words of the search: what it does, where it is in the text, where the path's step begins and ends, and the elements
-/// that are still before the one that is looked for.
+/// Words of the search: its mode, its position in the JSON, the start and end of the current step of the
+/// path, and the number of elements still to skip.
 const MODE: i16 = 0;
 const TEXT: i16 = 1;
 const STEP: i16 = 2;
 const STEP_END: i16 = 3;
 const INDEX: i16 = 4;
-/// The words of a value that is skipped: what was before, and how many brackets are open.
+/// Words of a skipped value: the state, and the number of open brackets.
 const STATE: i16 = 6;
 const DEPTH: i16 = 7;
 
-/// What the search does: it enters a value, looks at a member, counts elements, or leaves a step.
+/// Modes of the search: enter a value, examine a member, count elements, leave a step.
 const ENTER: i32 = 0;
 const MEMBER: i32 = 1;
 const ELEMENT: i32 = 2;
 const LEAVE: i32 = 3;
 
-/// What a skipped value is in: nothing, a string, a string after a backslash, or a word.
+/// States of a skipped value: outside, in a string, after a backslash in a string, in a word.
 const NOTHING: i32 = 0;
 const STRING: i32 = 1;
 const ESCAPE: i32 = 2;
 const WORD: i32 = 3;
 
-/// An index beyond the longest possible string is as good as any other that is too large.
+/// An index above the maximum length of a string; all larger ones are equivalent.
 const MAX_INDEX: i32 = 1 << 20;
 
 fn character(byte: u8) -> i32 {
@@ -49,7 +49,7 @@ impl Lib<'_> {
         self.asm.branch(Cond::Ne, R2, character(b'['), start);
         self.set_word(STEP, 1);
         self.asm.bind(start);
-        // Each round moves on in the text or in the path.
+        // Each round advances in the JSON or in the path.
         self.repeat(3 * self.memory.strsize, |lib, next, _| {
             let (member, element, leave) = (lib.asm.label(), lib.asm.label(), lib.asm.label());
             lib.word(R1, MODE);
@@ -72,13 +72,13 @@ impl Lib<'_> {
         self.value();
     }
 
-    /// Calls a function whose argument is in R1, with a position or −1 in R0, which ends the search.
+    /// Calls a function with its argument in R1. It returns a position in R0, or −1, which ends the search.
     fn position(&mut self, function: Function) {
         self.call_unchecked(function);
         self.asm.branch(Cond::SignedLt, R0, 0, self.none);
     }
 
-    /// Moves from the opening bracket at R6 to what follows.
+    /// Moves from the opening bracket at R6 to the next byte that is not blank.
     fn inside(&mut self, mode: i32) {
         self.asm.mov(R1, R6);
         self.asm.add(R1, 1);
@@ -87,7 +87,7 @@ impl Lib<'_> {
         self.set_word(MODE, mode);
     }
 
-    /// Moves from the position in R0 over a sign and the blanks before and after it; elsewhere if it is not there.
+    /// Moves from the position in R0 past `sign` and the blanks around it; jumps to `absent` if it is missing.
     fn after(&mut self, sign: u8, absent: Label) {
         self.asm.mov(R1, R0);
         self.call_unchecked(Function::SkipBlanks);
@@ -130,7 +130,7 @@ impl Lib<'_> {
         self.asm.mov(R9, R0);
         self.after(b':', self.none);
         self.set_word(TEXT, R0);
-        // The key is what is between the quotes.
+        // The key is the text between the quotes.
         self.asm.add(R6, 1);
         self.asm.add(R9, -1);
         self.asm.alu(Alu::Sub, R9, R6);
@@ -183,7 +183,7 @@ impl Lib<'_> {
         self.set_word(MODE, ENTER);
     }
 
-    /// Ends the function with the value in the text: a string without its quotes, anything else as it is written.
+    /// Returns the value: a string without its quotes, anything else as written.
     fn value(&mut self) {
         let whole = self.asm.label();
         self.word(R6, TEXT);
@@ -201,7 +201,8 @@ impl Lib<'_> {
         self.give_text(0);
     }
 
-    /// Repeats the body with R9 = the position in the argument and on, R2 the byte there, for the buffer's bytes.
+    /// Repeats the body with R9 = the position in the argument and up, and R2 = the byte there, until the
+    /// buffer's end.
     fn walk(&mut self, buffer: usize, body: impl FnOnce(&mut Self, Label)) {
         self.argument(R6, 0);
         self.repeat(self.memory.strsize, |lib, next, _| {
@@ -221,7 +222,7 @@ impl Lib<'_> {
         });
     }
 
-    /// Ends the function with the position after R9.
+    /// Returns the position after R9.
     fn give_after(&mut self) {
         self.asm.add(R9, 1);
         self.give(R9);
@@ -232,9 +233,9 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// The end of the string whose quote is at the position.
+    /// Returns the end of the string whose opening quote is at the position.
     pub(super) fn skip_string(&mut self) {
-        // The first quote, and what a backslash is before, are as other characters.
+        // The opening quote and escaped characters are ordinary.
         self.set_word(STATE, ESCAPE);
         self.walk(0, |lib, next| {
             let (open, escape, other) = (lib.asm.label(), lib.asm.label(), lib.asm.label());
@@ -253,7 +254,7 @@ impl Lib<'_> {
         });
     }
 
-    /// The end of the value at the position.
+    /// Returns the end of the value at the position.
     pub(super) fn skip_value(&mut self) {
         self.set_word(STATE, NOTHING);
         self.set_word(DEPTH, 0);
@@ -279,7 +280,7 @@ impl Lib<'_> {
         });
     }
 
-    /// A byte outside of strings and words.
+    /// Handles a byte outside strings and words.
     fn begin_value(&mut self, next: Label, absent: Label) {
         let (quote, open, nested) = (self.asm.label(), self.asm.label(), self.asm.label());
         let (close, word) = (self.asm.label(), self.asm.label());
@@ -308,7 +309,7 @@ impl Lib<'_> {
         self.give_after();
     }
 
-    /// A byte of a string.
+    /// Handles a byte of a string.
     fn in_string(&mut self, next: Label) {
         let (quote, plain) = (self.asm.label(), self.asm.label());
         self.asm.branch(Cond::Eq, R2, character(b'"'), quote);
@@ -323,7 +324,7 @@ impl Lib<'_> {
         self.give_after();
     }
 
-    /// Goes on elsewhere if the byte may be part of a number, true, false or null.
+    /// Jumps to `to` if the byte may be part of a number, true, false or null.
     fn in_word(&mut self, byte: Reg, to: Label) {
         for range in [b'0'..=b'9', b'a'..=b'z', b'A'..=b'Z'] {
             let other = self.asm.label();
@@ -334,7 +335,7 @@ impl Lib<'_> {
         b"-+.".iter().for_each(|sign| self.asm.branch(Cond::Eq, byte, character(*sign), to));
     }
 
-    /// The value after the one at the position, in the same object or array.
+    /// Returns the position of the next value in the same object or array.
     pub(super) fn next_value(&mut self) {
         let absent = self.asm.label();
         self.argument(R1, 0);

@@ -1,4 +1,4 @@
-//! bpf/library/memory.rs: scratch memory, copies to it and to variables, and strings as they are fetched and made.
+//! bpf/library/memory.rs: scratch memory, copies to it and to variables, and fetching and making of strings.
 
 use super::function::{COPY, Lib};
 use crate::asm::Label;
@@ -7,11 +7,11 @@ use crate::insn::{Alu, Cond, Helper, Width};
 use crate::memory::{Dynamic, Map, SCRATCH, cpu, globals};
 use kinst_base::uapi::Flt;
 
-/// The most bytes that memstr() makes a string from: as many as a string has at most.
+/// The maximum number of bytes that memstr() makes a string from: the maximum size of a string.
 const MEMSTR_MAX: u32 = 1024;
 
 impl Lib<'_> {
-    /// Fetches a string; its end is a NUL in the buffer.
+    /// Fetches a string, which ends with a NUL in the buffer.
     pub(super) fn text(&mut self, buffer: usize) {
         let bad = self.fault(Flt::BADADDR);
         let (limited, done) = (self.asm.label(), self.asm.label());
@@ -30,7 +30,7 @@ impl Lib<'_> {
         self.asm.mov(R9, R0);
         self.asm.add(R9, -1);
         self.asm.branch(Cond::Ne, R0, R6, done);
-        // All of the limit was copied, but the last byte is a NUL now, whatever it was.
+        // The copy fills the limit: its last byte is a NUL now, whatever it was in the source.
         self.asm.mov(R1, Frame);
         self.asm.add(R1, i32::from(COPY));
         self.asm.mov(R2, 1);
@@ -50,7 +50,7 @@ impl Lib<'_> {
         self.give(R9);
     }
 
-    /// Takes the bytes in R6 of scratch memory; R9 is their place in it.
+    /// Allocates R6 bytes of scratch memory; R9 is their offset.
     pub(super) fn room(&mut self) {
         let full = self.fault(Flt::NOSCRATCH);
         self.asm.mov(R1, 0);
@@ -65,13 +65,13 @@ impl Lib<'_> {
         self.asm.store(Width::Double, R7, cpu::USED, R3);
     }
 
-    /// Makes a register point at the scratch memory R9 bytes in.
+    /// Points a register at offset R9 of the scratch memory.
     pub(super) fn scratch(&mut self, into: Reg) {
         self.asm.point(into, self.memory.scratch);
         self.asm.add(into, R9);
     }
 
-    /// Ends the function with the address of the scratch memory R9 bytes in.
+    /// Returns the address of offset R9 of the scratch memory.
     pub(super) fn give_scratch(&mut self) {
         self.asm.load(Width::Double, R0, R7, cpu::SELF);
         self.asm.add(R0, self.memory.scratch as i32);
@@ -79,7 +79,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// Copies R6 bytes of an argument's address to the scratch memory R9 bytes in.
+    /// Copies R6 bytes from the address in an argument to offset R9 of the scratch memory.
     pub(super) fn fill(&mut self, helper: Helper, number: u8) {
         let bad = self.fault(Flt::BADADDR);
         self.scratch(R1);
@@ -90,21 +90,21 @@ impl Lib<'_> {
         self.asm.branch(Cond::Ne, R0, 0, bad);
     }
 
-    /// Ends what is R6 bytes after the scratch memory R9 bytes in with a NUL.
+    /// Writes a NUL after the R6 bytes at offset R9 of the scratch memory.
     pub(super) fn end_text(&mut self) {
         self.scratch(R1);
         self.asm.add(R1, R6);
         self.asm.store(Width::Byte, R1, 0, 0);
     }
 
-    /// Takes scratch memory for the bytes in R6 and a NUL; R9 is their place in it.
+    /// Allocates scratch memory for R6 bytes and a NUL; R9 is their offset.
     pub(super) fn text_room(&mut self) {
         self.asm.add(R6, 1);
         self.room();
         self.asm.add(R6, -1);
     }
 
-    /// Ends the function with a copy of the R6 bytes at the first argument's address, and a NUL.
+    /// Returns a copy of the R6 bytes at the first argument's address, with a NUL.
     fn give_copy(&mut self, helper: Helper) {
         self.text_room();
         self.fill(helper, 0);
@@ -112,8 +112,8 @@ impl Lib<'_> {
         self.give_scratch();
     }
 
-    /// Repeats the body for the R6 bytes of scratch memory at R9, as many as the limit at most: R1 points at the byte, and
-    /// R2 is it. The body gets the label of the next round.
+    /// Repeats the body for each of the R6 bytes at offset R9 of the scratch memory, `limit` at most: R1
+    /// points at the byte, R2 is its value. The body gets the label of the next round.
     pub(super) fn each_byte(&mut self, limit: u32, body: impl FnOnce(&mut Self, Label)) {
         self.repeat(limit, |lib, next, end| {
             lib.branch(Cond::Ge, R8, R6, end);
@@ -133,7 +133,7 @@ impl Lib<'_> {
         self.give_copy(Helper::ProbeReadKernel);
     }
 
-    /// Allocates, and fills with the zeros that the constants begin with.
+    /// Allocates, and fills with zeros from the beginning of the constants.
     pub(super) fn allocate(&mut self) {
         self.argument(R6, 0);
         self.room();
@@ -144,11 +144,12 @@ impl Lib<'_> {
         self.give_scratch();
     }
 
-    /// Finds out whose memory the address in the first argument is, of the bytes in R6 or a constant: R1 points at it.
+    /// Checks that the first argument's address may be stored to for R6 bytes, or a constant number; points
+    /// R1 at its memory.
     fn storable(&mut self, bytes: Option<u32>) {
         let (found, locals, others) = (self.asm.label(), self.asm.label(), self.asm.label());
         let bad = self.fault(Flt::BADADDR);
-        // The end is inside of what is in use, and what is in use inside of the whole.
+        // The end is checked against the size in use, which never exceeds the whole.
         self.argument(R1, 0);
         self.asm.mov(R3, R1);
         self.asm.load(Width::Double, R5, R7, cpu::SELF);
@@ -175,7 +176,7 @@ impl Lib<'_> {
         self.asm.alu(Alu::Sub, R3, globals::FIRST as i32);
         let size = self.memory.globals_size();
         let noted = self.asm.label();
-        // Where there are none, the map ends before them.
+        // Without globals, the map ends before this offset.
         if size > 0 {
             self.asm.branch(Cond::Ge, R3, size as i32, noted);
             self.within(R3, bytes, size, bad);
@@ -192,7 +193,7 @@ impl Lib<'_> {
         self.asm.add(R1, R3);
     }
 
-    /// R4 = the end of so many bytes at `start`, or of R6 bytes, which are `most` at most.
+    /// R4 = `start` plus the size, which is constant or in R6 and at most `most`; jumps to `bad` if it is larger.
     fn end(&mut self, start: Reg, bytes: Option<u32>, most: u32, bad: Label) {
         self.asm.mov(R4, start);
         match bytes {
@@ -204,11 +205,12 @@ impl Lib<'_> {
         }
     }
 
-    /// Goes to `bad` unless so many bytes at `start` are inside of `size`. A sum with a constant is another name for its
-    /// register to 6.12's verifier, which then loses a place that there is one of; so there is none.
+    /// Jumps to `bad` unless the bytes at `start` end within `size`. A constant is not added to the register:
+    /// to the verifier of 6.12, the sum would be linked to the register, and it would lose track of an offset
+    /// with only one possible value.
     fn within(&mut self, start: Reg, bytes: Option<u32>, size: u32, bad: Label) {
         match bytes {
-            // Each is too far, but the kernel wants what follows to be reached.
+            // All such offsets are out of bounds, but the verifier wants the code that follows to be reachable.
             Some(bytes) if bytes > size => self.branch(Cond::Ge, start, 0, bad),
             Some(bytes) => self.branch(Cond::Gt, start, (size - bytes) as i32, bad),
             None => {
@@ -218,8 +220,8 @@ impl Lib<'_> {
         }
     }
 
-    /// Goes on elsewhere if the address in the first argument is in a value of the variable that was noted: R1 points at the
-    /// value, R3 is the place in it. One that has been freed meanwhile is not stored to, and nothing is said.
+    /// Jumps to `found` if the first argument's address is inside a noted value of the variable: R1 points at
+    /// the value, R3 is the offset in it. A store to a value freed in the meantime is dropped silently.
     fn noted(&mut self, dynamic: &Dynamic, bytes: Option<u32>, bad: Label, found: Label) {
         let size = dynamic.size() as i32;
         for at in &dynamic.noted {
@@ -269,7 +271,7 @@ impl Lib<'_> {
         self.asm.jump(self.none);
     }
 
-    /// As a string, what was copied ends after it.
+    /// Terminated, so that the copy can be used as a string.
     pub(super) fn copyin(&mut self) {
         let full = self.fault(Flt::NOSCRATCH);
         self.argument(R6, 1);
@@ -302,7 +304,7 @@ impl Lib<'_> {
         self.give_text(0);
     }
 
-    /// An address and a length, as printm() takes them.
+    /// Makes a pair of an address and a length, for printm().
     pub(super) fn memref(&mut self) {
         self.asm.mov(R6, 16);
         self.room();
@@ -314,11 +316,11 @@ impl Lib<'_> {
         self.give_scratch();
     }
 
-    /// Makes a string of bytes: each NUL but the last is replaced.
+    /// Makes a string of bytes: replaces each NUL but the last.
     pub(super) fn memstr(&mut self) {
         let much = self.fault(Flt::ILLOP);
         self.argument(R6, 2);
-        // Old kernels learn nothing of a range from a comparison for equality.
+        // Old kernels learn nothing about a range from a comparison for equality.
         self.asm.branch(Cond::Lt, R6, 1, self.none);
         self.asm.mov(R1, 0);
         self.asm.branch(Cond::Gt, R6, MEMSTR_MAX as i32, much);
@@ -334,7 +336,7 @@ impl Lib<'_> {
         self.give_scratch();
     }
 
-    /// Takes a speculation that is free: its number, or 0.
+    /// Takes a free speculation: returns its id, or 0.
     pub(super) fn speculation(&mut self) {
         self.repeat(self.memory.nspec, |lib, next, _| {
             lib.asm.map_value(R1, Map::Globals as u32, lib.memory.speculations);

@@ -1,8 +1,9 @@
-//! bpf/library/: functions that objects share, for what is more than a few instructions.
+//! bpf/library/: functions that objects share, for operations of more than a few instructions.
 //!
-//! The kernel looks at each once, for all numbers that it may be called with, and not again at each call. It therefore takes
-//! numbers alone, and finds the CPU's memory by itself. Loops count in R8 up to a constant; what else they change is kept
-//! in the CPU's memory, so that the kernel need not tell one round's values from another's.
+//! The kernel verifies each function once, for all arguments, rather than again at each call. A function
+//! therefore takes only numbers and looks up the CPU's memory itself. Loops count in R8 up to a constant and
+//! keep all other changing state in the CPU's memory, so that the verifier need not distinguish the values of
+//! different rounds.
 
 mod function;
 mod json;

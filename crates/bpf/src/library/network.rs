@@ -1,4 +1,4 @@
-//! bpf/library/network.rs: addresses of networks as text, which grows in the first buffer; the address is in the second.
+//! bpf/library/network.rs: formats a network address (second buffer) as text in the first buffer.
 
 use super::function::Lib;
 use crate::insn::Reg::{R0, R1, R2, R3, R6, R8, R9};
@@ -9,7 +9,8 @@ const ARPHRD_ETHER: i32 = 1;
 const ARPHRD_INFINIBAND: i32 = 32;
 const INFINIBAND_BYTES: u32 = 20;
 
-/// The words: the length of the text; of zeros in an address the run, the longest, and where that begins; where to go on.
+/// Words: the length of the text; the current and the longest run of zeros, and the latter's start; where to
+/// continue.
 const LENGTH: i16 = 0;
 const RUN: i16 = 1;
 const LONGEST: i16 = 2;
@@ -17,7 +18,7 @@ const ZEROS: i16 = 3;
 const SKIP: i16 = 4;
 
 impl Lib<'_> {
-    /// Copies the address that an argument says; R6 is its size.
+    /// Copies the address that an argument points at; R6 is its size.
     fn address(&mut self, number: u8) {
         let bad = self.fault(Flt::BADADDR);
         self.set_word(LENGTH, 0);
@@ -29,7 +30,7 @@ impl Lib<'_> {
         self.asm.branch(Cond::Ne, R0, 0, bad);
     }
 
-    /// Adds a character to the text, by way of R1 and R3.
+    /// Appends a character to the text; clobbers R1 and R3.
     fn put_character(&mut self, character: impl Into<Operand>) {
         self.word(R1, LENGTH);
         self.point(R3, 0, R1);
@@ -43,13 +44,13 @@ impl Lib<'_> {
         self.give_text(0);
     }
 
-    /// Loads a part of the address to R6.
+    /// Loads a part of the address into R6.
     fn part(&mut self, width: Width, offset: u32) {
         self.asm.point(R6, self.memory.texts[1] + offset);
         self.asm.load(width, R6, R6, 0);
     }
 
-    /// Adds the digits of the number in R6, without zeros before them.
+    /// Appends the digits of the number in R6, without leading zeros.
     fn put_number(&mut self, base: i32, most: u32) {
         for place in (0..most).rev() {
             let skip = self.asm.label();
@@ -65,7 +66,7 @@ impl Lib<'_> {
         }
     }
 
-    /// Adds the digit that R2 is.
+    /// Appends the digit in R2.
     fn put_digit(&mut self) {
         let decimal = self.asm.label();
         self.asm.add(R2, i32::from(b'0'));
@@ -92,8 +93,8 @@ impl Lib<'_> {
         self.give_network_text();
     }
 
-    /// RFC 5952: the longest run of two zeros or more, the first of such, is "::". An address that has one of IPv4 in it
-    /// (RFC 4291, 2.5.5) ends as that; 0.0.x.y is none, so that ::1 stays what it is.
+    /// RFC 5952: the first longest run of two or more zeros becomes "::". An address with an embedded IPv4
+    /// address (RFC 4291, 2.5.5) ends in dotted form, except 0.0.x.y, so that ::1 stays as it is written.
     pub(super) fn inet_ntoa6(&mut self) {
         self.asm.mov(R6, 16);
         self.address(0);
@@ -121,7 +122,7 @@ impl Lib<'_> {
         self.give_network_text();
     }
 
-    /// Finds the longest run of groups that are 0.
+    /// Finds the longest run of zero groups.
     fn find_zeros(&mut self) {
         [RUN, LONGEST].into_iter().for_each(|word| self.set_word(word, 0));
         self.set_word(ZEROS, 8);

@@ -1,20 +1,20 @@
-//! bpf/library/numbers.rs: numbers as text, and back.
+//! bpf/library/numbers.rs: conversion between numbers and strings.
 
 use super::function::{Function, Lib};
 use crate::insn::Reg::{R0, R1, R2, R3, R6, R8, R9};
 use crate::insn::{Alu, Cond, Width};
 use kinst_base::uapi::Flt;
 
-/// Where a number ends in its buffer: after its digits in base 2 there is room for the rest.
+/// End of a number in its buffer: 64 binary digits and a prefix fit before it.
 const NUMBER_END: i32 = 72;
-/// The words: where the text of a number begins; where text is read, whether it is negative, and its value.
+/// Words: the start of the number's text; the read position, whether the number is negative, and its value.
 const START: i16 = 0;
 const AT: i16 = 0;
 const NEGATIVE: i16 = 1;
 const VALUE: i16 = 2;
 
 impl Lib<'_> {
-    /// Loads the base, an argument, to R9.
+    /// Loads the base, an argument, into R9.
     fn base(&mut self) {
         let bad = self.fault(Flt::ILLOP);
         self.argument(R9, 1);
@@ -57,7 +57,7 @@ impl Lib<'_> {
         self.give_text(0);
     }
 
-    /// Writes what is before the digits.
+    /// Writes the prefix.
     fn prefix(&mut self) {
         let (some, not_16, zero, sign, done) =
             (self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label());
@@ -86,7 +86,7 @@ impl Lib<'_> {
         self.asm.store(Width::Byte, R3, 0, i32::from(character));
     }
 
-    /// Blanks, a sign, 0x with base 16, digits; ends at the first other character; wraps.
+    /// Accepts blanks, a sign, 0x with base 16, and digits; stops at the first other character; wraps on overflow.
     pub(super) fn strtoll(&mut self) {
         self.base();
         self.fetch(0, 0);
@@ -120,7 +120,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// Moves over a sign and the prefix of base 16.
+    /// Skips a sign and the prefix of base 16.
     fn sign(&mut self) {
         let (plus, digits, skip) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.word(R6, AT);

@@ -8,8 +8,8 @@ use crate::insn::{Alu, Cond, Width};
 const SLASH: i32 = b'/' as i32;
 const DOT: i32 = b'.' as i32;
 
-/// The words of the path that is cleaned: the length of what is clean, where the component's name begins after it, where it
-/// ends, whether it is the first, the length of the whole, and whether that is relative.
+/// Words of the path being cleaned: the length of the clean part, the start and end of the component's name
+/// after it, whether the component is the first, the length of the input, and whether the input is relative.
 const CLEAN: i16 = 0;
 const NAME: i16 = 1;
 const END: i16 = 2;
@@ -18,9 +18,10 @@ const LENGTH: i16 = 4;
 const RELATIVE: i16 = 5;
 
 impl Lib<'_> {
-    /// "" gives ".", slashes alone give "/".
+    /// "" gives ".", only slashes give "/".
     pub(super) fn split_path(&mut self, directory: bool) {
-        // Of the last component its start and its end, then the end of the one before it, and whether a slash is before here.
+        // The start and end of the last component, the end of the one before it, and whether the previous
+        // byte was a slash.
         let [start, last, before, after_slash] = [0, 1, 2, 3];
         let (dot, slash) = (self.asm.label(), self.asm.label());
         self.fetch(0, 0);
@@ -79,8 +80,9 @@ impl Lib<'_> {
         self.asm.jump(self.none);
     }
 
-    /// Drops empty components and ".", and with ".." the component before; at the very end an empty one and "." stay. What
-    /// is left of a relative path stays relative. The clean path grows in the second buffer, and the component after it.
+    /// Drops empty components and ".", and with ".." the preceding component; a final empty one and a final
+    /// "." stay. A relative path stays relative. The clean path grows in the second buffer, with the
+    /// component after it.
     pub(super) fn cleanpath(&mut self) {
         self.fetch(0, 0);
         self.set_word(LENGTH, R0);
@@ -108,20 +110,20 @@ impl Lib<'_> {
             lib.component();
             lib.begin_component();
         });
-        // The last one began what no component follows.
+        // The slash was written for a component that never came.
         self.asm.mov(R1, 0);
         self.word(R2, CLEAN);
         self.give_text(1);
     }
 
-    /// Writes the byte in R9 to the clean path at R6, and moves on.
+    /// Writes the byte in R9 to the clean path at R6, and advances.
     fn put(&mut self, byte: impl Into<crate::insn::Operand>) {
         self.point(R3, 1, R6);
         self.asm.store(Width::Byte, R3, 0, byte);
         self.asm.add(R6, 1);
     }
 
-    /// Begins a component after what is clean.
+    /// Begins a component after the clean part.
     fn begin_component(&mut self) {
         let (slash, begun) = (self.asm.label(), self.asm.label());
         self.word(R6, CLEAN);
@@ -136,7 +138,7 @@ impl Lib<'_> {
         self.set_word(FIRST, 0);
     }
 
-    /// Ends a component at R8: keeps it, drops it, or drops the one before.
+    /// Ends a component at R8: keeps it, drops it, or drops the one before it.
     fn component(&mut self) {
         let (keep, done, dots, parent) =
             (self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label());
@@ -146,7 +148,7 @@ impl Lib<'_> {
         self.word(R9, END);
         self.asm.alu(Alu::Sub, R9, R6);
         self.asm.branch(Cond::Gt, R9, 2, keep);
-        // Its bytes that are there are dots.
+        // All of its bytes are dots.
         let drop = self.asm.label();
         self.asm.branch(Cond::Eq, R9, 0, drop);
         self.byte(R2, 1, R6);
@@ -173,7 +175,7 @@ impl Lib<'_> {
         self.asm.bind(done);
     }
 
-    /// Goes on elsewhere if what is clean ends with the component "..".
+    /// Jumps to `to` if the clean part ends with the component "..".
     fn ends_in_parent(&mut self, to: Label) {
         let other = self.asm.label();
         self.word(R6, CLEAN);
@@ -190,7 +192,7 @@ impl Lib<'_> {
         self.asm.bind(other);
     }
 
-    /// Drops the last component of what is clean; at the very end its slash stays.
+    /// Drops the last component of the clean part; a final slash stays.
     fn drop_last(&mut self, done: Label) {
         let slash = self.asm.label();
         self.word(R1, CLEAN);

@@ -1,21 +1,21 @@
-//! bpf/library/processes.rs: what the kernel's structures say of a process: its parent, its ancestors, its arguments.
+//! bpf/library/processes.rs: facts about processes: parent, ancestors, arguments.
 //!
-//! A task that has been released has pointers to what may be long gone: it has no parent any more.
+//! A released task may have dangling pointers, so it is treated as having no parent.
 
 use super::function::{COPY, Lib, argument};
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R3, R6, R8, R9};
 use crate::insn::{Alu, Cond, Helper, Width};
 use kinst_base::uapi::Flt;
 
-/// The most ancestors that progenyof() looks at.
+/// The maximum number of ancestors that progenyof() examines.
 const GENERATIONS: u32 = 512;
-/// The words: the address and the end of a process's arguments, and the length without what is empty at the end.
+/// Words: the start and end of a process's arguments, and their length without trailing NULs.
 const START: i16 = 0;
 const END: i16 = 1;
 const LENGTH: i16 = 0;
 
 impl Lib<'_> {
-    /// Loads what is at an offset of the structure that a register has the address of.
+    /// Loads a member of the structure at the address in a register.
     pub(super) fn load_member(&mut self, into: Reg, base: Reg, offset: u16, width: Width) {
         let bad = self.fault(Flt::BADADDR);
         let good = self.asm.label();
@@ -33,7 +33,8 @@ impl Lib<'_> {
         self.asm.load(width, into, Frame, COPY);
     }
 
-    /// Loads the leader and the parent of the task in R6 to R6 and R9; the function has no value if there are none.
+    /// Loads the leader and the parent of the task in R6 into R6 and R9; the function returns no value if it
+    /// has none.
     fn parent(&mut self) {
         let kernel = self.memory.kernel;
         self.load_member(R9, R6, kernel.thread_pid, Width::Double);
@@ -69,7 +70,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// The arguments of the process as they are in its memory now, separated by blanks.
+    /// Returns the arguments as they are in the process's memory now, separated by blanks.
     pub(super) fn execargs(&mut self) {
         let (empty, known, limited) = (self.asm.label(), self.asm.label(), self.asm.label());
         let (kernel, strsize) = (self.memory.kernel, self.memory.strsize);
@@ -87,7 +88,7 @@ impl Lib<'_> {
         self.asm.bind(empty);
         self.word(R1, START);
         self.word(R6, END);
-        // Where the copy comes from.
+        // The source of the copy.
         self.asm.store(Width::Double, Frame, argument(0), R1);
         self.asm.alu(Alu::Sub, R6, R1);
         self.asm.branch(Cond::SignedGt, R6, 0, known);
@@ -105,7 +106,7 @@ impl Lib<'_> {
         self.give_scratch();
     }
 
-    /// Makes blanks of the NULs in the R6 bytes of scratch memory at R9, but of those at the end.
+    /// Replaces NULs with blanks in the R6 bytes at offset R9 of the scratch memory, except those at the end.
     fn separate(&mut self) {
         let strsize = self.memory.strsize;
         self.set_word(LENGTH, 0);

@@ -1,4 +1,4 @@
-//! bpf/library/ring.rs: records that did not go into the ring at once.
+//! bpf/library/ring.rs: retries for records that the ring did not take at once.
 
 use super::function::{Function, KEY, Lib};
 use crate::asm::Label;
@@ -6,17 +6,17 @@ use crate::insn::Reg::{Frame, R0, R1, R2, R3, R4, R6, R9};
 use crate::insn::{Cond, Helper, Width};
 use crate::memory::{Map, wrapper};
 
-/// What the kernel is asked about a ring: BPF_RB_AVAIL_DATA, BPF_RB_RING_SIZE.
+/// Queries on a ring: BPF_RB_AVAIL_DATA, BPF_RB_RING_SIZE.
 const UNREAD: i32 = 0;
 const SIZE: i32 = 1;
-/// The bytes that it puts before each record.
+/// Size of the header that the kernel puts before each record.
 const HEADER: i32 = 8;
-/// How often each function repeats the next one, and the last one what it does.
+/// Repetitions in each function: of the call to the next function, and in the last one of the attempt to send.
 const ROUNDS: u32 = 27;
 
 impl Lib<'_> {
-    /// At breakpoints the kernel does not wait for the ring's lock: another CPU has it for a moment, or as long as that CPU
-    /// is held up, if it is a virtual one.
+    /// At breakpoints the kernel does not wait for the ring's lock. Another CPU holds it for a moment, or, on
+    /// a virtual machine, for as long as that CPU is descheduled.
     pub(super) fn insist(&mut self) {
         self.argument(R6, 0);
         self.argument(R9, 1);
@@ -38,7 +38,7 @@ impl Lib<'_> {
         self.repeat(ROUNDS, |lib, next, _| lib.again(in_turn, next));
     }
 
-    /// Calls a function with the arguments in R6 and R9; ends this one if the record went.
+    /// Calls a function with the arguments in R6 and R9; returns if the record was sent.
     fn again(&mut self, function: Function, next: Label) {
         self.asm.mov(R1, R6);
         self.asm.mov(R2, R9);
@@ -47,7 +47,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// Asks how much of the ring there is, or is not read.
+    /// Queries the ring's size or the amount of unread data.
     fn ring(&mut self, what: i32) {
         self.asm.map(R1, Map::Records as u32);
         self.asm.mov(R2, what);

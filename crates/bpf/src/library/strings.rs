@@ -1,18 +1,18 @@
-//! bpf/library/strings.rs: strings compared, joined, searched and cut.
+//! bpf/library/strings.rs: comparing, joining, searching and cutting strings.
 
 use super::function::{Function, Lib};
 use crate::insn::Reg::{R0, R1, R2, R3, R4, R5, R6, R8, R9};
 use crate::insn::{Alu, Cond, Helper, Width};
 
 impl Lib<'_> {
-    /// NULL is before everything, and need not be read. The strings are compared by words, after which there are zeros.
+    /// NULL sorts before everything and need not be readable. Strings are compared by words, padded with zeros.
     pub(super) fn compare(&mut self) {
         let (less, greater, differ) = (self.asm.label(), self.asm.label(), self.asm.label());
         let words = self.memory.strsize.div_ceil(8);
         self.argument(R6, 0);
         self.argument(R9, 1);
         self.asm.branch(Cond::Eq, R6, R9, self.none);
-        // NULL is as an empty string.
+        // NULL is like an empty string.
         for (buffer, function, address) in [(0, Function::First, R6), (1, Function::Second, R9)] {
             let empty = self.asm.label();
             self.asm.clear(self.memory.texts[buffer], 8 * words);
@@ -32,7 +32,7 @@ impl Lib<'_> {
             lib.branch(Cond::Ne, R4, R5, differ);
         });
         self.asm.jump(self.none);
-        // The first byte is the highest.
+        // The first byte is the most significant one.
         self.asm.bind(differ);
         self.asm.to_big_endian(R4, 64);
         self.asm.to_big_endian(R5, 64);
@@ -44,14 +44,14 @@ impl Lib<'_> {
         }
     }
 
-    /// What does not fit into a string is cut off.
+    /// Cuts off what does not fit into a string.
     pub(super) fn strjoin(&mut self) {
         let bounded = self.asm.label();
         self.fetch(0, 0);
         self.asm.mov(R6, R0);
         self.fetch(1, 1);
         self.asm.mov(R9, R0);
-        // Both are shorter than the buffer, which has room for two.
+        // Both are shorter than the buffer, which holds two.
         self.asm.branch(Cond::Lt, R9, self.memory.strsize as i32, bounded);
         self.asm.mov(R9, 0);
         self.asm.bind(bounded);
@@ -65,7 +65,7 @@ impl Lib<'_> {
         self.give_text(0);
     }
 
-    /// Moves the letters from one on to those from another on.
+    /// Maps the letters from `from` on to those from `to` on.
     pub(super) fn change_case(&mut self, from: u8, to: u8) {
         self.fetch(0, 0);
         self.asm.mov(R6, R0);
@@ -83,7 +83,7 @@ impl Lib<'_> {
         self.give_text(0);
     }
 
-    /// The NUL at the end counts as a character.
+    /// The terminating NUL counts as a character.
     pub(super) fn find_byte(&mut self, last: bool) {
         const FOUND: i16 = 0;
         self.fetch(0, 0);
@@ -107,7 +107,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// Looks at the positions from one on, forwards or backwards.
+    /// Tries the positions from the third argument on, forwards or backwards.
     pub(super) fn find(&mut self, backwards: bool) {
         let [length, asked, start] = [0, 1, 2];
         let (absent, begin) = (self.asm.label(), self.asm.label());
@@ -118,7 +118,7 @@ impl Lib<'_> {
         self.set_word(asked, R0);
         self.argument(R1, 2);
         if backwards {
-            // Before the beginning there is nothing but the empty string.
+            // A search backwards from before the beginning finds only the empty string.
             let inside = self.asm.label();
             self.asm.branch(Cond::SignedGe, R1, 0, inside);
             self.asm.branch(Cond::Ne, R0, 0, absent);
@@ -140,7 +140,7 @@ impl Lib<'_> {
             if backwards {
                 lib.branch(Cond::SignedLt, R6, 0, end);
             }
-            // What is left from there on has to be as long.
+            // The rest of the string has to be long enough.
             lib.word(R1, length);
             lib.asm.alu(Alu::Sub, R1, R6);
             lib.word(R2, asked);
@@ -173,7 +173,7 @@ impl Lib<'_> {
         self.asm.jump(self.none);
     }
 
-    /// A negative start counts from the end; a negative length leaves out so many bytes there.
+    /// A negative start counts from the end; a negative length cuts that many bytes off the end.
     pub(super) fn substr(&mut self) {
         self.fetch(0, 0);
         self.asm.mov(R6, R0);
@@ -184,7 +184,7 @@ impl Lib<'_> {
         self.asm.branch(Cond::SignedGe, R1, 0, inside);
         self.asm.add(R1, R6);
         self.asm.branch(Cond::SignedGe, R1, 0, inside);
-        // It begins before the string: what is left of it is at the start.
+        // The start is before the string: cut the length accordingly.
         self.asm.branch(Cond::SignedLe, R2, 0, empty);
         self.asm.add(R2, R1);
         self.asm.branch(Cond::SignedLe, R2, 0, empty);

@@ -1,5 +1,4 @@
-//! bpf/library/system.rs: what the kernel's structures say of locks and paths, the time that a thread has run, and memory
-//! and registers of its program.
+//! bpf/library/system.rs: locks, paths, a thread's run time, and memory and registers of its process.
 
 use super::function::{Function, Lib};
 use crate::asm::Label;
@@ -8,16 +7,16 @@ use crate::insn::{Alu, Cond, Helper, Width};
 use crate::memory::{Map, OWN_FRAMES, cpu};
 use kinst_base::uapi::Flt;
 
-/// Of a word with an owner: the lowest bits are no part of the address.
+/// Mask of an owner word: its lowest bits are flags, not address.
 const OWNER: i32 = -8;
-/// The lowest bit of a semaphore's count says that it is written; above these bits is the number of readers.
+/// The lowest bit of a semaphore's count marks a writer; above these bits is the number of readers.
 const WRITTEN: i32 = 1;
 const READERS: i32 = 8;
 
-/// The components of a path, mounts included, that d_path() looks at.
+/// The maximum number of path components, mounts included, that d_path() examines.
 const COMPONENTS: u32 = 256;
-/// The words of a path: the directory above, the mount above, the name's length, the name, where the text begins, and
-/// whether it is whole.
+/// Words of a path: the parent directory, the parent mount, the name's length, the name, where the text
+/// begins, and whether it is complete.
 const ABOVE: i16 = 0;
 const MOUNT: i16 = 1;
 const LENGTH: i16 = 2;
@@ -25,13 +24,13 @@ const NAME: i16 = 3;
 const BEGIN: i16 = 4;
 const WHOLE: i16 = 5;
 
-/// The words of a thread's time: what is accounted, and since when. It is read so often at most.
+/// Words of a thread's time: the accounted time, and since when. They are read at most `READINGS` times.
 const SUM: i16 = 0;
 const START: i16 = 1;
 const READINGS: u32 = 4;
-/// The slot of what an event counts: its value, and how long it was enabled and ran.
+/// Slot of an event's count: its value, and the times it was enabled and running.
 const COUNTED: i16 = -88;
-/// A flag of [`Helper::PerfEventReadValue`]: the event of this CPU.
+/// A flag of [`Helper::PerfEventReadValue`]: this CPU's event.
 const THIS_CPU: u64 = 0xffff_ffff;
 
 impl Lib<'_> {
@@ -52,7 +51,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// Loads the count of the semaphore in the first argument to R9; there are none with PREEMPT_RT.
+    /// Loads the count of the semaphore in the first argument into R9; `None` with PREEMPT_RT.
     fn rwsem(&mut self) -> Option<u16> {
         let (count, owner) = self.memory.kernel.locks.rwsem?;
         self.argument(R6, 0);
@@ -60,7 +59,7 @@ impl Lib<'_> {
         Some(owner)
     }
 
-    /// Readers are counted as long as the count is not negative.
+    /// The count is a number of readers unless it is negative.
     pub(super) fn rw_read_held(&mut self) {
         if self.rwsem().is_some() {
             self.branch(Cond::SignedLt, R9, 0, self.none);
@@ -91,8 +90,8 @@ impl Lib<'_> {
         }
     }
 
-    /// What the scheduler has accounted, and the time since, without that of interrupts. It is read again if the scheduler
-    /// has accounted meanwhile.
+    /// The time accounted by the scheduler plus the time since, without interrupts. It is read again if the
+    /// scheduler accounts in between.
     pub(super) fn vtimestamp(&mut self) {
         let since = self.asm.label();
         let times = self.memory.kernel.times;
@@ -119,7 +118,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// Loads the scheduler's clock of this CPU to R9, without the time of interrupts; 0 if there is none.
+    /// Loads this CPU's scheduler clock into R9, without time in interrupts; 0 if there is none.
     fn scheduler_clock(&mut self) {
         let known = self.asm.label();
         self.asm.mov(R9, 0);
@@ -141,7 +140,7 @@ impl Lib<'_> {
         self.asm.bind(known);
     }
 
-    /// Counts up to the last of the first addresses that is in code of that kind.
+    /// Returns the number of addresses up to the last one at the top that is in such code.
     pub(super) fn own_frames(&mut self) {
         const COUNT: i16 = 0;
         self.set_word(COUNT, 0);
@@ -172,7 +171,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// A register of the program, by its offset in `struct pt_regs`; a thread of the kernel has none.
+    /// Loads a register of the process by its offset in `struct pt_regs`; 0 for a kernel thread.
     pub(super) fn user_register(&mut self) {
         self.asm.call(Helper::GetCurrentTask);
         self.asm.mov(R6, R0);
@@ -185,7 +184,7 @@ impl Lib<'_> {
         self.asm.exit();
     }
 
-    /// Writes the R6 bytes of scratch memory at R9 to the program's memory, and gives them back.
+    /// Writes the R6 bytes at offset R9 of the scratch memory to the process's memory, and frees them.
     fn write_out(&mut self) {
         let bad = self.fault(Flt::BADADDR);
         self.asm.store(Width::Double, R7, cpu::USED, R9);
@@ -206,7 +205,7 @@ impl Lib<'_> {
         self.write_out();
     }
 
-    /// The string ends with a NUL, wherever it is cut off.
+    /// The string ends with a NUL even if it is cut off.
     pub(super) fn copyoutstr(&mut self) {
         let bad = self.fault(Flt::BADADDR);
         let limited = self.asm.label();
@@ -227,7 +226,8 @@ impl Lib<'_> {
         self.write_out();
     }
 
-    /// The name of a struct path from the topmost mount on, which grows from its end; "..." is before one that is too long.
+    /// Builds the name of a struct path backwards, up to the topmost mount; a name that is too long begins
+    /// with "...".
     pub(super) fn d_path(&mut self) {
         let paths = self.memory.kernel.paths;
         let last = self.memory.strsize as i32 - 1;
@@ -265,7 +265,7 @@ impl Lib<'_> {
         self.give_path(last);
     }
 
-    /// Puts a slash and the name of the dentry in R6 before the text; elsewhere if there is no room.
+    /// Prepends a slash and the name of the dentry in R6; jumps to `full` if it does not fit.
     fn prepend(&mut self, full: Label) {
         let paths = self.memory.kernel.paths;
         let bad = self.fault(Flt::BADADDR);
@@ -288,14 +288,14 @@ impl Lib<'_> {
         self.before(b'/');
     }
 
-    /// Puts a character before the text.
+    /// Prepends a character.
     fn before(&mut self, character: u8) {
         self.add_word(BEGIN, -1);
         self.point(R2, 0, R1);
         self.asm.store(Width::Byte, R2, 0, i32::from(character));
     }
 
-    /// Ends the function with the text, which ends at `last`.
+    /// Returns the text, which ends at `last`.
     fn give_path(&mut self, last: i32) {
         let (known, text) = (self.asm.label(), self.asm.label());
         self.word(R1, WHOLE);

@@ -1,4 +1,4 @@
-//! bpf/library/tokens.rs: strtok(). The position in the string is kept for the next call, until the probe fires again.
+//! bpf/library/tokens.rs: strtok(). Its position in the string is saved for the next call in the same hit.
 
 use super::function::{Function, Lib};
 use crate::asm::Label;
@@ -6,7 +6,7 @@ use crate::insn::Reg::{R0, R1, R2, R3, R4, R5, R6, R7, R8};
 use crate::insn::{Alu, Cond, Width};
 use crate::memory::cpu;
 
-/// The words: four of a set of bytes, then the string, its limit, its length, the token's start and its length.
+/// Words: four of a set of bytes, then the string, its limit, its length, and the token's start and length.
 const SET: i16 = 0;
 const STRING: i16 = 4;
 const LIMIT: i16 = 5;
@@ -22,7 +22,7 @@ impl Lib<'_> {
         self.asm.branch(Cond::Ne, R1, 0, given);
         self.asm.load(Width::Double, R1, R7, cpu::TOKEN);
         self.asm.load(Width::Double, R2, R7, cpu::TOKEN_LIMIT);
-        // The string is used up, or there was none.
+        // The string is used up, or none was given.
         self.asm.branch(Cond::Eq, R1, 0, self.none);
         self.asm.bind(given);
         self.set_word(STRING, R1);
@@ -56,7 +56,7 @@ impl Lib<'_> {
         self.token();
     }
 
-    /// Makes the set of the bytes of the second argument.
+    /// Makes the set of separators from the second argument.
     fn separators(&mut self) {
         self.fetch(1, 1);
         (SET..SET + 4).for_each(|word| self.set_word(word, 0));
@@ -70,7 +70,7 @@ impl Lib<'_> {
         });
     }
 
-    /// Of the byte in R2, R3 leads to its word in the set, and R4 is its bit.
+    /// For the byte in R2, computes its word in the set (R3, an address) and its bit (R4).
     fn place(&mut self) {
         self.asm.mov(R3, R2);
         self.asm.alu(Alu::Rsh, R3, 6);
@@ -82,7 +82,7 @@ impl Lib<'_> {
         self.asm.alu(Alu::Lsh, R4, R2);
     }
 
-    /// Goes on elsewhere if the byte in R2 is in the set.
+    /// Jumps to `to` if the byte in R2 is in the set.
     fn separates(&mut self, to: Label) {
         self.place();
         self.asm.load(Width::Double, R5, R3, cpu::WORDS + 8 * SET);
@@ -90,7 +90,7 @@ impl Lib<'_> {
         self.asm.branch(Cond::Ne, R5, 0, to);
     }
 
-    /// Ends the function with the token, and keeps what comes after it.
+    /// Returns the token, and saves the rest of the string.
     fn token(&mut self) {
         self.word(R1, START);
         self.word(R2, COUNT);

@@ -1,4 +1,4 @@
-//! bpf/machine/arm64.rs: the 64-bit state of Arm.
+//! bpf/machine/arm64.rs: 64-bit Arm.
 
 use super::control::Machine;
 use crate::asm::{Assembler, Label};
@@ -11,13 +11,13 @@ use kinst_base::probe::{Condition, Key};
 #[derive(Debug)]
 pub(super) struct Arm64;
 
-/// The flags, from the lowest on, and bits that are made from them.
+/// The flags, from the lowest on, and bits derived from them.
 mod bit {
     pub(super) const OVERFLOW: u32 = 1;
     pub(super) const CARRY: u32 = 1 << 1;
     pub(super) const ZERO: u32 = 1 << 2;
     pub(super) const NEGATIVE: u32 = 1 << 3;
-    /// Less: the sign is not that of the overflow.
+    /// Less: the sign and overflow flags differ.
     pub(super) const LESS: u32 = 1 << 4;
     pub(super) const NOT_CARRY: u32 = 1 << 5;
 }
@@ -27,7 +27,7 @@ impl Machine for Arm64 {
         &FACTS
     }
 
-    /// Conditions are those of b.cond.
+    /// Conditions are encoded as in b.cond.
     fn condition(&self, Condition(condition): Condition) -> (u32, bool) {
         let (bits, inverted) = match condition >> 1 & 7 {
             0 => (bit::ZERO, false),
@@ -37,7 +37,7 @@ impl Machine for Arm64 {
             4 => (bit::NOT_CARRY | bit::ZERO, true),
             5 => (bit::LESS, true),
             6 => (bit::LESS | bit::ZERO, true),
-            // Always, both of them.
+            // Both codes mean "always".
             _ => return (0, true),
         };
         (bits, inverted != (condition & 1 != 0))
@@ -47,7 +47,7 @@ impl Machine for Arm64 {
         asm.load(Width::Double, R1, R6, PSTATE);
         asm.alu(Alu::Rsh, R1, 28);
         asm.alu(Alu::And, R1, 0xf);
-        // The overflow's bit and that of the sign, where the bit for both is.
+        // Overflow xor sign, in the place of the bit for both.
         asm.mov(R2, R1);
         asm.alu(Alu::Lsh, R2, 3);
         asm.alu(Alu::Xor, R2, R1);
@@ -65,7 +65,7 @@ impl Machine for Arm64 {
         false
     }
 
-    /// The kernel rewrites it by one store: it is `nop` or `b`.
+    /// The kernel rewrites it with a single store: it is `nop` or `b`.
     fn label(&self, asm: &mut Assembler, key: &Key, slot: i16, out: Label) {
         const NOP: u64 = 0xd503_201f;
         const JUMP: i32 = 0x14 >> 2;
@@ -79,7 +79,7 @@ impl Machine for Arm64 {
         asm.mov(R2, R1);
         asm.alu(Alu::Rsh, R2, 26);
         asm.branch(Cond::Ne, R2, JUMP, out);
-        // The distance in its lower 26 bits, with its sign, in units of four bytes.
+        // The distance: the lower 26 bits, sign-extended, in units of four bytes.
         asm.alu(Alu::Lsh, R1, 38);
         asm.alu(Alu::Arsh, R1, 36);
         asm.add(R3, R1);

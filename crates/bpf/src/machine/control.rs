@@ -1,4 +1,4 @@
-//! bpf/machine/control.rs: how control goes on from a hit, as a contract of kinds of machines.
+//! bpf/machine/control.rs: a trait of machines: where control goes after a hit.
 
 use crate::asm::{Assembler, Label};
 use kinst_base::machine::{Facts, PtRegs};
@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 /// A kind of machine.
 pub trait Machine: Debug + Sync {
-    /// Facts about the machine that other back ends share.
+    /// Facts about the machine, shared with the other back ends.
     fn facts(&self) -> &'static Facts;
 
     /// Offsets in `struct pt_regs`.
@@ -15,17 +15,17 @@ pub trait Machine: Debug + Sync {
         &self.facts().pt_regs
     }
 
-    /// The bits of what [`Machine::flags`] makes of which one is set where a branch with the condition is taken; or, if the
-    /// second is true, none.
+    /// Returns a mask for the result of [`Machine::flags`] and whether it is inverted. A branch with the
+    /// condition is taken if any bit of the mask is set, or, inverted, if none is.
     fn condition(&self, condition: Condition) -> (u32, bool);
 
-    /// Makes R1 the bits that conditions depend on, by way of R2; R6 is the context.
+    /// Computes into R1 the bits that conditions depend on; clobbers R2. R6 is the context.
     fn flags(&self, asm: &mut Assembler);
 
-    /// Whether a kprobe at an instruction has the address of the next one, for which the stack is another. It is known by its
-    /// first byte.
+    /// Whether a kprobe at an instruction with this first byte reports the address of the next instruction,
+    /// where the stack pointer differs.
     fn is_past_stack(&self, byte: u8) -> bool;
 
-    /// Leaves the program unless the jump label leads to where control is to go, by way of a slot of the frame.
+    /// Exits the program unless the jump label leads to the edge's target; uses a slot of the frame.
     fn label(&self, asm: &mut Assembler, key: &Key, slot: i16, out: Label);
 }

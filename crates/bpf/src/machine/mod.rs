@@ -1,4 +1,4 @@
-//! bpf/machine/: the code that depends on the kind of machine: how control goes on from a hit.
+//! bpf/machine/: code that depends on the kind of machine: where control goes after a hit.
 
 mod arm64;
 mod control;

@@ -11,7 +11,7 @@ use kinst_base::probe::{Condition, Key};
 #[derive(Debug)]
 pub(super) struct X86;
 
-/// Bits of the flags that conditions depend on, and bits that are made from them and from the count register.
+/// Flags that conditions depend on, and bits derived from them and from the count register.
 mod bit {
     pub(super) const CARRY: u32 = 1;
     pub(super) const PARITY: u32 = 1 << 2;
@@ -19,7 +19,7 @@ mod bit {
     pub(super) const SIGN: u32 = 1 << 7;
     pub(super) const OVERFLOW: u32 = 1 << 11;
     pub(super) const ALL: u32 = 0xfff;
-    /// Less: the sign is not that of the overflow.
+    /// Less: the sign and overflow flags differ.
     pub(super) const LESS: u32 = 1 << 16;
     /// The count is 0, or 1.
     pub(super) const NONE: u32 = 1 << 17;
@@ -32,7 +32,7 @@ impl Machine for X86 {
         &FACTS
     }
 
-    /// Conditions are opcodes, as those of the short form.
+    /// Conditions are opcodes of the short form.
     fn condition(&self, Condition(opcode): Condition) -> (u32, bool) {
         match opcode {
             0xe0 => (bit::LAST | bit::ZERO, true),
@@ -64,7 +64,7 @@ impl Machine for X86 {
             asm.alu(Alu::Lsh, R2, to.trailing_zeros() as i32);
             asm.alu(Alu::Or, R1, R2);
         };
-        // The overflow's bit, moved to that of the sign.
+        // The overflow bit, moved to the position of the sign.
         asm.mov(R2, R1);
         asm.alu(Alu::Rsh, R2, 4);
         asm.alu(Alu::Xor, R2, R1);
@@ -81,18 +81,18 @@ impl Machine for X86 {
         }
     }
 
-    /// `push`, `pop` and `leave` of one byte: the address is that after the breakpoint.
+    /// One-byte `push`, `pop` and `leave`: the reported address is the one after the breakpoint.
     fn is_past_stack(&self, byte: u8) -> bool {
         matches!(byte, 0x50..=0x5f | 0xc9)
     }
 
-    /// While the kernel rewrites it, it begins with a breakpoint, and the rest decides.
+    /// While the kernel rewrites it, it begins with a breakpoint; the other bytes decide.
     fn label(&self, asm: &mut Assembler, key: &Key, slot: i16, out: Label) {
         const LONG: u8 = 5;
         asm.number(R3, key.address);
         asm.read(slot, key.len.min(8).into(), out);
         asm.load(Width::Double, R1, Frame, slot);
-        // The distance of a jump, with its sign.
+        // The distance of a jump, sign-extended.
         asm.mov(R2, R1);
         let (left, right) = if key.len == LONG { (24, 32) } else { (48, 56) };
         asm.alu(Alu::Lsh, R2, left);
@@ -102,7 +102,7 @@ impl Machine for X86 {
         for opcode in [0xe9, 0xeb] {
             asm.branch(Cond::Eq, R1, opcode, jumps);
         }
-        // What a nop has after its first byte.
+        // The bytes of a nop after the first.
         let nop = if key.len == LONG { 0x441f } else { 0x90u8 as i8 as i32 };
         let other = asm.label();
         asm.branch(Cond::Ne, R1, 0xcc, other);
@@ -123,7 +123,7 @@ impl Machine for X86 {
 mod tests {
     use super::*;
 
-    /// Whether a branch is taken, as the processor's manual says.
+    /// Whether a branch is taken, according to the processor's manual.
     fn taken(opcode: u8, flags: u32, count: u64) -> bool {
         let set = |bit: u32| flags & bit != 0;
         let less = set(bit::SIGN) != set(bit::OVERFLOW);
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The word that the code makes.
+    /// Computes the word as the code does.
     fn made(flags: u32, count: u64) -> u32 {
         let mut word = flags & bit::ALL;
         let mut set = |bit: u32, is: bool| word |= if is { bit } else { 0 };

@@ -10,7 +10,7 @@ use kinst_base::machine::PtRegs;
 use kinst_base::uapi::Flt;
 use kinst_dif::insn::Builtin;
 
-/// The arguments that a program can name: `arg0` to `arg9`.
+/// Number of arguments that a program can name: `arg0` to `arg9`.
 const NAMED: usize = 10;
 
 impl Object<'_, '_> {
@@ -55,7 +55,7 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Loads an argument of the probe to R1; 0 is the value of one that it does not have.
+    /// Loads an argument of the probe into R1; 0 if it has none.
     pub(super) fn argument(&mut self, number: usize) {
         let word = |number: usize| cpu::ARGUMENTS + 8 * number as i16;
         let registers = self.registers();
@@ -95,7 +95,7 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Loads an argument that a trampoline has kept; 0 is the value of one that the function does not have.
+    /// Loads an argument saved by a trampoline; 0 if the function has none.
     fn argument_of_function(&mut self, number: usize) {
         self.asm.store(Width::Double, Frame, COPY, 0);
         self.asm.mov(R1, R6);
@@ -106,7 +106,7 @@ impl Object<'_, '_> {
         self.asm.load(Width::Double, R1, Frame, COPY);
     }
 
-    /// Loads an argument that is on the stack at a function's entry.
+    /// Loads a function's argument from the stack at its entry.
     fn argument_on_stack(&mut self, number: usize) {
         let PtRegs { arguments, on_stack, stack_pointer, .. } = *self.registers();
         let above = on_stack + 8 * (number as i32 - arguments.len() as i32);
@@ -126,7 +126,7 @@ impl Object<'_, '_> {
         self.asm.load(Width::Double, R1, Frame, COPY);
     }
 
-    /// Loads the address in the kernel, or in the program, that a timer has interrupted.
+    /// Loads the interrupted address, in the kernel or in the program, for a timer.
     fn interrupted(&mut self, number: usize) {
         let (other, done) = (self.asm.label(), self.asm.label());
         let PtRegs { privilege, instruction, .. } = *self.registers();

@@ -1,4 +1,4 @@
-//! bpf/object/arithmetic.rs: numbers, modulo 2^64.
+//! bpf/object/arithmetic.rs: arithmetic modulo 2^64.
 
 use super::function::Object;
 use crate::insn::Reg::{self, R1, R2, R3};
@@ -40,7 +40,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Ends with a fault unless an index is below a length; a negative index is a large one.
+    /// Faults unless an index is below a length; a negative index is a large one.
     pub(super) fn bound(&mut self, index: u8, length: u8) {
         self.get(R1, index);
         self.get(R2, length);
@@ -57,7 +57,7 @@ impl Object<'_, '_> {
         self.asm.bind(good);
     }
 
-    /// Divides R1 by R2, as the machine has only the unsigned kind: magnitudes, and then the sign.
+    /// Divides R1 by R2. The machine divides only unsigned numbers: divides the magnitudes, then sets the sign.
     fn divide_signed(&mut self, op: Opcode) {
         self.not_zero(R2);
         // R3: whether the result is negative. The remainder has the sign of the dividend.

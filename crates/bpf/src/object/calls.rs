@@ -1,4 +1,4 @@
-//! bpf/object/calls.rs: subroutines, most of which are functions of the library.
+//! bpf/object/calls.rs: subroutines, most of which are library functions.
 
 use super::function::{Object, TUPLE};
 use crate::insn::Reg::{self, Frame, R0, R1, R2, R3};
@@ -9,24 +9,24 @@ use crate::support::COPYOUT;
 use kinst_base::uapi::Flt;
 use kinst_dif::insn::Subr;
 
-/// The numbers of address families.
+/// Address families.
 const AF_INET: i32 = 2;
 const AF_INET6: i32 = 10;
 
-/// The code of a subroutine.
+/// The implementation of a subroutine.
 enum Callee {
-    /// A function of the library, and the value of the last argument where that is left out.
+    /// A library function, and the default of the last argument.
     Library(Function, Option<i32>),
     Inline(fn(&mut Object<'_, '_>) -> Result<(), Missing>),
     Missing,
 }
 
-/// Returns the code of each subroutine; strings have at most so many bytes.
+/// Returns the implementation of each subroutine; `strsize` is the maximum size of a string.
 fn callee(subr: Subr, strsize: i32) -> Callee {
     use Callee::{Inline, Library};
     match subr {
         Subr::Rand => Inline(|object| object.rand()),
-        // All mutexes of Linux are adaptive.
+        // All Linux mutexes are adaptive.
         Subr::MutexTypeAdaptive => Inline(|object| object.constant(1)),
         Subr::MutexTypeSpin => Inline(|object| object.constant(0)),
         Subr::Getmajor => Inline(|object| object.getmajor()),
@@ -72,7 +72,7 @@ fn callee(subr: Subr, strsize: i32) -> Callee {
         Subr::Copyout => Library(Function::Copyout, None),
         Subr::Copyoutstr => Library(Function::Copyoutstr, None),
         Subr::Speculation => Library(Function::Speculation, None),
-        // They are of other systems.
+        // Subroutines of other systems.
         Subr::Msgdsize | Subr::Msgsize | Subr::DdiPathname | Subr::Getf => Callee::Missing,
         Subr::SxSharedHeld | Subr::SxExclusiveHeld | Subr::SxIsexclusive => Callee::Missing,
     }
@@ -88,7 +88,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Loads an entry that need not be there.
+    /// Loads an optional entry.
     fn pushed_or(&mut self, into: Reg, entry: usize, default: i32) -> Result<(), Missing> {
         if entry < self.tuple.len() {
             return self.pushed(into, entry);
@@ -97,7 +97,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Calls a function of the library, whose arguments are in R1 to R5. The value is in R0.
+    /// Calls a library function with arguments in R1 to R5. The result is in R0.
     pub(super) fn library(&mut self, function: Function) {
         let label = self.shared.functions.label(self.asm, function);
         self.asm.call_local(label);
@@ -118,7 +118,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Calls a function of the library with the arguments of a subroutine, of which the last may be left out.
+    /// Calls a library function with the arguments of a subroutine, the last of which may be omitted.
     fn call_library(&mut self, function: Function, default: Option<i32>) -> Result<(), Missing> {
         let arity = usize::from(function.arity());
         for (entry, into) in (0..arity).zip([R1, R2, R3]) {
@@ -155,14 +155,14 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Swaps the bytes of a number of so many bits.
+    /// Swaps the bytes of a number of `bits` bits.
     fn swap(&mut self, bits: i32) -> Result<(), Missing> {
         self.pushed(R0, 0)?;
         self.asm.to_big_endian(R0, bits);
         Ok(())
     }
 
-    /// Copies from the first argument; the others are in this order of entries.
+    /// Copies from the first argument; `to` and `size` are the entries of the other arguments.
     fn copy_bytes(&mut self, function: Function, (to, size): (usize, usize)) -> Result<(), Missing> {
         self.pushed(R1, to)?;
         self.pushed(R2, 0)?;

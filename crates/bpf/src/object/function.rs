@@ -1,4 +1,4 @@
-//! bpf/object/function.rs: one DIF object as a function of BPF: its slots, faults and instructions.
+//! bpf/object/function.rs: one DIF object as a BPF function: slots, faults and instructions.
 
 use super::probe::ProbeKind;
 use crate::asm::{Assembler, FunctionKind, Label};
@@ -13,48 +13,48 @@ use kinst_dif::Difo;
 use kinst_dif::insn::{Insn, Opcode, Subr};
 use std::collections::{BTreeSet, HashMap};
 
-/// The code of all objects, and the functions that they share.
+/// Code of all objects, and the functions that they share.
 #[derive(Clone, Copy)]
 pub struct Shared<'a> {
     /// The layout of the maps.
     pub memory: &'a Memory,
-    /// The kind of the probe, whose arguments the objects may load.
+    /// Kind of the probe whose arguments the objects load.
     pub probe: ProbeKind,
-    /// What the context is at ERROR, and else the same.
+    /// Kind of the context: in clauses of ERROR, that of the probe that faulted; else equal to `probe`.
     pub context: ProbeKind,
-    /// The functions of the library that are called so far.
+    /// Library functions called so far.
     pub functions: &'a Functions,
 }
 
-/// The offset of a DIF register's slot, from the end of the frame.
+/// Returns the offset of a DIF register's slot from the end of the frame.
 fn slot(register: u8) -> i16 {
     -8 * i16::from(register)
 }
 
-/// The last comparison: two numbers that are in the order that it found.
+/// The last comparison: its two operands, or numbers in the same order.
 const LEFT: i16 = -64;
 
 const RIGHT: i16 = -72;
 
-/// What a copy of memory is loaded from.
+/// Source of a copy.
 pub(super) const COPY: i16 = -80;
 
-/// A key of a map.
+/// Key of a map.
 pub(super) const KEY: i16 = -96;
 
 /// The first entry of the tuple stack.
 pub(super) const TUPLE: i16 = -104;
 
-/// What an object may read before it has written it.
+/// State that an object may read before it is written.
 #[derive(Default)]
 struct Unset {
     registers: BTreeSet<u8>,
-    /// The two numbers of a comparison.
+    /// The operands of a comparison.
     comparison: bool,
 }
 
 impl Unset {
-    /// What is written before the first branch is written for all that follows.
+    /// A value written before the first branch is defined everywhere after it.
     fn of(difo: &Difo) -> Unset {
         let (mut unset, mut written) = (Unset::default(), BTreeSet::from([0]));
         let (mut compared, mut branched) = (false, false);
@@ -74,7 +74,7 @@ impl Unset {
 
 struct Fault {
     at: Label,
-    /// `None` if a function of the library has noted it.
+    /// `None` if a library function has noted it.
     code: Option<Flt>,
     /// Bytes from the first instruction of the object.
     offset: i32,
@@ -85,24 +85,24 @@ pub struct Object<'a, 'b> {
     pub(super) asm: &'a mut Assembler,
     pub(super) shared: &'a Shared<'b>,
     difo: &'a Difo,
-    /// Where its strings are in the constants.
+    /// Offset of its strings in the constants.
     strings: u32,
     labels: Vec<Label>,
     faults: Vec<Fault>,
-    /// The end of the function after a fault.
+    /// Exit of the function after a fault.
     failed: Label,
     offset: i32,
-    /// The entries of the tuple stack here, and what is pushed here.
+    /// The entries of the tuple stack before the current instruction, and the entry that it pushes.
     pub(super) tuple: Vec<Pushed>,
     pushes: Option<(Pushed, bool)>,
-    /// The index of a built-in array's element here, if it is a constant.
+    /// The current index into a built-in array, if constant.
     pub(super) index: Option<u64>,
-    /// By variable whose addresses are noted, how often it has been loaded.
+    /// Number of loads so far, by variable with noted addresses.
     pub(super) loaded: HashMap<u32, usize>,
 }
 
 impl<'a, 'b> Object<'a, 'b> {
-    /// Writes the function of an object.
+    /// Writes an object as a function.
     pub fn write(
         asm: &'a mut Assembler,
         shared: &'a Shared<'b>,
@@ -141,7 +141,7 @@ impl<'a, 'b> Object<'a, 'b> {
             self.asm.store(Width::Double, Frame, slot(register), 0);
         }
         if comparison {
-            // Before a comparison nothing is equal, and nothing less.
+            // Before any comparison, "equal" and "less" are false.
             self.asm.store(Width::Double, Frame, LEFT, 1);
             self.asm.store(Width::Double, Frame, RIGHT, 0);
         }
@@ -152,7 +152,7 @@ impl<'a, 'b> Object<'a, 'b> {
             self.offset = index as i32 * 4;
             self.asm.bind(self.labels[index]);
             self.index = indices.next().flatten();
-            // The kernel refuses programs with code that nothing leads to.
+            // The kernel refuses programs with unreachable code.
             let Some(stack) = stack else { continue };
             (self.tuple, self.pushes) = (stack, push);
             self.insn(Insn::decode(*word).map_err(|_| Missing::Invalid)?)?;
@@ -175,14 +175,14 @@ impl<'a, 'b> Object<'a, 'b> {
         Ok(())
     }
 
-    /// Makes a place to jump to with a value in R1, where the object ends with a fault.
+    /// Returns a label, to be reached with the fault's value in R1, where the object ends with that fault.
     pub(super) fn fault(&mut self, code: Flt) -> Label {
         let at = self.asm.label();
         self.faults.push(Fault { at, code: Some(code), offset: self.offset });
         at
     }
 
-    /// Makes a place to jump to, where the object ends with the fault that a function of the library has noted.
+    /// Returns a label where the object ends with the fault noted by a library function.
     pub(super) fn failed_call(&mut self) -> Label {
         let at = self.asm.label();
         self.faults.push(Fault { at, code: None, offset: self.offset });
@@ -224,7 +224,7 @@ impl<'a, 'b> Object<'a, 'b> {
                 self.get(R2, r2);
                 self.compared(R1, R2);
             }
-            // As the comparison of "not 0" with 0.
+            // Compares (value != 0) with 0.
             Insn::Test { r1 } => {
                 self.get(R1, r1);
                 let zero = self.asm.label();
@@ -236,7 +236,7 @@ impl<'a, 'b> Object<'a, 'b> {
             }
             Insn::Load { op, r1, rd } => self.load(op, r1, rd)?,
             Insn::Store { op, rs, rd } => self.store(op, rs, rd)?,
-            // The entries of the tuple stack are known from the beginning.
+            // The tuple stack's entries are known statically.
             Insn::Plain { .. } => {}
             Insn::Int { index, rd } => {
                 let value = self.difo.ints.get(usize::from(index)).copied().ok_or(Missing::Invalid)?;
@@ -272,7 +272,7 @@ impl<'a, 'b> Object<'a, 'b> {
         self.asm.store(Width::Double, Frame, TUPLE - 8 * self.tuple.len() as i16, R1);
         match (entry, key) {
             (entry, true) => self.push_key(entry)?,
-            // What is no string at all is a fault here; where the rest is used, its bytes are read.
+            // An address that is not a string faults here; the rest is read where it is used.
             (Pushed::String(_), false) => {
                 self.asm.mov(R3, R1);
                 self.asm.mov(R8, R1);

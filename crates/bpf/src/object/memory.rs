@@ -1,4 +1,4 @@
-//! bpf/object/memory.rs: loads, which the kernel checks, and stores to memory of the program's own.
+//! bpf/object/memory.rs: loads, which the kernel checks, and stores to the program's memory.
 
 use super::function::{COPY, KEY, Object};
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R7, R8};
@@ -34,7 +34,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Copies what is at R3, which R8 has too, to the stack.
+    /// Copies the memory at R3, which is also in R8, to the stack.
     pub(super) fn read(&mut self, helper: Helper, width: Width) {
         self.asm.mov(R1, Frame);
         self.asm.add(R1, i32::from(COPY));
@@ -76,7 +76,7 @@ impl Object<'_, '_> {
         self.asm.bind(none);
     }
 
-    /// Allocates a few bytes: R1 points at them, and the slot of the key has their address.
+    /// Allocates a few bytes: R1 points at them, and the key's slot holds their address.
     pub(super) fn temporary(&mut self, bytes: i32) {
         let full = self.fault(Flt::NOSCRATCH);
         let scratch = self.shared.memory.scratch as i32;

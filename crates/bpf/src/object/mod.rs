@@ -1,7 +1,7 @@
-//! bpf/object/: one DIF object as a function of BPF.
+//! bpf/object/: one DIF object as a BPF function.
 //!
-//! The function gets the probe's registers and the CPU's memory, and returns the object's value. A fault leaves its code
-//! in the CPU's memory. Registers of DIF are slots of the stack; every value is a number.
+//! The function takes the probe's registers and the CPU's memory, and returns the object's value. A fault
+//! leaves its code in the CPU's memory. DIF registers are stack slots; every value is a number.
 
 mod arguments;
 mod arithmetic;

@@ -1,4 +1,4 @@
-//! bpf/object/probe.rs: the kind of a probe, and where its hit is.
+//! bpf/object/probe.rs: kinds of probes, and the address of a hit.
 
 use crate::asm::Assembler;
 use crate::insn::Reg::{self, R6};
@@ -6,25 +6,25 @@ use crate::insn::Width;
 use crate::machine::Machine;
 use kinst_base::machine::PtRegs;
 
-/// The kind of context that a program has.
+/// The kind of context that a program gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProbeKind {
-    /// Registers at an instruction, which has no arguments.
+    /// Registers at an instruction; no arguments.
     Insn,
     /// Registers at a function's entry.
     Entry,
-    /// Registers where a function is left.
+    /// Registers at a function's exit.
     Return,
     /// The arguments of a function at its entry (fentry).
     Fentry,
-    /// The arguments of a function that has returned, and what it returns (fexit).
+    /// The arguments of a function that has returned, and its return value (fexit).
     Fexit,
-    /// Registers at the entry of one of many functions (kprobe.multi), and at the return. Those that a function's callers do
-    /// not use are not all there.
+    /// Registers at the entry of one of many functions (kprobe.multi). Registers that callers do not pass may
+    /// be missing.
     MultiEntry,
     /// Registers at the return from one of many functions.
     MultiReturn,
-    /// A timer, whose context begins with registers.
+    /// A timer; its context begins with registers.
     Timer,
     /// Nothing: BEGIN and END.
     Bare,
@@ -32,52 +32,52 @@ pub enum ProbeKind {
     Error,
     /// The caller's registers and the number of a system call.
     CallEntry,
-    /// The caller's registers and what a system call returns.
+    /// The caller's registers and a system call's return value.
     CallReturn,
-    /// The arguments of a tracepoint, so many.
+    /// A tracepoint's arguments, with their number.
     Trace(u8),
-    /// The arguments of a tracepoint that an event is made of.
+    /// Arguments of the tracepoint that an event is based on.
     Event,
 }
 
 impl ProbeKind {
-    /// Whether it is a kprobe, at an instruction of the kernel, whose registers the context is.
+    /// Whether it is a kprobe at an instruction, with registers as its context.
     pub fn is_kprobe(self) -> bool {
         matches!(self, ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return)
     }
 
-    /// Whether it has a trampoline of its own, as one function has.
+    /// Whether it has a trampoline, at one function.
     pub fn is_trampoline(self) -> bool {
         matches!(self, ProbeKind::Fentry | ProbeKind::Fexit)
     }
 
-    /// Whether it is a kprobe.multi, of which programs find their place by the function.
+    /// Whether it is a kprobe.multi, whose programs find their place by the function.
     pub fn is_multi(self) -> bool {
         matches!(self, ProbeKind::MultiEntry | ProbeKind::MultiReturn)
     }
 
-    /// Whether it is at a place in the kernel's code.
+    /// Whether it is at an instruction of the kernel.
     pub fn is_text(self) -> bool {
         self.is_kprobe() || self.is_trampoline() || self.is_multi()
     }
 
-    /// Whether it is at system calls, where the kernel runs its program for all of them.
+    /// Whether it is at system calls; the kernel runs its program for all of them.
     pub fn is_call(self) -> bool {
         matches!(self, ProbeKind::CallEntry | ProbeKind::CallReturn)
     }
 
-    /// Whether its programs may write to the memory of a process: they are not run inside of an exception or interrupt.
+    /// Whether its programs may write to process memory: they do not run in exceptions or interrupts.
     pub fn may_write(self) -> bool {
         let at_function = self == ProbeKind::Entry || self.is_trampoline() || self.is_multi();
         self.is_trace() || at_function || self == ProbeKind::Bare
     }
 
-    /// Whether its programs may be preempted by one another.
+    /// Whether its programs may preempt one another.
     pub fn is_preempted(self) -> bool {
         self.is_trace() || self.is_trampoline() || self.is_multi()
     }
 
-    /// Where the function at whose beginning or end it is returns to, if a register has that: it has no frame there.
+    /// Returns the register that holds the return address, at an entry or exit where the function has no frame.
     pub fn link(self, machine: &dyn Machine) -> Option<i16> {
         let is_end = matches!(self, ProbeKind::Entry | ProbeKind::Return);
         machine.registers().link.filter(|_| is_end)
@@ -90,7 +90,7 @@ impl ProbeKind {
     }
 }
 
-/// Loads the address of the instruction that is probed. R6 is the context.
+/// Loads the address of the probed instruction. R6 is the context.
 pub fn place_of_hit(asm: &mut Assembler, machine: &dyn Machine, into: Reg) {
     let PtRegs { instruction, after_hit, .. } = *machine.registers();
     asm.load(Width::Double, into, R6, instruction);

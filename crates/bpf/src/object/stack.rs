@@ -1,4 +1,4 @@
-//! bpf/object/stack.rs: the stack of the kernel and that of the program: how deep they are, and who called.
+//! bpf/object/stack.rs: stackdepth, ustackdepth, caller and ucaller.
 
 use super::function::Object;
 use super::probe::{ProbeKind, place_of_hit};
@@ -8,19 +8,20 @@ use crate::insn::{Alu, Cond, Helper, USER_STACK, Width};
 use crate::library::Function;
 use crate::memory::{FRAMES, OWN_FRAMES, cpu};
 
-/// Where the kernel's stack begins that a probe shows.
+/// How the kernel stack of a probe is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// At registers, without so many of the first addresses.
+    /// From registers, without this many of the first addresses.
     Registers(i32),
-    /// Above what has run the program.
+    /// From above the code that runs the program.
     Own,
-    /// Nowhere: the registers are those of a program.
+    /// Not at all: the registers are a process's.
     Nowhere,
 }
 
 impl Walk {
-    /// At the place itself there is the probe's name; at a clock there is none.
+    /// Returns the walk for a probe: at an instruction, the place itself is the probe's name and is skipped;
+    /// at a timer it is not.
     pub fn of(probe: ProbeKind, context: ProbeKind) -> Walk {
         use ProbeKind as K;
         match context {
@@ -37,7 +38,7 @@ impl Walk {
     }
 }
 
-/// Copies so many bytes of the first addresses of a stack to a place in the CPU's memory; R0 is how many there are.
+/// Copies the first `bytes` bytes of a stack's addresses to an offset of the CPU's memory; R0 is the size.
 pub fn addresses(asm: &mut Assembler, at: u32, bytes: u32, flags: i32) {
     asm.mov(R1, R6);
     asm.point(R2, at);
@@ -46,8 +47,9 @@ pub fn addresses(asm: &mut Assembler, at: u32, bytes: u32, flags: i32) {
     asm.call(Helper::GetStack);
 }
 
-/// Makes R0, the number of a stack's own addresses, right at a function's return if there was none among them: where the
-/// kernel goes to a trampoline by a jump, so many functions of the program and the trampoline are all.
+/// Corrects R0, the number of a stack's own addresses, at a function's return if none was recognized: where
+/// the kernel jumps to the trampoline, its own addresses are `functions` functions of the program and the
+/// trampoline.
 pub fn unless_own(asm: &mut Assembler, context: ProbeKind, functions: i32) {
     if context == ProbeKind::Fexit {
         let some = asm.label();
@@ -58,7 +60,7 @@ pub fn unless_own(asm: &mut Assembler, context: ProbeKind, functions: i32) {
 }
 
 impl Object<'_, '_> {
-    /// Copies the first addresses of a stack to their place; R0 is how many bytes.
+    /// Copies the first addresses of a stack to `frames`; R0 is the size in bytes.
     fn stack(&mut self, addresses: u32, flags: i32) {
         self::addresses(self.asm, self.shared.memory.frames, 8 * addresses, flags);
     }
@@ -67,12 +69,12 @@ impl Object<'_, '_> {
         Walk::of(self.shared.probe, self.shared.context)
     }
 
-    /// Loads the second address of a stack, the place that the first function returns to.
+    /// Loads the second address of a stack, which is the return address of the first function.
     pub(super) fn frame(&mut self, flags: i32) {
         self.address(1, flags);
     }
 
-    /// Loads an address of a stack; 0 if there are not so many.
+    /// Loads an address of a stack; 0 if the stack is shorter.
     fn address(&mut self, index: u32, flags: i32) {
         let absent = self.asm.label();
         self.stack(index + 1, flags);
@@ -83,7 +85,7 @@ impl Object<'_, '_> {
         self.asm.bind(absent);
     }
 
-    /// Loads the function that called this one; of a copy it is the function that it is in, at the place itself.
+    /// Loads the caller; for an inlined copy it is the containing function, at the probed address.
     pub(super) fn caller(&mut self) {
         match self.walk() {
             Walk::Nowhere => self.asm.mov(R1, 0),
@@ -117,19 +119,20 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Counts to R0 the first addresses of a stack that are of what runs the program: an object is called by it.
+    /// Counts into R0 the addresses at the top of a stack that belong to the code that runs the program,
+    /// including the object.
     fn own_frames(&mut self) {
         self.library(Function::OwnFrames);
         unless_own(self.asm, self.shared.context, 2);
     }
 
-    /// Loads the number of addresses of the program's stack.
+    /// Loads the depth of the process's stack.
     pub(super) fn user_depth(&mut self) {
         self.stack(FRAMES, USER_STACK);
         self.counted();
     }
 
-    /// Makes R1 the number of addresses in the bytes in R0, which are an error if they are negative.
+    /// Converts R0, a size in bytes or a negative error, to a number of addresses in R1.
     fn counted(&mut self) {
         let some = self.asm.label();
         self.asm.mov(R1, R0);
@@ -139,7 +142,7 @@ impl Object<'_, '_> {
         self.asm.alu(Alu::Rsh, R1, 3);
     }
 
-    /// Loads the number of addresses of the kernel's stack, as stack() shows them.
+    /// Loads the depth of the kernel stack as stack() shows it.
     pub(super) fn depth(&mut self) {
         match self.walk() {
             Walk::Nowhere => self.asm.mov(R1, 0),
@@ -157,12 +160,12 @@ impl Object<'_, '_> {
                 self.asm.bind(some);
             }
             Walk::Registers(skipped) => {
-                // The caller's address in a register takes the place of the function's own.
+                // The return address in a register replaces the function's own address.
                 let linked = self.shared.context.link(self.shared.memory.machine).is_some();
                 self.stack(FRAMES, if linked { 0 } else { skipped });
                 self.counted();
                 if self.shared.context.is_kprobe() {
-                    // Of a copy, the place itself is one.
+                    // At an inlined copy, the probed address itself is a frame.
                     let own = self.asm.label();
                     self.asm.load(Width::Double, R2, R7, cpu::INLINED);
                     self.asm.branch(Cond::Eq, R2, 0, own);

@@ -1,6 +1,6 @@
-//! bpf/object/storage.rs: variables of D programs: those with a place of their own, and those in a map by their keys.
+//! bpf/object/storage.rs: variables of D programs, with a fixed place or in a map with keys.
 //!
-//! What a variable holds by reference is copied when it is assigned; its value is the address of the copy.
+//! A value by reference is copied when it is assigned; the variable's value is the address of the copy.
 
 use super::function::{COPY, Object};
 use crate::asm::Label;
@@ -13,7 +13,7 @@ use kinst_base::uapi::Flt;
 use kinst_dif::Scope;
 
 impl Object<'_, '_> {
-    /// Makes R1 point at the place of a variable.
+    /// Points R1 at the place of a variable.
     fn place(&mut self, variable: Static) {
         match variable.held_in {
             HeldIn::Globals => self.asm.map_value(R1, Map::Globals as u32, variable.at),
@@ -23,13 +23,13 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Makes the pointer in a register a number.
+    /// Converts the pointer in a register to a number.
     fn number(&mut self, pointer: Reg) {
         self.asm.store(Width::Double, R7, cpu::ADDRESS, pointer);
         self.asm.load(Width::Double, pointer, R7, cpu::ADDRESS);
     }
 
-    /// Loads a variable to R1. The word before a copy says whether the variable is 0 instead.
+    /// Loads a variable into R1. The word before a copy says whether the variable is 0 instead.
     pub(super) fn load_static(&mut self, scope: Scope, id: u32) -> Result<(), Missing> {
         let variable = self.shared.memory.variable(scope, id).ok_or(Missing::Invalid)?;
         self.place(variable);
@@ -71,7 +71,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Copies so many bytes or a string at R8 to where R1 points.
+    /// Copies `size` bytes or a string from R8 to the address in R1.
     fn fetch(&mut self, size: u32, string: bool) {
         self.asm.mov(R2, size as i32);
         self.asm.mov(R3, R8);
@@ -81,12 +81,12 @@ impl Object<'_, '_> {
         self.asm.branch(Cond::SignedLt, R0, 0, bad);
     }
 
-    /// Makes R1 point so many bytes into the key that is being made.
+    /// Points R1 at an offset of the key under construction.
     fn key_place(&mut self, at: u32) {
         self.asm.point(R1, self.shared.memory.dynamic_key + at);
     }
 
-    /// Adds the value in R1, that is pushed, to the key of an array.
+    /// Appends the pushed value in R1 to the key of an array.
     pub(super) fn push_key(&mut self, entry: Pushed) -> Result<(), Missing> {
         let strsize = self.shared.memory.strsize;
         let entries: Vec<Pushed> = self.tuple.iter().copied().chain([entry]).collect();
@@ -113,11 +113,12 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Ends the key with the thread, if the variable is one of it.
+    /// Completes the key with the thread, if the variable is thread-local.
     fn finish_key(&mut self, dynamic: &Dynamic) {
         let Some(at) = dynamic.thread else { return };
         self.asm.call(Helper::GetCurrentTask);
-        // What interrupts a thread has variables of its own. Tasks are aligned.
+        // Interrupt handlers have separate variables from the thread that they interrupt. Tasks are aligned,
+        // so the level fits into the low bits.
         self.asm.load(Width::Double, R1, R7, cpu::LEVEL);
         self.asm.add(R0, R1);
         self.key_place(at);
@@ -127,7 +128,7 @@ impl Object<'_, '_> {
         self.asm.store(Width::Double, R1, 8, R0);
     }
 
-    /// Loads a variable to R1; 0 if it is not there.
+    /// Loads a variable into R1; 0 if it has no entry.
     pub(super) fn load_dynamic(&mut self, scope: Scope, id: u32) -> Result<(), Missing> {
         let memory = self.shared.memory;
         let dynamic = memory.dynamic(scope, id).ok_or(Missing::Invalid)?;
@@ -150,7 +151,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Notes the address in R8 with the key, so that what is stored there finds the value again.
+    /// Notes the address in R8 with the key, so that a store through the address finds the value again.
     fn note(&mut self, dynamic: &Dynamic) {
         let loaded = self.loaded.entry(dynamic.map).or_default();
         let Some(at) = dynamic.noted.get(*loaded) else { return };
@@ -168,7 +169,7 @@ impl Object<'_, '_> {
         self.asm.point(R2, self.shared.memory.dynamic_key);
     }
 
-    /// Sets a variable. 0 is the value of what is not there.
+    /// Sets a variable. Assigning 0 deletes the entry.
     pub(super) fn store_dynamic(&mut self, scope: Scope, id: u32, rs: u8) -> Result<(), Missing> {
         let memory = self.shared.memory;
         let dynamic = memory.dynamic(scope, id).ok_or(Missing::Invalid)?;
@@ -203,7 +204,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Goes on elsewhere if the variable is there, and has the new value at its address.
+    /// Jumps to `done` if the variable has an entry whose value could be assigned in place.
     fn assign_in_place(&mut self, dynamic: &Dynamic, done: Label) {
         let absent = self.asm.label();
         self.asm.map(R1, dynamic.map);
@@ -223,7 +224,7 @@ impl Object<'_, '_> {
         self.asm.point(into, self.shared.memory.dynamic_value);
     }
 
-    /// Updates the map in R1, and counts what it has no room for.
+    /// Updates the map in R1, and counts the assignment as dropped if the map is full.
     fn update(&mut self, done: Label) {
         self.asm.mov(R4, 0);
         self.asm.call(Helper::MapUpdateElem);

@@ -1,4 +1,4 @@
-//! bpf/object/variables.rs: variables of D and of the system.
+//! bpf/object/variables.rs: user-defined and built-in variables.
 
 use super::function::{KEY, Object};
 use super::probe::{ProbeKind, place_of_hit};
@@ -40,7 +40,7 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Loads a built-in variable to R1.
+    /// Loads a built-in variable into R1.
     fn builtin(&mut self, builtin: Builtin) -> Result<(), Missing> {
         use Builtin::*;
         match builtin {
@@ -62,7 +62,7 @@ impl Object<'_, '_> {
                 self.asm.mov(R1, R0);
             }
             Execname => {
-                // The name, in scratch memory.
+                // The name is copied to scratch memory.
                 self.temporary(16);
                 self.asm.mov(R2, 16);
                 self.asm.call(Helper::GetCurrentComm);
@@ -110,13 +110,13 @@ impl Object<'_, '_> {
                 self.asm.add(R1, ZONE as i32);
             }
             Id => self.asm.load(Width::Double, R1, R7, cpu::PROBE + 32),
-            // The first three are arrays, the others of systems with jails.
+            // The first three are arrays; the others belong to systems with jails.
             Args | Regs | Uregs | Jid | Jailname => return Err(Missing::Builtin(builtin)),
         }
         Ok(())
     }
 
-    /// Loads the number of the error that a system call returns, −1 to −4095; 0 elsewhere.
+    /// Loads the error that a system call returns, −1 to −4095, as a positive number; 0 elsewhere.
     fn error(&mut self) {
         const LAST: i32 = -4095;
         let (good, done) = (self.asm.label(), self.asm.label());
@@ -132,7 +132,7 @@ impl Object<'_, '_> {
         self.asm.bind(done);
     }
 
-    /// Loads one of the two numbers that a helper returns.
+    /// Loads one half of the 64-bit result of a helper.
     fn half(&mut self, helper: Helper, upper: bool) {
         self.asm.call(helper);
         self.asm.mov(R1, R0);
@@ -142,7 +142,7 @@ impl Object<'_, '_> {
         self.asm.alu(Alu::Rsh, R1, 32);
     }
 
-    /// Loads a register of the place, or of the program, to R1.
+    /// Loads a register of the kernel or of the process into R1.
     pub(super) fn register(&mut self, index: Option<u64>, user: bool) -> Result<(), Missing> {
         let index = index.ok_or(Missing::Other(REGISTERS))?;
         let registers = self.registers();
@@ -151,10 +151,10 @@ impl Object<'_, '_> {
             (None, _) => {
                 let bad = self.fault(Flt::ILLOP);
                 self.asm.number(R1, index);
-                // The code after it has to be led to by something.
+                // The code that follows has to be reachable.
                 self.asm.branch(Cond::Eq, R7, R7, bad);
             }
-            // At a system call, these are those of the program.
+            // At a system call, these are the process's registers.
             (Some(offset), kind) if user || matches!(kind, ProbeKind::CallEntry | ProbeKind::CallReturn) => {
                 self.asm.mov(R1, i32::from(offset));
                 self.library(Function::UserRegister);

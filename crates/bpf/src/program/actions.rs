@@ -1,4 +1,4 @@
-//! bpf/program/actions.rs: what actions record, and what they do.
+//! bpf/program/actions.rs: recording and effects of actions.
 
 use super::refusal::Refusal;
 use super::writer::{Room, Used, Writer};
@@ -68,7 +68,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// exit(): the first one counts, but END has the last word.
+    /// exit(): the first call decides, unless END calls it again.
     fn exit(&self, asm: &mut Assembler) {
         let done = asm.label();
         asm.map_value(R1, Map::Globals as u32, globals::STATE);
@@ -80,7 +80,7 @@ impl Writer<'_> {
         asm.bind(done);
     }
 
-    /// Writes what an action records to its place in a record or a key, if there is one.
+    /// Writes an action's data to its place in a record or a key, if it has one.
     pub(super) fn record(
         &self,
         asm: &mut Assembler,
@@ -127,7 +127,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the value in R0 to a place of so many bytes.
+    /// Writes the value in R0 to a field of `size` bytes.
     fn keep(
         &self,
         asm: &mut Assembler,
@@ -158,7 +158,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Copies from the address in R8 to R1, R2 bytes; where that cannot be read, it is a fault.
+    /// Copies R2 bytes from the address in R8 to R1; faults if they cannot be read.
     fn read(&self, asm: &mut Assembler, helper: Helper, number: usize, used: &mut Used) {
         asm.mov(R3, R8);
         asm.call(helper);
@@ -168,7 +168,7 @@ impl Writer<'_> {
         asm.bind(good);
     }
 
-    /// tracemem(): as many bytes as are asked for, if that is said.
+    /// tracemem(): records as many bytes as the optional last argument says.
     fn trace_memory(
         &self,
         asm: &mut Assembler,
@@ -196,7 +196,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// printm(): a length, and as many bytes, of a pair of an address and a length.
+    /// printm(): from a pair of address and length, records the length and as many bytes.
     fn print_memory(
         &self,
         asm: &mut Assembler,

@@ -1,4 +1,4 @@
-//! bpf/program/aggregate.rs: actions that aggregate: the key, the entry, and what a value adds to it.
+//! bpf/program/aggregate.rs: aggregating actions: the key, the entry, and the update by a value.
 
 use super::refusal::Refusal;
 use super::writer::{INCREMENT, INITIAL, Used, Writer};
@@ -59,7 +59,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds the value in R1 to the entry at R0, whose word at `filled` says that it has one.
+    /// Adds the value in R1 to the entry at R0; the word at `filled` says that the entry has a value.
     fn update(&self, asm: &mut Assembler, action: &Action, filled: i16) -> Result<(), Refusal> {
         match action.kind {
             ActionKind::Count => {
@@ -110,7 +110,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Counts the bucket in R2, of which the last has this number, after the word with the parameters.
+    /// Counts the bucket in R2, of buckets 0 to `last`, after the word with the parameters.
     fn parameters(&self, asm: &mut Assembler, action: &Action, last: u32) {
         asm.number(R1, action.arg);
         asm.store(Width::Double, R0, 0, R1);
@@ -121,9 +121,9 @@ impl Writer<'_> {
     }
 }
 
-/// Makes an entry for the key; goes on elsewhere if there is no room.
+/// Makes an entry for the key; jumps to `drop` if the map is full.
 fn new_entry(asm: &mut Assembler, maps: [u32; 2], drop: Label) {
-    // A new entry begins as zeros, or as what every number takes the place of.
+    // A new entry is zeros, or the value that any number replaces.
     let (other, chosen) = (asm.label(), asm.label());
     asm.load(Width::Double, R1, R7, cpu::HALF);
     asm.branch(Cond::Ne, R1, 0, other);
@@ -139,7 +139,7 @@ fn new_entry(asm: &mut Assembler, maps: [u32; 2], drop: Label) {
     asm.branch(Cond::Ne, R0, 0, drop);
 }
 
-/// Looks for the entry of the key in the map that this run has; goes on elsewhere if there is one.
+/// Looks up the key's entry in the map of this run; jumps to `there` if it exists.
 fn entry(asm: &mut Assembler, maps: [u32; 2], there: Label) {
     let (other, absent) = (asm.label(), asm.label());
     asm.load(Width::Double, R1, R7, cpu::HALF);
@@ -157,27 +157,27 @@ fn entry(asm: &mut Assembler, maps: [u32; 2], there: Label) {
     asm.bind(absent);
 }
 
-/// Adds a value to a word of the entry at R0, by way of R2.
+/// Adds a value to a word of the entry at R0; clobbers R2.
 fn add(asm: &mut Assembler, off: i16, value: Reg) {
     asm.load(Width::Double, R2, R0, off);
     asm.add(R2, value);
     asm.store(Width::Double, R0, off, R2);
 }
 
-/// Adds the value in R1 to the number of values and to their sum.
+/// Adds the value in R1 to the count and the sum.
 fn average(asm: &mut Assembler) {
     add(asm, 8, R1);
     asm.mov(R1, 1);
     add(asm, 0, R1);
 }
 
-/// Adds the square of the value in R5, of 128 bits, to two words of the entry.
+/// Adds the 128-bit square of the value in R5 to two words of the entry.
 fn square(asm: &mut Assembler) {
     let (positive, inside, carried) = (asm.label(), asm.label(), asm.label());
     asm.branch(Cond::SignedGe, R5, 0, positive);
     asm.neg(R5);
     asm.bind(positive);
-    // The halves of the magnitude; R3 = the product of both, R2 and R1 = the lower and the upper word of the square.
+    // The halves of the magnitude; R3 = their product, R2 and R1 = the lower and the upper word of the square.
     asm.mov(R1, R5);
     asm.alu(Alu::Rsh, R1, 32);
     asm.mov(R2, R5);
@@ -204,9 +204,9 @@ fn square(asm: &mut Assembler) {
     add(asm, 24, R1);
 }
 
-/// Adds the increment to the bucket in R2 of those from R0 on, the last of which has this number.
+/// Adds the increment to the bucket in R2, of buckets 0 to `last` from R0 on.
 fn add_to_bucket(asm: &mut Assembler, last: u32) {
-    // The kernel need not know how the bucket was found. The smallest number has a magnitude that none has.
+    // The check bounds the index for the verifier. The smallest number, whose magnitude has 64 bits, has index −1.
     let inside = asm.label();
     asm.branch(Cond::Le, R2, last as i32, inside);
     asm.mov(R2, 0);
@@ -220,8 +220,8 @@ fn add_to_bucket(asm: &mut Assembler, last: u32) {
     asm.store(Width::Double, R3, 0, R2);
 }
 
-/// Finds the bucket of the value in R1: R2 is 63 for 0, one more for each bit of a number, one less for each bit of a
-/// negative one.
+/// Computes the bucket of the value in R1: R2 is 63 for 0, plus one for each bit of a positive number, minus
+/// one for each bit of a negative one.
 fn bucket(asm: &mut Assembler) {
     let (negative, known, down) = (asm.label(), asm.label(), asm.label());
     asm.mov(R2, 63);
@@ -248,7 +248,7 @@ fn bucket(asm: &mut Assembler) {
     asm.bind(known);
 }
 
-/// Finds the bucket of the 32-bit value in R1: R2 is 0 below the base, and one more for each step.
+/// Computes the bucket of the 32-bit value in R1: R2 is 0 below the base, plus one for each step.
 fn linear_bucket(asm: &mut Assembler, base: i32, step: u16, levels: u16) {
     let (known, inside) = (asm.label(), asm.label());
     asm.alu(Alu::Lsh, R1, 32);
@@ -266,7 +266,8 @@ fn linear_bucket(asm: &mut Assembler, base: i32, step: u16, levels: u16) {
     asm.bind(known);
 }
 
-/// Finds the bucket of the value in R1: R2 is 0 below the lowest magnitude; each has so many steps.
+/// Computes the bucket of the value in R1: R2 is 0 below the lowest magnitude; each magnitude has the same
+/// number of steps.
 fn logarithmic_bucket(asm: &mut Assembler, parameters: Llquantize) {
     let factor = u64::from(parameters.factor).max(2);
     let steps = u64::from(parameters.steps).max(1);

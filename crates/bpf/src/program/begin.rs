@@ -1,4 +1,4 @@
-//! bpf/program/begin.rs: the beginning of a program: whether the hit counts, whose it is, and what its clauses find.
+//! bpf/program/begin.rs: the beginning of a program: tests the hit, finds its place, sets up the CPU's memory.
 
 use super::place;
 use super::writer::Writer;
@@ -10,11 +10,11 @@ use crate::memory::{Map, cpu, globals};
 use crate::object::{ProbeKind, place_of_hit};
 use kinst_base::machine::PtRegs;
 
-/// A slot of the frame: a key, or a number.
+/// A frame slot: a key or a number.
 const SLOT: i16 = -8;
 
 impl Writer<'_> {
-    /// Writes what comes before the clauses: R6 is the context, R7 the CPU's memory, R9 the probe's place.
+    /// Writes the code before the clauses: R6 is the context, R7 the CPU's memory, R9 the probe's place.
     pub(super) fn begin(&self, asm: &mut Assembler, out: Label) {
         asm.mov(R6, R1);
         if !self.kind.is_kprobe() {
@@ -29,7 +29,7 @@ impl Writer<'_> {
         asm.branch(Cond::Eq, R0, 0, out);
         asm.mov(R7, R0);
         if self.kind.is_kprobe() {
-            // All runs are counted, so that it is known how many hits there were none for.
+            // All runs are counted, to derive the number of hits for which the kernel ran no program.
             asm.count(R7, cpu::RUNS);
             if let Some(cpu) = self.prologue.cpu {
                 asm.load(Width::Word, R1, Frame, SLOT);
@@ -54,7 +54,7 @@ impl Writer<'_> {
         self.set_up(asm);
     }
 
-    /// Leaves the program unless the session is active. BEGIN and END are run when it is not.
+    /// Exits unless the session is active. BEGIN and END also run when it is not.
     fn while_active(&self, asm: &mut Assembler, out: Label) {
         if self.kind != ProbeKind::Bare {
             asm.map_value(R1, Map::Globals as u32, globals::STATE);
@@ -63,7 +63,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Finds the place of the probe, R9.
+    /// Loads the address of the probe's place into R9.
     fn find(&self, asm: &mut Assembler, out: Label) {
         if let Some(offset) = self.prologue.alone {
             asm.map_value(R9, Map::Alone as u32, offset);
@@ -74,7 +74,7 @@ impl Writer<'_> {
         self.find_among(asm, out);
     }
 
-    /// Finds the place among those of several programs.
+    /// Looks up the place in the map shared by several programs.
     fn find_among(&self, asm: &mut Assembler, out: Label) {
         let machine = self.memory.machine;
         let PtRegs { call, call_size, .. } = *machine.registers();
@@ -108,7 +108,8 @@ impl Writer<'_> {
         asm.store(Width::Double, Frame, SLOT, R1);
         asm.lookup(Map::Places as u32, SLOT);
         if self.kind.is_kprobe() && !mark.is_empty() {
-            // A kprobe at a function's first instruction is after the one that marks it as the target of calls.
+            // A kprobe at a function's first instruction may be after the instruction that marks an indirect
+            // call's target.
             let found = asm.label();
             asm.branch(Cond::Ne, R0, 0, found);
             asm.load(Width::Double, R1, Frame, SLOT);
@@ -124,7 +125,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Leaves the program if the system call is one of a 32-bit program, whose calls have other numbers.
+    /// Exits if the system call is a 32-bit program's, whose calls have different numbers.
     fn own_kind_of_call(&self, asm: &mut Assembler, out: Label) {
         asm.call(Helper::GetCurrentTask);
         asm.mov(R3, R0);
@@ -135,12 +136,12 @@ impl Writer<'_> {
         asm.branch(Cond::Ne, R1, 0, out);
     }
 
-    /// Takes the CPU's memory. A program that is interrupted by another one keeps it, and the hit is counted as lost.
+    /// Takes the CPU's memory. If a program that was interrupted holds it, counts the hit as lost.
     fn take(&self, asm: &mut Assembler, out: Label) {
         let free = asm.label();
         if self.kind.is_preempted() || !self.entries.is_empty() {
-            // Programs of tracepoints and functions may be preempted by one another between any two instructions. The reader
-            // of aggregations has to see that this one runs before it asks which half it has.
+            // Programs at tracepoints and functions may preempt one another between any two instructions. The
+            // reader of aggregations must see that this one runs before it reads which half to use.
             asm.mov(R1, 1);
             asm.exchange(R7, cpu::BUSY, R1);
             asm.branch(Cond::Eq, R1, 0, free);
@@ -164,7 +165,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Gives it back, after what was written.
+    /// Releases the CPU's memory after all writes to it.
     pub(super) fn give_back(&self, asm: &mut Assembler) {
         if self.entries.is_empty() || self.memory.machine.facts().stores_in_order {
             asm.store(Width::Double, R7, cpu::BUSY, 0);
@@ -174,16 +175,16 @@ impl Writer<'_> {
         }
     }
 
-    /// Leaves the program if the place has fired before.
+    /// Exits if the place has fired before.
     fn first(&self, asm: &mut Assembler, out: Label) {
         asm.mov(R1, 1);
         asm.exchange(R9, place::FIRED, R1);
         asm.branch(Cond::Ne, R1, 0, out);
     }
 
-    /// Writes what the clauses find in the CPU's memory.
+    /// Writes the data for the clauses to the CPU's memory.
     fn set_up(&self, asm: &mut Assembler) {
-        // All CPUs have the place: it is written once.
+        // All CPUs share the place: it is written once.
         let fired = asm.label();
         asm.load(Width::Double, R1, R9, place::FIRED);
         asm.branch(Cond::Ne, R1, 0, fired);
@@ -223,7 +224,7 @@ impl Writer<'_> {
         asm.store(Width::Double, R7, cpu::TIMESTAMP, R0);
     }
 
-    /// Writes the arguments that the context does not have.
+    /// Writes the arguments that the context lacks.
     fn arguments(&self, asm: &mut Assembler) {
         match self.kind {
             ProbeKind::Return => {
@@ -232,7 +233,7 @@ impl Writer<'_> {
                 asm.load(Width::Double, R1, R6, self.memory.machine.registers().returned);
                 asm.store(Width::Double, R7, cpu::ARGUMENTS + 8, R1);
             }
-            // No one knows at which of its returns a function was left.
+            // The exit at which the function was left is unknown.
             ProbeKind::MultiReturn => {
                 asm.load(Width::Double, R1, R6, self.memory.machine.registers().returned);
                 asm.store(Width::Double, R7, cpu::ARGUMENTS, 0);

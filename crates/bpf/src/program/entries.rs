@@ -1,38 +1,38 @@
-//! bpf/program/entries.rs: the entries of an aggregation in its map.
+//! bpf/program/entries.rs: an aggregation's entries in its maps.
 
 use kinst_dif::ActionKind;
 use kinst_dif::layout::AggregationLayout;
 
-/// Two maps of an aggregation's entries: hashes by the CPU's number and the key, or, without keys, arrays by the number.
+/// Two maps of an aggregation's entries: hashes by the CPU's id and the key, or, without keys, arrays by the id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries {
     /// The id of the aggregation, from 1.
     pub aggregation: u32,
-    /// The numbers in the program of the actions that aggregate into them; there is one at least.
+    /// The program's indices of the actions that aggregate into them; at least one.
     pub actions: Vec<u32>,
     /// The aggregating function.
     pub function: ActionKind,
-    /// The places of keys and value, without the CPU's number.
+    /// Layout of keys and value, without the CPU's id.
     pub layout: AggregationLayout,
 }
 
-/// The size of the CPU's number in a hash's key.
+/// Size of the CPU's id in a hash's key.
 pub const CPU_NUMBER: u32 = 8;
 
 impl Entries {
-    /// Whether actions with such entries can share the maps.
+    /// Whether the actions of both can share the maps.
     pub fn is_like(&self, other: &Entries) -> bool {
         self.aggregation == other.aggregation
             && self.function == other.function
             && self.layout == other.layout
     }
 
-    /// Whether there can be more than one.
+    /// Whether there can be more than one entry.
     pub fn has_key(&self) -> bool {
         self.layout.value.offset != 0
     }
 
-    /// The size of the keys, and of what is between them.
+    /// Size of the keys, with padding.
     pub fn keys_size(&self) -> u32 {
         self.layout.value.offset
     }
@@ -42,7 +42,7 @@ impl Entries {
         if self.has_key() { CPU_NUMBER + self.keys_size() } else { 4 }
     }
 
-    /// The size of a value, with a word that says whether there is one.
+    /// Size of a value, with a word that says whether it is set.
     pub fn value_size(&self) -> u32 {
         self.layout.value.size + 8
     }

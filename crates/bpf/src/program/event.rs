@@ -1,4 +1,4 @@
-//! bpf/program/event.rs: events of processes, threads and disks: a tracepoint, a test of its arguments, and arguments.
+//! bpf/program/event.rs: events of processes, threads and disks, made from tracepoints.
 
 use crate::asm::{Assembler, Label};
 use crate::insn::Reg::{Frame, R0, R1, R2, R3, R6, R8};
@@ -7,30 +7,30 @@ use crate::kernel::Layout;
 use crate::memory::Map;
 use kinst_base::uapi::Event;
 
-/// The slots of the frame for the arguments of the event, and one for what is read.
+/// Frame slots for the event's arguments, and one for reads.
 pub const ARGUMENTS: [i16; 3] = [-16, -24, -32];
 const SLOT: i16 = -40;
 const SIGNAL: i16 = -48;
 
-/// The reasons of a process's end, of `<asm-generic/siginfo.h>`.
+/// Reasons for a process's end, from `<asm-generic/siginfo.h>`.
 const EXITED: i32 = 1;
 const KILLED: i32 = 2;
 const DUMPED: i32 = 3;
 /// SIGNAL_GROUP_EXIT, TASK_DEAD.
 const GROUP_EXIT: i32 = 4;
 const DEAD: i32 = 0x80;
-/// What came of a signal: TRACE_SIGNAL_DELIVERED, TRACE_SIGNAL_IGNORED.
+/// Results of a signal: TRACE_SIGNAL_DELIVERED, TRACE_SIGNAL_IGNORED.
 const DELIVERED: i32 = 0;
 const IGNORED: i32 = 1;
 
-/// The processes whose end was reported that are remembered, as a power of two.
+/// Number of processes to remember whose end was reported, as a power of two.
 const ENDED_BITS: u32 = 8;
-/// The bytes of what remembers them.
+/// Size in bytes of the table of these processes.
 pub const ENDED: u32 = 8 << ENDED_BITS;
-/// The kernel's factor of 64-bit hashes.
+/// The kernel's multiplier for 64-bit hashes.
 const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
 
-/// The tracepoint that an event is made of.
+/// Returns the tracepoint on which an event is based.
 pub fn tracepoint(number: u64) -> Option<&'static str> {
     Some(match Event(u32::try_from(number).ok()?) {
         Event::PROC_CREATE | Event::PROC_LWP_CREATE => "sched_process_fork",
@@ -45,7 +45,7 @@ pub fn tracepoint(number: u64) -> Option<&'static str> {
     })
 }
 
-/// Leaves the program unless the tracepoint's arguments, at R6, are those of the event; writes the event's arguments.
+/// Exits unless the tracepoint's arguments, at R6, match the event; writes the event's arguments.
 pub fn write(asm: &mut Assembler, number: u64, kernel: &Layout, out: Label) {
     for slot in ARGUMENTS {
         asm.store(Width::Double, Frame, slot, 0);
@@ -74,7 +74,7 @@ pub fn write(asm: &mut Assembler, number: u64, kernel: &Layout, out: Label) {
             asm.branch(Cond::Eq, R1, 0, out);
         }
         Event::SCHED_SLEEP => {
-            // The thread gives up the CPU to wait: it is neither ready to run nor at its end.
+            // The thread leaves the CPU to wait: it is neither runnable nor exiting.
             preempted(asm);
             asm.branch(Cond::Ne, R1, 0, out);
             asm.load(Width::Double, R1, R6, 24);
@@ -95,13 +95,13 @@ fn member(asm: &mut Assembler, structure: i16, offset: u16, bytes: i32, out: Lab
     asm.read(SLOT, bytes, out);
 }
 
-/// Makes R1 the number in its lower half.
+/// Truncates R1 to its lower half.
 fn half(asm: &mut Assembler) {
     asm.alu(Alu::Lsh, R1, 32);
     asm.alu(Alu::Rsh, R1, 32);
 }
 
-/// Loads to R1 whether a thread was preempted.
+/// Loads into R1 whether a thread was preempted.
 fn preempted(asm: &mut Assembler) {
     asm.load(Width::Double, R1, R6, 0);
     asm.alu(Alu::And, R1, 1);
@@ -126,7 +126,7 @@ fn handled(asm: &mut Assembler, kernel: &Layout, out: Label) {
     asm.add(R3, i32::from(kernel.handler));
     asm.read(SLOT, 8, out);
     asm.load(Width::Double, R1, Frame, SLOT);
-    // The default, and to be ignored.
+    // The default action, and "ignore".
     for other in [0, 1] {
         asm.branch(Cond::Eq, R1, other, out);
     }
@@ -155,7 +155,7 @@ fn exit(asm: &mut Assembler, kernel: &Layout, out: Label) {
         asm.branch(Cond::Ne, R1, 0, out);
         was_told(asm, kernel, out);
     }
-    // After a group exit, all threads give the same reason.
+    // After a group exit, all threads report the same reason.
     let (of_thread, known) = (asm.label(), asm.label());
     member(asm, SIGNAL, kernel.flags, 4, out);
     asm.load(Width::Double, R1, Frame, SLOT);
@@ -179,7 +179,7 @@ fn exit(asm: &mut Assembler, kernel: &Layout, out: Label) {
     asm.bind(done);
 }
 
-/// Leaves the program if the end of the process was reported before: of several threads that end at once, each may look
+/// Exits if the end of the process was reported before: of several threads that exit at once, each may look
 /// like the last one.
 fn was_told(asm: &mut Assembler, kernel: &Layout, out: Label) {
     member(asm, ARGUMENTS[1], kernel.leader, 8, out);

@@ -1,4 +1,4 @@
-//! bpf/program/faults.rs: faults: a record of each, and the clauses of ERROR.
+//! bpf/program/faults.rs: faults: one record each, and the clauses of ERROR.
 
 use super::refusal::Refusal;
 use super::writer::{At, Used, Writer};
@@ -10,12 +10,12 @@ use crate::object::ProbeKind;
 use kinst_base::uapi;
 use std::mem::offset_of;
 
-/// The words of the frame of ERROR's clauses: the probe that faulted.
+/// Frame words of ERROR's clauses: the data of the probe that faulted.
 const SAVED: i16 = -64;
 const WORDS: i16 = 5;
 
 impl Writer<'_> {
-    /// Ends the clause with a fault of the value in a register.
+    /// Ends the clause with a fault; a register holds its value.
     pub(super) fn fail(
         &self,
         asm: &mut Assembler,
@@ -32,7 +32,7 @@ impl Writer<'_> {
         asm.jump(bad);
     }
 
-    /// Writes where the actions of a clause go on after a fault.
+    /// Writes the code where the clause continues after a fault in an action.
     pub(super) fn faults(&self, asm: &mut Assembler, end: Label, used: &mut Used) {
         if used.failed.is_empty() {
             return;
@@ -45,7 +45,7 @@ impl Writer<'_> {
             asm.jump(fault);
         }
         asm.bind(fault);
-        // A fault in ERROR's own clauses is not reported, as its clauses would be run for it.
+        // A fault in a clause of ERROR is not reported, because it would run the clauses of ERROR again.
         if self.kind == ProbeKind::Error {
             asm.count(R7, cpu::DOUBLE_FAULTS);
             return;
@@ -61,7 +61,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the function that sends a fault: (the number of its action, the CPU's memory)
+    /// Writes the function that sends a fault: (index of the action, the CPU's memory).
     pub(super) fn fault_record(&self, asm: &mut Assembler, label: Label) {
         asm.function(label, FunctionKind::Static);
         asm.mov(R7, R2);
@@ -92,7 +92,8 @@ impl Writer<'_> {
         asm.exit();
     }
 
-    /// Writes the clauses of ERROR as a function. They use the scratch memory of the clause that faulted, which is over.
+    /// Writes the clauses of ERROR as a function. They reuse the scratch memory of the faulted clause, which
+    /// has ended.
     pub(super) fn error_clauses(&self, asm: &mut Assembler, label: Label) -> Result<Used, Refusal> {
         asm.function(label, FunctionKind::Static);
         asm.mov(R6, R1);

@@ -1,4 +1,4 @@
-//! bpf/program/level.rs: what a hit has interrupted, as the kernel counts interrupts.
+//! bpf/program/level.rs: the context that a hit has interrupted, from the kernel's interrupt counts.
 
 use super::writer::Writer;
 use crate::asm::Assembler;
@@ -7,16 +7,16 @@ use crate::insn::{Alu, Cond, Helper, Width};
 use crate::memory::cpu;
 use crate::object::ProbeKind;
 
-/// A slot of the frame: what is read.
+/// A frame slot for reads.
 const SLOT: i16 = -8;
-/// In the count, the bits that interrupts that cannot be masked have above those of hard ones, and the bit that a soft
-/// interrupt is running.
+/// Bits in the count: of non-maskable interrupts, above those of hard interrupts; and the bit of a running
+/// soft interrupt.
 const NMI: i32 = 4;
 const SERVING: i32 = 1 << 8;
 
 impl Writer<'_> {
-    /// Writes it to the CPU's memory: 0 a thread, 1 a soft interrupt, 2 an interrupt. A breakpoint counts as an interrupt
-    /// of both kinds itself, and a clock as a hard one.
+    /// Writes the level to the CPU's memory: 0 a thread, 1 a soft interrupt, 2 an interrupt. A breakpoint
+    /// itself counts as an interrupt of both kinds, and a timer as a hard one.
     pub(super) fn level(&self, asm: &mut Assembler) {
         use ProbeKind as K;
         if matches!(self.kind, K::Bare | K::CallEntry | K::CallReturn) {
@@ -57,7 +57,7 @@ impl Writer<'_> {
     }
 }
 
-/// Loads the address of a member of the task to R3.
+/// Loads the address of a task's member into R3.
 fn task(asm: &mut Assembler, offset: u16) {
     asm.call(Helper::GetCurrentTask);
     asm.mov(R3, R0);

@@ -1,4 +1,4 @@
-//! bpf/program/: the clauses of a probe as one program: what is common to all hits, predicates, actions, records.
+//! bpf/program/: the clauses of a probe as one program: beginning, predicates, actions, records.
 
 mod actions;
 mod aggregate;

@@ -1,37 +1,37 @@
-//! bpf/program/prologue.rs: what the beginning of a program depends on.
+//! bpf/program/prologue.rs: the inputs to the beginning of a program.
 
 use crate::kernel::Layout;
 use kinst_base::probe::Spot;
 
-/// The data that the beginning of a program depends on.
+/// The inputs to the beginning of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Prologue<'a> {
-    /// Of the probe, where it shares its program with none.
+    /// Number of the probe, if it does not share its program.
     pub number: u32,
-    /// Of the program.
+    /// Index of the program.
     pub unit: usize,
-    /// Where the program's only place is among those that share with none.
+    /// Offset of the program's only place among those that do not share a program.
     pub alone: Option<u32>,
     /// Whether the flags say which hits count.
     pub flags: bool,
-    /// The only place of the program, if not only flags say which hits count.
+    /// The program's only place, if more than flags decides which hits count.
     pub spot: Option<&'a Spot>,
-    /// The number of the event.
+    /// Number of the event.
     pub event: Option<u64>,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
     /// Offsets in the kernel's structures.
     pub kernel: &'a Layout,
-    /// Whether the clauses ask what the hit has interrupted.
+    /// Whether the clauses use the interrupted context.
     pub level: bool,
     /// Whether places fire once.
     pub once: bool,
     /// Whether the clauses do more than count.
     pub computes: bool,
-    /// Whether something asks when the hit was, and what the probe is called.
+    /// Whether something uses the time of the hit or the probe's names.
     pub timed: bool,
-    /// Whether something asks for the probe's names or number.
+    /// Whether something uses the probe's names or id.
     pub named: bool,
-    /// Whether something asks whose copy a place is meant as, as names and stacks do.
+    /// Whether something depends on the inlined copy that a place is in, as names and stacks do.
     pub inlined: bool,
 }

@@ -1,13 +1,13 @@
-//! bpf/program/refusal.rs: why clauses do not become a program.
+//! bpf/program/refusal.rs: errors when clauses are translated to a program.
 
 use crate::asm::AsmError;
 use crate::missing::Missing;
 use kinst_dif::layout::LayoutError;
 
-/// Why a program cannot be made.
+/// Why a program cannot be generated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// A need that BPF does not meet.
+    /// A feature that BPF does not have.
     #[error(transparent)]
     Missing(#[from] Missing),
     /// An action without a layout.

@@ -1,7 +1,7 @@
-//! bpf/program/speculation.rs: records that wait until it is decided whether they are wanted.
+//! bpf/program/speculation.rs: records that are held back until they are committed or discarded.
 //!
-//! They go through the ring like others, and wait in user space. The ring is one for all CPUs, so that the decision comes
-//! after them.
+//! They go through the ring like others and are held in user space. All CPUs share one ring, so the decision
+//! arrives after them.
 
 use super::writer::{Used, Writer};
 use crate::asm::{Assembler, Label};
@@ -12,7 +12,7 @@ use kinst_base::uapi::Flt;
 use kinst_dif::ActionKind;
 
 impl Writer<'_> {
-    /// Makes R1 point at the speculation that the number in R8 says; elsewhere if it is 0.
+    /// Points R1 at the speculation with the id in R8; jumps to `none` if the id is 0.
     fn speculation(&self, asm: &mut Assembler, none: Label) {
         asm.mov(R2, R8);
         asm.add(R2, -1);
@@ -22,7 +22,7 @@ impl Writer<'_> {
         asm.add(R1, R2);
     }
 
-    /// speculate(), commit() and discard() of the number in R0. One that there cannot be is a fault.
+    /// speculate(), commit() and discard() with the id in R0; an id out of range is a fault.
     pub(super) fn end_speculation(
         &self,
         asm: &mut Assembler,
@@ -41,7 +41,7 @@ impl Writer<'_> {
             return;
         }
         self.speculation(asm, done);
-        // The first that finds it active ends it.
+        // The first program that finds it active ends it.
         asm.load(Width::Double, R3, R1, 8);
         asm.mov(R2, 0);
         asm.exchange(R1, 0, R2);
@@ -51,7 +51,7 @@ impl Writer<'_> {
         asm.bind(done);
     }
 
-    /// Sends the record to its speculation, if that is active.
+    /// Sends the record to its speculation if that is active.
     pub(super) fn speculate(&self, asm: &mut Assembler, size: u32) {
         let done = asm.label();
         asm.load(Width::Double, R8, R7, cpu::SPECULATION);
@@ -63,7 +63,7 @@ impl Writer<'_> {
         asm.bind(done);
     }
 
-    /// Sends the record with what is before it: what to do with the speculation in R8, whose generation is in R3.
+    /// Sends the record with its header: what to do with the speculation in R8, whose generation is in R3.
     fn wrap(&self, asm: &mut Assembler, what: i32, size: i32) {
         asm.point(R2, self.memory.record - wrapper::SIZE);
         asm.store(Width::Word, R2, 0, wrapper::EPID as i32);

@@ -1,4 +1,4 @@
-//! bpf/program/stack.rs: stack() and ustack(): addresses, and what it takes to unwind a program's stack.
+//! bpf/program/stack.rs: stack() and ustack(): addresses, and the data for unwinding a process's stack.
 
 use super::refusal::Refusal;
 use super::writer::{Room, Writer};
@@ -13,18 +13,18 @@ use crate::object::stack::{Walk, addresses, unless_own};
 use kinst_dif::Action;
 use kinst_dif::action::Ustack;
 
-/// The segment of code, and that of 32-bit programs.
+/// The code segment register, and its value in 32-bit programs.
 const SEGMENT: i16 = 17;
 const SEGMENT_32: i32 = 0x23;
 const WORDS: i32 = 21;
-/// The flag of a task that is a thread of the kernel.
+/// The task flag of a kernel thread.
 const KERNEL_THREAD: i32 = 0x20_0000;
 const PAGE: i32 = 4096;
-/// A slot of the frame: what is read.
+/// A frame slot for reads.
 const SLOT: i16 = -8;
 
 impl Writer<'_> {
-    /// Writes the kernel's stack to a place that is all 0, as frames stay that there are not.
+    /// Writes the kernel stack to a zeroed field; missing frames stay 0.
     pub(super) fn stack(&self, asm: &mut Assembler, (at, size): Room) {
         match Walk::of(self.kind, self.context) {
             Walk::Nowhere => {}
@@ -40,7 +40,7 @@ impl Writer<'_> {
                 let (own, done) = (asm.label(), asm.label());
                 asm.load(Width::Double, R1, R7, cpu::INLINED);
                 asm.branch(Cond::Eq, R1, 0, own);
-                // A copy is in the function that called it, at the place itself.
+                // An inlined copy is in the function that called it, at the probed address itself.
                 place_of_hit(asm, machine, R1);
                 asm.point(R2, at);
                 asm.store(Width::Double, R2, 0, R1);
@@ -71,7 +71,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the process and the program's stack.
+    /// Writes the process and its user stack.
     pub(super) fn user_stack(
         &self,
         asm: &mut Assembler,
@@ -91,7 +91,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the registers of the program and its stack from the stack pointer on, as far as there is any; `at` has 0s.
+    /// Writes the process's registers and its stack from the stack pointer on, as far as it is readable; `at`
+    /// is zeroed.
     fn copy_stack(&self, asm: &mut Assembler, at: u32, most: u32) {
         let (frames, kernel) = (self.memory.frames, self.prologue.kernel);
         let registers = self.memory.machine.registers();
@@ -126,7 +127,7 @@ impl Writer<'_> {
         asm.bind(none);
     }
 
-    /// Reads page by page. The first word at `at` is how many bytes have been read.
+    /// Reads page by page. The first word at `at` is the number of bytes read.
     fn copy_pages(&self, asm: &mut Assembler, at: u32, most: u32, end: Label) {
         let registers = self.memory.machine.registers();
         let bytes = at + 8 + 8 * registers.dwarf.len() as u32;
@@ -135,7 +136,7 @@ impl Writer<'_> {
         let again = asm.here();
         asm.branch(Cond::Ge, R8, pages, end);
         asm.add(R8, 1);
-        // R1 = what has been read, R2 = what is read now: up to the end of the page, and no more than is wanted.
+        // R1 = bytes read, R2 = bytes to read now: up to the end of the page, and not more than wanted.
         asm.point(R1, at);
         asm.load(Width::Double, R1, R1, 0);
         asm.branch(Cond::Ge, R1, most as i32, end);
@@ -156,7 +157,7 @@ impl Writer<'_> {
         asm.add(R1, R7);
         asm.add(R1, bytes as i32);
         asm.call(Helper::ProbeReadUser);
-        // What came in part is 0 again.
+        // Clears a partial read.
         asm.branch(Cond::Ne, R0, 0, end);
         asm.point(R2, at);
         asm.load(Width::Double, R1, R2, 0);
@@ -166,7 +167,7 @@ impl Writer<'_> {
         asm.jump(again);
     }
 
-    /// Writes the process to a place, at which R1 points then.
+    /// Writes the process at an offset, and points R1 there.
     pub(super) fn process(&self, asm: &mut Assembler, at: u32) {
         asm.call(Helper::GetCurrentPidTgid);
         asm.alu(Alu::Rsh, R0, 32);

@@ -1,4 +1,4 @@
-//! bpf/program/ways.rs: whether control goes the way of a probe: by the flags, an operand, and jump labels in memory.
+//! bpf/program/ways.rs: tests of a probe's edge: by the flags, an operand, and jump labels in memory.
 
 use super::place;
 use crate::asm::{Assembler, Label};
@@ -7,10 +7,10 @@ use crate::insn::{Alu, Cond, Width};
 use crate::machine::Machine;
 use kinst_base::probe::{Jump, Spot, When};
 
-/// A slot of the frame: bytes that are read.
+/// A frame slot for reads.
 const SLOT: i16 = -8;
 
-/// The bits of which one must be set, and whether the hits that count are the others.
+/// Returns a mask for the flags; the hit counts if any of its bits is set (or, if inverted, none).
 pub fn test(machine: &dyn Machine, when: When) -> (u32, bool) {
     let (condition, taken) = match when {
         When::Taken(condition) => (condition, true),
@@ -21,7 +21,7 @@ pub fn test(machine: &dyn Machine, when: When) -> (u32, bool) {
     (bits, inverted == taken)
 }
 
-/// Leaves the program unless the flags are those of the place at R9.
+/// Exits unless the flags match the place at R9.
 pub fn flags(asm: &mut Assembler, machine: &dyn Machine, out: Label) {
     machine.flags(asm);
     asm.load(Width::Double, R2, R9, place::BITS);
@@ -36,7 +36,7 @@ pub fn flags(asm: &mut Assembler, machine: &dyn Machine, out: Label) {
     asm.bind(goes);
 }
 
-/// Leaves the program unless an operand sends control the way of the spot, and it goes on over the jump labels.
+/// Exits unless the operand selects the spot's edge, and the jump labels along the edge lead on.
 pub fn write(asm: &mut Assembler, machine: &dyn Machine, spot: &Spot, out: Label) {
     match spot.when {
         When::Zero { register: number, bits, is } => {
@@ -55,7 +55,7 @@ pub fn write(asm: &mut Assembler, machine: &dyn Machine, spot: &Spot, out: Label
             for (number, (start, end)) in parts.into_iter().enumerate() {
                 let outside = asm.label();
                 asm.number(R2, start);
-                // A jump to the very beginning is a call.
+                // A jump to the start of the function itself is a call.
                 asm.branch(if number == 0 { Cond::Le } else { Cond::Lt }, R3, R2, outside);
                 asm.number(R2, end);
                 asm.branch(Cond::Lt, R3, R2, out);
@@ -69,7 +69,7 @@ pub fn write(asm: &mut Assembler, machine: &dyn Machine, spot: &Spot, out: Label
     }
 }
 
-/// Loads a register by the number that instructions have for it. One that is not among those is 0.
+/// Loads a register by its number in instructions; 0 if it does not exist.
 fn register(asm: &mut Assembler, machine: &dyn Machine, into: Reg, number: u8) {
     match machine.registers().numbered.get(usize::from(number)) {
         Some(offset) => asm.load(Width::Double, into, R6, *offset),
@@ -77,7 +77,7 @@ fn register(asm: &mut Assembler, machine: &dyn Machine, into: Reg, number: u8) {
     }
 }
 
-/// Loads to R3 where an indirect jump goes.
+/// Loads the target of an indirect jump into R3.
 fn target(asm: &mut Assembler, machine: &dyn Machine, jump: Jump, out: Label) {
     asm.number(R3, jump.by);
     if let Some(index) = jump.index {

@@ -1,4 +1,4 @@
-//! bpf/program/writer.rs: the clauses of a probe as one program, one after the other.
+//! bpf/program/writer.rs: generates one program from the clauses of a probe.
 
 use super::entries::Entries;
 use super::place;
@@ -15,47 +15,47 @@ use kinst_dif::layout::ClauseLayout;
 use kinst_dif::{ActionKind, Program};
 use std::collections::BTreeMap;
 
-/// The probe ERROR, whose clauses are a part of every program.
+/// The probe ERROR, whose clauses are part of every program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorProbe {
-    /// The clauses, each with the number of its enabling.
+    /// The clauses, each with the id of its enabling.
     pub clauses: Vec<(u32, usize)>,
-    /// The names of its fields and its number, as a place has them.
+    /// Its names and id, in the layout of a place.
     pub place: Vec<u64>,
 }
 
-/// What a program is made from.
+/// The inputs to a program.
 pub struct Writer<'a> {
     /// The objects and clauses of the session.
     pub program: &'a Program,
-    /// The data for the beginning of the code.
+    /// Inputs to the beginning of the program.
     pub prologue: Prologue<'a>,
-    /// The kind of the probes.
+    /// Kind of the probes.
     pub kind: ProbeKind,
-    /// What the context is, also in the clauses of ERROR.
+    /// Kind of the context; the same in the clauses of ERROR.
     pub context: ProbeKind,
     /// The clauses of ERROR, which run after a fault.
     pub error: &'a ErrorProbe,
     /// The layout of the maps.
     pub memory: &'a Memory,
-    /// By clause.
+    /// Record layouts, by clause.
     pub layouts: &'a [ClauseLayout],
-    /// In order of their maps' numbers.
+    /// In the order of their maps.
     pub entries: &'a [Entries],
-    /// The functions of the library that are called so far.
+    /// Library functions called so far.
     pub functions: &'a Functions,
 }
 
-/// A place in the CPU's memory, and its size.
+/// An offset in the CPU's memory, and a size.
 pub(super) type Room = (u32, u32);
 
-/// A slot of the frame.
+/// A frame slot.
 pub(super) const INITIAL: i16 = -16;
 
 pub(super) const INCREMENT: i16 = -24;
 
 impl Writer<'_> {
-    /// Writes the program of probes of one kind, at each of which these clauses are enabled.
+    /// Writes the program of probes of one kind with the same enabled clauses.
     pub fn write(&self, clauses: &[usize]) -> Result<Code, Refusal> {
         let mut asm = Assembler::default();
         let mut used = Used::default();
@@ -83,7 +83,7 @@ impl Writer<'_> {
         Ok(asm.finish()?)
     }
 
-    /// Writes a clause, the `number`th at the probe. It goes on at `finished` after an exit().
+    /// Writes a clause, the `number`th at the probe. It jumps to `finished` after an exit().
     pub(super) fn clause(
         &self,
         asm: &mut Assembler,
@@ -124,7 +124,7 @@ impl Writer<'_> {
         self.faults(asm, end, used);
         asm.bind(end);
         if self.exits(index) || fault_exits || self.kind == ProbeKind::Error {
-            // Nothing that has not begun runs after it, but END does all that it has to do.
+            // Nothing new runs after exit(), but END completes.
             asm.map_value(R1, Map::Globals as u32, globals::STATE);
             asm.load(Width::Double, R1, R1, 0);
             asm.branch(Cond::Eq, R1, globals::DRAINING, finished);
@@ -164,7 +164,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Notes which enabling runs, and whose copy its place is meant as.
+    /// Notes the running enabling, and the inlined copy that its place is in.
     fn enabling(&self, asm: &mut Assembler, at: At) {
         match at {
             At::Place(number) => {
@@ -183,7 +183,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the objects that clauses call.
+    /// Writes the objects that the clauses call.
     fn objects(&self, asm: &mut Assembler, probe: ProbeKind, used: &Used) -> Result<(), Refusal> {
         let Writer { memory, context, functions, .. } = *self;
         let shared = Shared { memory, probe, context, functions };
@@ -205,7 +205,7 @@ impl Writer<'_> {
         asm.if_faulted(bad);
     }
 
-    /// Puts the record of the clause into the ring, for a speculation if the clause speculates.
+    /// Outputs the record of the clause to the ring, or to a speculation if the clause speculates.
     fn output(&self, asm: &mut Assembler, size: u32, speculates: bool) {
         asm.point(R8, self.memory.record);
         asm.load(Width::Double, R1, R7, cpu::EPID);
@@ -213,12 +213,12 @@ impl Writer<'_> {
         if speculates { self.speculate(asm, size) } else { self.send(asm, size) }
     }
 
-    /// Sends the record at R8, whose payload has so many bytes.
+    /// Sends the record at R8 with a payload of `size` bytes.
     pub(super) fn send(&self, asm: &mut Assembler, size: u32) {
         self.send_bytes(asm, (HEADER + size) as i32, false);
     }
 
-    /// Fills in the CPU and the time of what is at R8, and sends so many bytes of it.
+    /// Fills in the CPU and time of the record at R8, and sends `size` bytes.
     pub(super) fn send_bytes(&self, asm: &mut Assembler, size: i32, wrapped: bool) {
         asm.load(Width::Double, R1, R7, cpu::NUMBER);
         asm.store(Width::Word, R8, 4, R1);
@@ -241,14 +241,14 @@ impl Writer<'_> {
     }
 }
 
-/// Which enabling a clause runs for: one of the place's, or one of ERROR's, whose number is known.
+/// The enabling that a clause runs for: one of the place's, or one of ERROR's with a constant id.
 #[derive(Clone, Copy)]
 pub(super) enum At {
     Place(usize),
     Error(u32),
 }
 
-/// What code that is written leads to.
+/// Code referenced by the code written so far.
 #[derive(Default)]
 pub(super) struct Used {
     objects: BTreeMap<u32, Label>,
@@ -256,7 +256,7 @@ pub(super) struct Used {
     pub(super) fault: Option<Label>,
     /// The clauses of ERROR.
     pub(super) error: Option<Label>,
-    /// Where the actions of the clause go on after a fault, with the number of each.
+    /// Labels where the actions of the clause continue after a fault, with the index of each.
     pub(super) failed: Vec<(Label, usize)>,
 }
 
