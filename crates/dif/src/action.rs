@@ -18,20 +18,20 @@ pub enum Takes {
 /// The size of an action's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Records {
-    /// That of the DIFO's type.
+    /// Size of the DIFO's type.
     OfDifo,
-    /// So many bytes; 0 if the action records nothing.
+    /// A fixed number of bytes; 0 if the action records nothing.
     Bytes(u64),
-    /// The argument, from 1 to `most`, times `each`, and `more`.
+    /// The argument, from 1 to `most`, times `each`, plus `more`.
     PerUnit {
         /// Bytes for each unit of the argument.
         each: u64,
-        /// Bytes besides, for a length that comes first.
+        /// Additional bytes, for a leading length.
         more: u64,
         /// The largest argument.
         most: u32,
     },
-    /// Those of [`Ustack`].
+    /// The size of a [`Ustack`] record.
     UserFrames,
 }
 
@@ -45,7 +45,7 @@ impl Records {
         }
     }
 
-    /// The size in bytes; `None` if it is that of the DIFO's type.
+    /// Returns the size in bytes; `None` if it is the size of the DIFO's type.
     pub fn bytes(self, arg: u64) -> Option<u64> {
         match self {
             Records::OfDifo => None,
@@ -56,13 +56,13 @@ impl Records {
     }
 }
 
-/// The argument of ustack(). Its record is the process id and the addresses; if the stack is copied, `struct kinst_ustack`
-/// and the copy come after them.
+/// The argument of ustack(). Its record is the process id and the addresses; if the stack is copied, `struct
+/// kinst_ustack` and the copy follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ustack {
-    /// The most frames that are recorded, from 1 to `KINST_MAX_FRAMES`.
+    /// The maximum number of recorded frames, from 1 to `KINST_MAX_FRAMES`.
     pub frames: u32,
-    /// Bytes of the stack, a multiple of 8; 0: none.
+    /// Bytes of the stack to copy, a multiple of 8; 0 for none.
     pub copied: u32,
 }
 
@@ -77,7 +77,7 @@ impl Ustack {
         u64::from(self.copied) << 32 | u64::from(self.frames)
     }
 
-    /// The bytes of the process id and the addresses.
+    /// Returns the number of bytes of the process id and the addresses.
     pub fn plain(self) -> u64 {
         8 + 8 * u64::from(self.frames)
     }
@@ -110,15 +110,15 @@ macro_rules! actions {
         }
 
         impl ActionKind {
-            /// All kinds in the order of the table, which is that of their numbers.
+            /// All kinds in the order of the table, which is the order of their ids.
             pub const ALL: &'static [ActionKind] = &[$(ActionKind::$name),*];
 
-            /// The DIFO that an action of this kind has.
+            /// Returns the DIFO that an action of this kind requires.
             pub fn takes(self) -> Takes {
                 match self { $(ActionKind::$name => Takes::$takes),* }
             }
 
-            /// The size of the record that an action of this kind leaves.
+            /// Returns the size of the record of an action of this kind.
             pub fn records(self) -> Records {
                 use Records::*;
                 match self { $(ActionKind::$name => $records),* }
@@ -165,17 +165,17 @@ actions! {
 }
 
 impl ActionKind {
-    /// The kind of `kinst_action.kind`; `None` for a number that the ABI does not define.
+    /// Returns the kind with this `kinst_action.kind`; `None` if the ABI does not define it.
     pub fn from_number(number: u16) -> Option<ActionKind> {
         ActionKind::ALL.iter().copied().find(|kind| *kind as u16 == number)
     }
 
-    /// Whether its value goes into an aggregation and not into the clause's record.
+    /// Whether its value goes into an aggregation instead of the clause's record.
     pub fn is_aggregating(self) -> bool {
         self.class() == ActionKind::Count.class()
     }
 
-    /// Whether it changes what is traced, or the system, and so needs -w.
+    /// Whether it changes the traced system, and so needs -w.
     pub fn is_destructive(self) -> bool {
         [ActionKind::Stop.class(), ActionKind::Breakpoint.class()].contains(&self.class())
     }

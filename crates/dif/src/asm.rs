@@ -1,4 +1,4 @@
-//! dif/asm.rs: assembly of one DIF object: labels, interned constants, the variables that it uses.
+//! dif/asm.rs: assembly of one DIF object: labels, interned constants, and used variables.
 
 use super::insn::{
     FIRST_USER_VARIABLE, Insn, MAX_DIFO_BYTES, MAX_INDEX, MAX_LABEL, Opcode, Reg, Shape, Subr,
@@ -6,7 +6,7 @@ use super::insn::{
 use super::program::{Difo, Scope, Type, Variable};
 use std::collections::HashMap;
 
-/// Collects instructions. An error is kept until [`Assembler::finish`] returns it, so that emitting stays simple.
+/// Collects instructions. The first error is deferred until [`Assembler::finish`], so that emitting stays simple.
 #[derive(Debug, Default)]
 pub struct Assembler {
     insns: Vec<Insn>,
@@ -30,18 +30,18 @@ pub struct Label(usize);
 /// A mistake in the use of an [`Assembler`], or a limit that the object exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AsmError {
-    /// A label that was never bound, or of another assembler.
+    /// A label that was never bound, or belongs to another assembler.
     #[error("a branch goes to a label that is bound nowhere")]
     Unbound,
     /// A second [`Assembler::bind`] of the same label.
     #[error("a label is bound twice")]
     BoundTwice,
-    /// DIF has no loops: a branch goes forward.
+    /// A backward branch. DIF has no loops.
     #[error("instruction {from} branches to {to}, which is not after it")]
     Backward {
         /// Index of the branch.
         from: u32,
-        /// Index of the instruction that it goes to.
+        /// Index of the target instruction.
         to: u32,
     },
     /// A label that is bound after the last instruction, or above [`MAX_LABEL`].
@@ -59,13 +59,13 @@ pub enum AsmError {
     /// An id outside the range of its instruction: built-in arrays, scalars, or variables that can be stored to.
     #[error("variable id {0} does not fit its instruction")]
     VariableId(u32),
-    /// An opcode of another shape, by its mnemonic, or a clause-local array.
+    /// An opcode of another shape, by its mnemonic; or a clause-local array.
     #[error("{0} takes no such operands")]
     Operands(&'static str),
-    /// An object whose last instruction is not a ret.
+    /// An object whose last instruction is not ret.
     #[error("no last ret")]
     NoRet,
-    /// Bytes of instructions, tables and variables above [`MAX_DIFO_BYTES`].
+    /// Bytes of instructions, tables and variables, exceeding [`MAX_DIFO_BYTES`].
     #[error("{0} bytes: an object is at most 256 KiB")]
     TooLarge(usize),
 }
@@ -76,7 +76,7 @@ impl Assembler {
         Assembler::default()
     }
 
-    /// Returns the number of the next instruction.
+    /// Returns the index of the next instruction.
     pub fn here(&self) -> u32 {
         self.insns.len() as u32
     }
@@ -106,7 +106,7 @@ impl Assembler {
         self.shaped(op, Shape::Compare, Insn::Compare { op, r1, r2 });
     }
 
-    /// Sets the flags for a branch: be goes if r1 is 0, bne if not.
+    /// Sets the flags for a branch: be is taken if r1 is 0, bne if it is not.
     pub fn tst(&mut self, r1: Reg) {
         self.emit(Insn::Test { r1 });
     }
@@ -136,7 +136,7 @@ impl Assembler {
         self.emit(Insn::Call { subr: subr as u16, rd });
     }
 
-    /// Pushes what `rs` points at; `size` holds its bytes. `ty` is `PUSH_D` or `PUSH_STRING`.
+    /// Pushes the memory at `rs`; `size` holds its size in bytes. `ty` is `PUSH_D` or `PUSH_STRING`.
     pub fn push_ref(&mut self, ty: u8, size: Reg, rs: Reg) {
         self.emit(Insn::PushRef { ty, size, rs });
     }
@@ -161,7 +161,7 @@ impl Assembler {
         self.emit(Insn::Int { index, rd });
     }
 
-    /// rd = the address of a string constant; bytes after a NUL could not be seen and are dropped.
+    /// rd = the address of a string constant; bytes after a NUL are invisible and are dropped.
     pub fn sets(&mut self, text: &[u8], rd: Reg) {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         if let Some(offset) = self.intern(text) {
@@ -169,7 +169,7 @@ impl Assembler {
         }
     }
 
-    /// Makes a label to be bound later.
+    /// Makes a label, to be bound later.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
@@ -191,7 +191,7 @@ impl Assembler {
         self.shaped(op, Shape::Branch, Insn::Branch { op, label: 0 });
     }
 
-    /// rd = a scalar variable, built-in or the user's; the instruction follows from its scope.
+    /// rd = a scalar variable, built-in or user-defined; its scope selects the instruction.
     pub fn load_scalar(&mut self, variable: &Variable, rd: Reg) {
         let op = match variable.scope {
             Scope::Global => Opcode::Ldgs,
@@ -201,7 +201,7 @@ impl Assembler {
         self.load_variable(op, variable, rd);
     }
 
-    /// A user's scalar variable = rs; the instruction follows from its scope.
+    /// A user-defined scalar variable = rs; its scope selects the instruction.
     pub fn store_scalar(&mut self, rs: Reg, variable: &Variable) {
         let op = match variable.scope {
             Scope::Global => Opcode::Stgs,
@@ -320,7 +320,7 @@ impl Assembler {
         }
     }
 
-    /// Adds the variable to the object's table, and notes whether it is read or written.
+    /// Adds the variable to the object's table, and marks it as read or written.
     fn touch(&mut self, variable: &Variable, read: bool, written: bool) {
         let index = *self.variable_index.entry((variable.scope, variable.id)).or_insert_with(|| {
             self.variables.push(Variable { read: false, written: false, ..variable.clone() });
@@ -350,7 +350,7 @@ impl Assembler {
         Some(offset)
     }
 
-    /// Keeps the first error; later ones are often its consequence.
+    /// Records the first error; later ones are often its consequences.
     fn fail(&mut self, error: AsmError) {
         self.error.get_or_insert(error);
     }

@@ -9,7 +9,7 @@ pub fn program(program: &Program) -> String {
     (0u32..).zip(&program.difos).map(|(index, object)| difo(index, object)).collect()
 }
 
-/// Lists one object. dtrace shows its address; here it is the index in the program, which is the same on every run.
+/// Lists one object. dtrace shows its address; here it is the index in the program, which does not vary between runs.
 pub fn difo(index: u32, difo: &Difo) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.

@@ -1,9 +1,9 @@
-//! dif/enabled.rs: EPIDs: the probe and the clause of each.
+//! dif/enabled.rs: the probe and the clause of each EPID.
 
 use crate::object::Ecb;
 use kinst_base::probe::Probe;
 
-/// The enablings of a session. EPID n is the ECB n − 1.
+/// The enablings of a session. EPID n is at index n − 1.
 #[derive(Clone, Debug, Default)]
 pub struct Enabled {
     /// Probes of the session; [`Ecb::probe`] is an index into them.

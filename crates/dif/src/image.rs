@@ -1,62 +1,62 @@
-//! dif/image.rs: the image of a program as tables: written, and read back with all of its ranges checked.
+//! dif/image.rs: the image of a program as tables: encoding, and decoding with all ranges checked.
 
 use super::program::{CtfKind, Difo, DifoIndex, Type, TypeKind};
 use kinst_base::uapi::{self, Plain};
 
-/// A program that cannot be an image.
+/// A program that cannot be encoded as an image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
-    /// A table, or the whole image, has a length that 32 bits do not hold.
+    /// A table or the whole image has a length that does not fit into 32 bits.
     #[error("the program takes more than 4 GiB")]
     TooLarge,
-    /// A name of a probe, a variable or an inlined function.
+    /// A probe, variable or function name with a NUL.
     #[error("the name `{0}` contains a NUL")]
     NulInName(String),
-    /// Index of a probe whose instruction bytes `kinst_probe.bytes` has no room for.
+    /// Index of a probe whose instruction bytes do not fit into `kinst_probe.bytes`.
     #[error("probe {0} expects more than 16 bytes of an instruction")]
     InsnBytes(usize),
-    /// Index of a probe at an address of a program, which only BPF can arm.
+    /// Index of a probe in a user program, which only BPF can arm.
     #[error("probe {0} is in a program, and the module arms the kernel's code")]
     NotKernel(usize),
-    /// A predicate or an action without its object.
+    /// A predicate or an action whose object does not exist.
     #[error("clause {clause} refers to DIFO {difo}, and there are {count}")]
     Difo {
         /// Index of the clause.
         clause: usize,
-        /// Index that is out of range.
+        /// The index that is out of range.
         difo: DifoIndex,
-        /// DIFOs of the program.
+        /// Number of DIFOs in the program.
         count: usize,
     },
-    /// An enabling without its probe.
+    /// An enabling whose probe does not exist.
     #[error("enabling {index} refers to probe {probe}, and there are {count}")]
     Probe {
         /// Index of the enabling.
         index: usize,
-        /// Index that is out of range.
+        /// The index that is out of range.
         probe: u32,
-        /// Probes of the session.
+        /// Number of probes in the session.
         count: usize,
     },
-    /// An enabling without its clause.
+    /// An enabling whose clause does not exist.
     #[error("enabling {index} refers to clause {clause}, and there are {count}")]
     Clause {
         /// Index of the enabling.
         index: usize,
-        /// Index that is out of range.
+        /// The index that is out of range.
         clause: u32,
-        /// Clauses of the program.
+        /// Number of clauses in the program.
         count: usize,
     },
-    /// Index of the DIFO.
+    /// Index of a DIFO whose strings are not terminated.
     #[error("the strings of DIFO {0} do not end with a NUL")]
     Strings(usize),
 }
 
-/// The tables of an image, decoded and in bounds. The numbers in them are not checked.
+/// The tables of an image, decoded and in bounds. Their contents are not checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    /// The header as it was read; [`Image::to_bytes`] replaces its tables and its length.
+    /// The header as read; [`Image::to_bytes`] replaces its tables and its length.
     pub header: uapi::Image,
     /// NUL-terminated names, and the string tables of the DIFOs.
     pub strtab: Vec<u8>,
@@ -74,7 +74,7 @@ pub struct Image {
     pub clauses: Vec<uapi::Clause>,
     /// Probes; names are offsets into `strtab`.
     pub probes: Vec<uapi::Probe>,
-    /// Enablings; EPID is index + 1.
+    /// Enablings; the EPID is the index + 1.
     pub ecbs: Vec<uapi::Ecb>,
 }
 
@@ -119,7 +119,7 @@ pub fn is_header(header: &uapi::Image, len: usize) -> bool {
 }
 
 impl Image {
-    /// Encodes the image again, with its tables in the order of the header.
+    /// Encodes the image, with its tables in the order of the header.
     pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
         let mut body = Body { out: vec![0; uapi::Image::SIZE] };
         let mut header = uapi::Image {
@@ -146,7 +146,7 @@ impl Image {
         rest.iter().position(|byte| *byte == 0).and_then(|end| rest.get(..end))
     }
 
-    /// Returns one DIFO with its own tables; its variables are those of the image.
+    /// Returns one DIFO with its own tables; its variables remain in the image.
     pub fn difo(&self, index: u32) -> Option<Difo> {
         let difo = self.difos.get(index as usize)?;
         Some(Difo {
@@ -182,7 +182,7 @@ pub(super) fn fits(length: usize) -> Result<u32, EncodeError> {
     u32::try_from(length).map_err(|_| EncodeError::TooLarge)
 }
 
-/// The image as it is written: room for the header, then table after table.
+/// The image being written: space for the header, then one table after another.
 pub(super) struct Body {
     pub out: Vec<u8>,
 }
@@ -199,7 +199,7 @@ impl Body {
 
 struct TableReader<'a> {
     bytes: &'a [u8],
-    /// The number of the table being read, for errors.
+    /// Index of the table being read, for errors.
     number: u32,
 }
 

@@ -1,4 +1,4 @@
-//! dif/insn.rs: the instruction word: opcodes, operand formats, and the numbers of variables and subroutines.
+//! dif/insn.rs: the instruction word: opcodes, operand formats, and ids of variables and subroutines.
 
 pub use super::names::{Builtin, LAST_SUBR, Subr};
 use kinst_base::uapi;
@@ -13,7 +13,7 @@ pub const FIRST_USER_VARIABLE: u32 = uapi::Varid::USER.0;
 pub const MAX_INDEX: usize = 0xffff;
 /// The largest branch target, which has 24 bits.
 pub const MAX_LABEL: u32 = 0xff_ffff;
-/// The most bytes of instructions, tables and variables in one DIFO.
+/// The maximum size of the instructions, tables and variables of one DIFO in bytes.
 pub const MAX_DIFO_BYTES: usize = 256 * 1024;
 /// The type operand of pushtr and pushtv: a D type, or a string.
 pub const PUSH_D: u8 = 0;
@@ -78,20 +78,20 @@ macro_rules! opcodes {
         }
 
         impl Opcode {
-            /// All opcodes in the order of their numbers, from 1.
+            /// All opcodes in the order of their values, from 1.
             pub const ALL: &'static [Opcode] = &[$(Opcode::$name),*];
 
-            /// The opcode in the first byte of a word; `None` for 0 and for numbers from `OP_MAX` on.
+            /// Returns the opcode in the first byte of a word; `None` for 0 and for values from `OP_MAX` on.
             pub fn from_number(number: u8) -> Option<Opcode> {
                 Opcode::ALL.get(usize::from(number).checked_sub(1)?).copied()
             }
 
-            /// The name in listings: `ldsb`.
+            /// Returns the name in listings: `ldsb`.
             pub fn mnemonic(self) -> &'static str {
                 match self { $(Opcode::$name => $mnemonic),* }
             }
 
-            /// The operands that it takes.
+            /// Returns the shape of its operands.
             pub fn shape(self) -> Shape {
                 match self { $(Opcode::$name => Shape::$shape),* }
             }
@@ -141,7 +141,7 @@ pub enum Insn {
         r1: Reg,
         /// Second operand.
         r2: Reg,
-        /// Destination; of copys, a third operand.
+        /// Destination; for copys, a third operand.
         rd: Reg,
     },
     /// `rd = op r1`
@@ -153,7 +153,7 @@ pub enum Insn {
         /// Destination.
         rd: Reg,
     },
-    /// Sets the flags for a branch from `r1` and `r2`; bound sets none, and faults unless `r1 < r2`.
+    /// Sets the flags for a branch from `r1` and `r2`; bound does not set them, and faults unless `r1 < r2`.
     Compare {
         /// cmp for numbers, scmp for addresses of strings, or bound.
         op: Opcode,
@@ -167,16 +167,16 @@ pub enum Insn {
         /// Operand.
         r1: Reg,
     },
-    /// Goes on at `label` if the flags are right.
+    /// Jumps to `label` if the flags match.
     Branch {
-        /// The condition; ba has none.
+        /// The condition; always true for ba.
         op: Opcode,
         /// Index of a later instruction, at most [`MAX_LABEL`].
         label: u32,
     },
     /// `rd = [r1]`
     Load {
-        /// Width, sign, and memory: ld and rld read the kernel's, uld that of the process.
+        /// Width, sign, and memory: ld and rld read kernel memory, uld reads process memory.
         op: Opcode,
         /// Address.
         r1: Reg,
@@ -247,7 +247,7 @@ pub enum Insn {
     },
     /// `rd = subr(…)`, with arguments from the tuple stack.
     Call {
-        /// The number of a [`Subr`].
+        /// Id of a [`Subr`].
         subr: u16,
         /// Destination.
         rd: Reg,
@@ -256,7 +256,7 @@ pub enum Insn {
     PushRef {
         /// [`PUSH_D`] or [`PUSH_STRING`].
         ty: u8,
-        /// Register with the number of bytes; of a string, the most, and 0 for `strsize`.
+        /// Register with the number of bytes; for a string the maximum, or 0 for `strsize`.
         size: Reg,
         /// Address.
         rs: Reg,
@@ -265,12 +265,12 @@ pub enum Insn {
     PushVal {
         /// [`PUSH_D`]
         ty: u8,
-        /// Not read.
+        /// Unused.
         size: Reg,
         /// Value.
         rs: Reg,
     },
-    /// A reference to a translator, which no program for the kernel may have.
+    /// A reference to a translator, which a program for the kernel must not have.
     Xlate {
         /// xlate or xlarg.
         op: Opcode,
@@ -287,16 +287,16 @@ pub enum DecodeError {
     /// A first byte that is not an [`Opcode`].
     #[error("unknown opcode {0}")]
     Opcode(u8),
-    /// A field that the shape of this opcode leaves 0.
+    /// A field that must be 0 in the shape of this opcode.
     #[error("an unused operand of {} is not zero", .0.mnemonic())]
     Reserved(Opcode),
 }
 
 impl Insn {
-    /// The registers that it reads, or 0, and the one that it writes.
+    /// Returns the registers that it reads, or 0, and the register that it writes.
     pub fn registers(self) -> ([Reg; 3], Option<Reg>) {
         match self {
-            // The address that is copied to.
+            // The destination address is read.
             Insn::Three { op: Opcode::Copys, r1, r2, rd } => ([r1, r2, rd], None),
             Insn::Three { r1, r2, rd, .. } => ([r1, r2, 0], Some(rd)),
             Insn::Two { r1, rd, .. } | Insn::Load { r1, rd, .. } => ([r1, 0, 0], Some(rd)),
@@ -345,7 +345,7 @@ impl Insn {
         if insn.encode() == word { Ok(insn) } else { Err(DecodeError::Reserved(op)) }
     }
 
-    /// The inverse of [`Insn::decode`]; a label loses bits above the lowest 24.
+    /// Encodes a word, the inverse of [`Insn::decode`]; a label loses bits above the lowest 24.
     pub fn encode(self) -> u32 {
         let abc = |a: u8, b: u8, c: u8| u32::from_be_bytes([self.op() as u8, a, b, c]);
         let wide = |n: u16, c: u8| {
@@ -371,7 +371,7 @@ impl Insn {
         }
     }
 
-    /// The operation, which some shapes imply.
+    /// Returns the operation, which some shapes imply.
     pub fn op(self) -> Opcode {
         match self {
             Insn::Three { op, .. }
@@ -397,7 +397,7 @@ impl Insn {
 }
 
 impl Opcode {
-    /// Whether it loads from the memory of the process.
+    /// Whether it loads from process memory.
     pub fn reads_process(self) -> bool {
         use Opcode::{Uldsb, Uldsh, Uldsw, Uldub, Ulduh, Ulduw, Uldx};
         matches!(self, Uldsb | Uldsh | Uldsw | Uldub | Ulduh | Ulduw | Uldx)

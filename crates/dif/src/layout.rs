@@ -1,4 +1,4 @@
-//! dif/layout.rs: the places of values in a clause's record and in an aggregation's entry.
+//! dif/layout.rs: the layout of values in a clause's record and in an aggregation's entry.
 
 use super::action::ActionKind;
 use super::program::{Action, Clause, DifoIndex, Options, Program, Type, TypeKind};
@@ -18,7 +18,7 @@ pub struct Record {
 pub struct ClauseLayout {
     /// One per action; `None` if it records nothing or is part of an aggregation's key.
     pub records: Vec<Option<Record>>,
-    /// The size of the payload in bytes, a multiple of 8; 0 without [`Clause::record`], as no record is written.
+    /// The size of the payload in bytes, a multiple of 8; 0 without [`Clause::record`], as there is no record.
     pub size: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct ClauseLayout {
 pub struct AggregationLayout {
     /// One per key, in order.
     pub keys: Vec<Record>,
-    /// The aggregated value: as many 64-bit words as [`value_words`] says.
+    /// The aggregated value: [`value_words`] 64-bit words.
     pub value: Record,
     /// The size of keys and value in bytes, a multiple of 8.
     pub size: u32,
@@ -45,18 +45,18 @@ pub enum LayoutError {
     /// Index of an action that adds nothing to an aggregation.
     #[error("action {0} is not an aggregating action")]
     NotAggregating(usize),
-    /// Index of an action that records its DIFO's value and has none.
+    /// Index of an action that records its DIFO's value but has no DIFO.
     #[error("action {0} needs a DIFO")]
     NoDifo(usize),
     /// Index of an action whose [`Action::ntuple`] is larger than the index.
     #[error("action {0} takes more key components than there are actions before it")]
     Tuple(usize),
-    /// A payload, or an entry, that a record has no room for.
+    /// A payload or entry that does not fit into a record.
     #[error("the values of one record are more than {} bytes", uapi::REC_LEN)]
     TooLarge,
 }
 
-/// Returns the places of a clause's values, by the rule at struct kinst_action of the ABI.
+/// Lays out a clause's values by the rule at struct kinst_action of the ABI.
 pub fn clause_layout(
     program: &Program,
     clause: &Clause,
@@ -76,7 +76,7 @@ pub fn clause_layout(
     Ok(ClauseLayout { records, size: place.end()? })
 }
 
-/// Returns the places of the keys and the value that action `index` of the clause aggregates.
+/// Lays out the keys and the value that action `index` of the clause aggregates.
 pub fn aggregation_layout(
     program: &Program,
     clause: &Clause,
@@ -167,7 +167,7 @@ impl Llquantize {
         part(self.factor, 48) | part(self.low, 32) | part(self.high, 16) | part(self.steps, 0)
     }
 
-    /// Counts the buckets: one below, the steps of each magnitude from low to high, one above.
+    /// Returns the number of buckets: one below, the steps of each magnitude from low to high, one above.
     pub fn buckets(self) -> u64 {
         let factor = u64::from(self.factor);
         if factor == 0 {
@@ -197,7 +197,7 @@ fn record_size(
     Ok(u64::from(type_size(&object.rtype, options)))
 }
 
-/// Places values one after the other.
+/// Places values one after another.
 #[derive(Default)]
 struct Placement {
     end: u64,

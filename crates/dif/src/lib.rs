@@ -1,4 +1,4 @@
-//! dif/: the bytecode as a format, independent of D: programs for the kernel, and the meaning of their records.
+//! dif/: the bytecode format, independent of D: programs for the kernel, and the meaning of their records.
 
 pub mod action;
 pub mod asm;

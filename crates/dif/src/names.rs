@@ -1,4 +1,4 @@
-//! dif/names.rs: the variables and subroutines that instructions name, by their numbers.
+//! dif/names.rs: variables and subroutines in instructions, by id.
 
 use kinst_base::uapi;
 
@@ -16,21 +16,21 @@ macro_rules! numbered {
         }
 
         impl $type {
-            /// In the order of their numbers.
+            /// All rows in the order of their ids.
             pub const ALL: &'static [$type] = &[$($type::$name),*];
 
-            /// The inverse of `number`; `None` for a number without a row.
+            /// Returns the row with this id, the inverse of `number`; `None` if there is no such row.
             pub fn from_number(number: u32) -> Option<$type> {
                 let at = $type::ALL.binary_search_by_key(&number, |known| known.number()).ok()?;
                 Some($type::ALL[at])
             }
 
-            /// The name in D.
+            /// Returns the name in D.
             pub fn name(self) -> &'static str {
                 match self { $($type::$name => $text),* }
             }
 
-            /// The number in the header, and in instructions.
+            /// Returns the id in the header and in instructions.
             pub fn number(self) -> u32 {
                 self as u32
             }
@@ -80,11 +80,11 @@ numbered! {
 }
 
 impl Subr {
-    /// Whether it copies from the memory of the process, or to it.
+    /// Whether it copies from or to process memory.
     pub fn copies_process(self) -> bool {
         matches!(self, Subr::Copyin | Subr::Copyinstr | Subr::Copyinto | Subr::Copyout | Subr::Copyoutstr)
     }
 }
 
-/// The highest subroutine number.
+/// The highest subroutine id.
 pub const LAST_SUBR: u32 = Subr::LinkNtop as u32;

@@ -1,4 +1,4 @@
-//! dif/object.rs: the wire form: a program with its probes, encoded for the kernel (struct kinst_image), and decoded.
+//! dif/object.rs: the wire format: a program with its probes, encoded for the kernel (struct kinst_image), and decoded.
 
 use super::image::fits;
 use super::program::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
@@ -11,16 +11,16 @@ use std::sync::Arc;
 
 pub use super::image::{DecodeError, EncodeError, Image, decode, is_header, slice};
 
-/// An enabling of one probe. Its EPID is its own index + 1.
+/// An enabling of one probe. Its EPID is its index + 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ecb {
     /// An index into the probes.
     pub probe: u32,
     /// An index into [`Program::clauses`].
     pub clause: u32,
-    /// The inlined function whose copy the place is meant as; `None` if it is no copy's.
+    /// The inlined function, if the place is in an inlined copy; else `None`.
     pub inlined: Option<Arc<str>>,
-    /// Whether that copy is entered or left.
+    /// Which end of that copy, if either.
     pub end: Option<End>,
 }
 
@@ -30,7 +30,7 @@ impl From<(u32, u32)> for Ecb {
     }
 }
 
-/// Encodes the program over these probes. Its meaning is not checked: the kernel's verifier does that.
+/// Encodes the program with these probes. Its meaning is not checked; the kernel's verifier does that.
 pub fn encode(
     program: &Program,
     probes: &[Probe],

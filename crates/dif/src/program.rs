@@ -7,11 +7,11 @@ use super::shape;
 use kinst_base::probe::Description;
 use kinst_base::uapi;
 
-/// The most bytes of a by-reference variable that is not a string.
+/// The maximum size of a by-reference variable that is not a string, in bytes.
 pub const MAX_VALUE: u32 = uapi::MAX_VALUE;
-/// The most bytes of tracemem() and printm().
+/// The maximum number of bytes for tracemem() and printm().
 pub const MAX_TRACEMEM: u32 = uapi::MAX_TRACEMEM;
-/// The most frames of stack() and ustack().
+/// The maximum number of frames for stack() and ustack().
 pub const MAX_FRAMES: u32 = uapi::MAX_FRAMES;
 
 /// A compiled program: what the kernel runs, and how the consumer reads its records.
@@ -34,11 +34,11 @@ pub struct Options {
     pub bufsize: u64,
     /// Bytes of one CPU's aggregation buffer.
     pub aggsize: u64,
-    /// Bytes for thread-local variables and elements of associative arrays, on all CPUs together.
+    /// Bytes for thread-local variables and elements of associative arrays, for all CPUs together.
     pub dynvarsize: u64,
     /// Bytes of one speculation on one CPU.
     pub specsize: u64,
-    /// The most speculations at a time.
+    /// The maximum number of concurrent speculations.
     pub nspec: u32,
     /// The size in bytes of a string whose type does not give one.
     pub strsize: u32,
@@ -50,11 +50,11 @@ pub struct Options {
     pub clean_us: u32,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
-    /// Whether the oldest records of a full buffer make room for new ones.
+    /// Whether new records overwrite the oldest ones in a full buffer.
     pub overwrite: bool,
     /// Whether to use only breakpoints, without replacing them by jumps.
     pub nojump: bool,
-    /// Each kinst probe is taken away at its first hit.
+    /// Whether each kinst probe is removed at its first hit.
     pub once: bool,
 }
 
@@ -87,7 +87,7 @@ pub type DifoIndex = u32;
 pub struct Difo {
     /// Instruction words.
     pub insns: Vec<u32>,
-    /// Integer constants; setx has an index into them.
+    /// Integer constants; setx takes an index into them.
     pub ints: Vec<u64>,
     /// NUL-terminated strings; offset 0 is the empty string. Empty if no string is used.
     pub strings: Vec<u8>,
@@ -104,9 +104,9 @@ pub struct Type {
     pub kind: TypeKind,
     /// Kind of the C type, for the listing.
     pub ctf: CtfKind,
-    /// Whether the value is an address, at which there are `size` bytes.
+    /// Whether the value is the address of `size` bytes.
     pub by_ref: bool,
-    /// The same at an address of the process.
+    /// Whether the value is the address of `size` bytes in process memory.
     pub by_user_ref: bool,
     /// The size in bytes. By value it is 0 (void), 1, 2, 4 or 8; a string of size 0 has the size of option `strsize`.
     pub size: u32,
@@ -132,7 +132,7 @@ impl Type {
     }
 }
 
-/// Kind of a type, as `kinst_dtype.kind` has it.
+/// Kind of a type, as in `kinst_dtype.kind`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TypeKind {
     /// Any type but a string.
@@ -146,7 +146,7 @@ pub enum TypeKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CtfKind {
-    /// No type of C: void or a string.
+    /// Not a C type: void or a string.
     #[default]
     Unknown = 0,
     /// Integer, `char` and `_Bool` included.
@@ -178,7 +178,7 @@ pub enum CtfKind {
 }
 
 impl CtfKind {
-    /// The kind of a number in an image; `None` above 13.
+    /// Returns the kind with this number in an image; `None` above 13.
     pub fn from_number(number: u8) -> Option<CtfKind> {
         use CtfKind::*;
         let kinds = [
@@ -189,16 +189,16 @@ impl CtfKind {
     }
 }
 
-/// A built-in variable, or one of the user.
+/// A built-in or user-defined variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Name in D: `self->x` has `x`.
+    /// Name in D: `x` for `self->x`.
     pub name: String,
-    /// A number of [`Builtin`](crate::insn::Builtin), or from `FIRST_USER_VARIABLE` in each scope.
+    /// Id of a [`Builtin`](crate::insn::Builtin), or from `FIRST_USER_VARIABLE` on in each scope.
     pub id: u32,
     /// Scalar or array.
     pub kind: VariableKind,
-    /// The ids of a scope are independent of those in others.
+    /// Scope of the variable; ids are separate in each scope.
     pub scope: Scope,
     /// Whether the object, or any object of the program, loads it.
     pub read: bool,
@@ -208,7 +208,7 @@ pub struct Variable {
     pub ty: Type,
 }
 
-/// Kind of a variable, as `kinst_var.kind` has it.
+/// Kind of a variable, as in `kinst_var.kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableKind {
     /// An associative array, or a built-in one.
@@ -217,7 +217,7 @@ pub enum VariableKind {
     Scalar = 1,
 }
 
-/// Scope of a variable, as `kinst_var.scope` has it.
+/// Scope of a variable, as in `kinst_var.scope`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// One for the session; built-in variables are global too.
@@ -233,33 +233,33 @@ pub enum Scope {
 pub struct Aggregation {
     /// Name without the `@`; `_` for `@` itself.
     pub name: String,
-    /// An aggregating kind.
+    /// The aggregating action.
     pub function: ActionKind,
-    /// The packed parameters of lquantize and llquantize.
+    /// Packed parameters of lquantize and llquantize.
     pub arg: u64,
     /// How to print each key.
     pub keys: Vec<Display>,
-    /// The variable that each key is in the program; `None` for other expressions.
+    /// The variable of each key in the program; `None` for other expressions.
     pub key_names: Vec<Option<String>>,
-    /// The text of each key in the program, which names it.
+    /// The source text of each key, which names it.
     pub key_texts: Vec<String>,
     /// Whether the aggregated value is signed (count is not).
     pub signed: bool,
-    /// Whether the values that are added have types without negative numbers.
+    /// Whether all added values have unsigned types.
     pub grows: bool,
 }
 
 impl Aggregation {
-    /// The name as it is written after the `@`: that of `@` itself is empty.
+    /// Returns the name after the `@`, which is empty for `@` itself.
     pub fn written(&self) -> &str {
         if self.name == "_" { "" } else { &self.name }
     }
 }
 
-/// One clause after sugar: an enabling.
+/// One desugared clause: an enabling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause {
-    /// Descriptions of the probes that it is enabled at.
+    /// Descriptions of the probes at which it is enabled.
     pub probes: Vec<Description>,
     /// The clause runs if its value is not 0; always for `None`.
     pub predicate: Option<DifoIndex>,
@@ -269,7 +269,8 @@ pub struct Clause {
     pub statements: Vec<Statement>,
     /// Whether a record is written even if no action records anything (no actions, or printf without arguments).
     pub record: bool,
-    /// Whether it is one of several that a clause with `if` was made into: it has a row only for what it shows.
+    /// Whether it is one of several clauses that an `if` was desugared to: it has an output row only for
+    /// values that it prints.
     pub part: bool,
 }
 
@@ -280,13 +281,13 @@ pub struct Action {
     pub kind: ActionKind,
     /// Object of the argument, or of the value to record or to aggregate.
     pub difo: Option<DifoIndex>,
-    /// For an aggregating action, the number of actions just before this one that form its key.
+    /// For an aggregating action, the number of directly preceding actions that form its key.
     pub ntuple: u16,
     /// For the quantize family, the increment.
     pub incr: Option<DifoIndex>,
     /// For an aggregating action, the id of the aggregation, from 1.
     pub agg: u32,
-    /// Bytes, frames, packed parameters or the id of an aggregation, by the kind.
+    /// Bytes, frames, packed parameters or an aggregation's id, depending on the kind.
     pub arg: u64,
 }
 
@@ -317,9 +318,9 @@ pub enum StatementKind {
     PrintAll(Vec<PrintedLine>),
     /// printf(): one record for each argument of the format.
     Printf(Format),
-    /// system() and freopen(): the formatted text is run, or opened.
+    /// system(): the formatted text is a command to run.
     System(Format),
-    /// freopen(): the formatted text is the path of the new output; empty for the first one again.
+    /// freopen(): the formatted text is the path of the new output; empty to return to the first one.
     Freopen(Format),
     /// One Printa action for each aggregation id.
     Printa {
@@ -328,43 +329,43 @@ pub enum StatementKind {
         /// Ids from 1, as many as columns.
         aggregations: Vec<u32>,
     },
-    /// stack(): addresses in the kernel, 0 after the last if there are fewer than asked for.
+    /// stack(): kernel addresses, followed by 0 if there are fewer than requested.
     Stack,
-    /// ustack(): the process id, and addresses as of a kernel stack.
+    /// ustack(): the process id, and addresses as in a kernel stack.
     Ustack,
     /// sym func mod usym ufunc umod uaddr as statements.
     Sym(Display),
-    /// tracemem(): the bytes, after a record of their number if that is dynamic.
+    /// tracemem(): the bytes, after a record with their number if it is dynamic.
     Tracemem,
     /// printm(): a length, and the bytes.
     Printm,
     /// exit(): one record, the status.
     Exit,
-    /// The id of the aggregation.
+    /// clear(): the id of the aggregation.
     Clear(u32),
-    /// The id of the aggregation; the action's record is the count if there is one.
+    /// trunc(): the id of the aggregation; the action's record is the count, if given.
     Trunc {
         /// Id from 1.
         aggregation: u32,
-        /// Whether there is a count: so many of the largest values stay or, if it is negative, of the smallest.
+        /// Whether a count is given: it is the number of largest values to keep or, if negative, of smallest ones.
         count: bool,
     },
     /// normalize(): the id of the aggregation; the action's record is the divisor.
     Normalize(u32),
     /// denormalize(): the id of the aggregation.
     Denormalize(u32),
-    /// A record for the name, and one for the value if there is one.
+    /// setopt(): a record for the name, and one for the value, if given.
     Setopt,
     /// ftruncate(): empties the output.
     Ftruncate,
-    /// Not of the program: pid, tid and execname, for output that draws threads.
+    /// Not in the program: pid, tid and execname, for output that draws threads.
     Thread,
 }
 
 /// One line of print(args) or print(locals).
 #[derive(Clone, Debug, PartialEq)]
 pub enum PrintedLine {
-    /// The function that the variables after it are of.
+    /// The function that the following variables belong to.
     Function(String),
     /// A variable with a record.
     Value {
@@ -375,13 +376,13 @@ pub enum PrintedLine {
         /// Meaning of the record's bytes.
         shape: shape::Shape,
     },
-    /// A variable that is not there, with the reason in place of a value.
+    /// An unavailable variable, with the reason in place of a value.
     Missing {
         /// Name in C.
         name: String,
         /// Type in C.
         type_name: String,
-        /// The reason, as it is printed after `is not available:`.
+        /// The reason, printed after `is not available:`.
         why: String,
     },
 }
@@ -389,7 +390,7 @@ pub enum PrintedLine {
 /// How a recorded value is shown without a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Display {
-    /// By value, of 1, 2, 4 or 8 bytes.
+    /// A value of 1, 2, 4 or 8 bytes.
     Int {
         /// Whether the highest bit is the sign.
         signed: bool,
@@ -398,18 +399,18 @@ pub enum Display {
     String,
     /// A struct, union or array.
     Bytes,
-    /// Addresses in the kernel, the innermost first.
+    /// Kernel addresses, the innermost first.
     Stack,
-    /// The process id, and addresses in its programs, the innermost first.
+    /// The process id, and addresses in the process, the innermost first.
     Ustack,
-    /// A place in the kernel's code, as `` module`symbol+0xoff ``.
+    /// An address in kernel code, as `` module`symbol+0xoff ``.
     Address {
-        /// Whether it is the place that a call returns to, or of an inlined copy: the first address of a stack.
+        /// Whether it is a return address, or in an inlined copy: the first address of a stack.
         called: bool,
     },
     /// `` module`symbol ``
     Sym {
-        /// As of `Address`.
+        /// As in `Address`.
         called: bool,
     },
     /// The module of a kernel address: `` module ``
@@ -425,14 +426,14 @@ pub enum Display {
 /// A printf format, checked against its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Format {
-    /// Text and conversions in their order.
+    /// Text and conversions in order.
     pub pieces: Vec<FormatPiece>,
 }
 
 /// A part of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormatPiece {
-    /// Bytes that are printed without change; `%%` is one `%` in them.
+    /// Bytes printed unchanged; `%%` has become one `%`.
     Text(Vec<u8>),
     /// One to three arguments.
     Conversion(Conversion),
@@ -445,25 +446,25 @@ pub struct Conversion {
     pub alternate: bool,
     /// `+`: a sign before positive numbers too.
     pub plus: bool,
-    /// `-`: the value is at the left of its field.
+    /// `-`: the value is left-aligned in its field.
     pub minus: bool,
     /// A space before positive numbers.
     pub space: bool,
     /// `0`: zeros fill the field.
     pub zero: bool,
-    /// `'`: a comma after each three digits.
+    /// `'`: a comma after every three digits.
     pub grouping: bool,
     /// `@`: the value of an aggregation (printa).
     pub aggregation: bool,
-    /// The least columns of the field.
+    /// Minimum number of columns of the field.
     pub width: Count,
-    /// The least digits, or the most characters of a string.
+    /// Minimum number of digits, or maximum number of characters of a string.
     pub precision: Count,
     /// The letter: a A c C d i u o x X p s S k T Y P I e f g …
     pub letter: char,
-    /// Whether the integer argument is signed, which decides how d and i widen it.
+    /// Whether the integer argument is signed; d and i widen it accordingly.
     pub signed: bool,
-    /// The number of bytes of the integer argument that count (hd 2, ld 8 …); 0 for all of it.
+    /// Number of significant bytes of the integer argument (hd 2, ld 8 …); 0 for all.
     pub size: u8,
 }
 

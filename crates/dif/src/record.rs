@@ -1,4 +1,4 @@
-//! dif/record.rs: one record of a ring: the firing of one enabling, and the places of its values.
+//! dif/record.rs: one record of a ring: the firing of one enabling, and the layout of its values.
 
 use super::action::ActionKind;
 use super::program::{Action, Options, Program};
@@ -10,40 +10,40 @@ use std::ops::Range;
 /// A record in a ring, without the header.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// The CPU that the probe fired on.
+    /// The CPU on which the probe fired.
     pub cpu: u32,
     /// The enabling, from 1, or `KINST_EPID_FAULT`.
     pub epid: u32,
-    /// Nanoseconds, as in the D variable.
+    /// Nanoseconds, as in the D variable `timestamp`.
     pub timestamp: u64,
-    /// Values at the places of the clause's [`ClauseLayout`], or `struct kinst_fault`.
+    /// Values in the layout of the clause's [`ClauseLayout`], or `struct kinst_fault`.
     pub payload: &'a [u8],
 }
 
-/// The places of the values in a program's records and aggregations.
+/// The layouts of a program's records and aggregations.
 #[derive(Debug)]
 pub struct Layouts {
     /// Parallel to the program's clauses.
     clauses: Vec<ClauseLayout>,
-    /// Parallel to the program's clauses: the user stacks that are recorded with a copy.
+    /// The recorded user stacks with a copy; parallel to the program's clauses.
     copies: Vec<Vec<(layout::Record, Ustack)>>,
-    /// By the number of the action in the image.
+    /// By the index of the action in the image.
     aggregations: HashMap<u32, AggregationEntry>,
 }
 
-/// The meaning of the entries that one aggregating action makes.
+/// The meaning of the entries of one aggregating action.
 #[derive(Debug)]
 pub struct AggregationEntry {
     /// The id of the aggregation, from 1.
     pub aggregation: u32,
-    /// The places of keys and value in an entry.
+    /// Layout of keys and value in an entry.
     pub layout: AggregationLayout,
-    /// Parallel to the keys: user stacks that are recorded with a copy.
+    /// User stacks recorded with a copy; parallel to the keys.
     pub copies: Vec<Option<Ustack>>,
 }
 
 impl Layouts {
-    /// Computes the places for all clauses; an action that has no layout is an error.
+    /// Computes the layouts of all clauses; fails if an action has none.
     pub fn new(program: &Program, options: &Options) -> Result<Layouts, LayoutError> {
         let clauses = program.clauses.iter().map(|clause| layout::clause_layout(program, clause, options));
         let clauses: Vec<ClauseLayout> = clauses.collect::<Result<_, _>>()?;
@@ -68,23 +68,23 @@ impl Layouts {
         Ok(Layouts { copies: copies.collect(), clauses, aggregations })
     }
 
-    /// The meaning of an entry, by the index of its action in the image; `None` if the action does not aggregate.
+    /// Returns the meaning of an entry by its action's index in the image; `None` if the action does not aggregate.
     pub fn aggregation(&self, action: u32) -> Option<&AggregationEntry> {
         self.aggregations.get(&action)
     }
 
-    /// Whether keys of aggregations have copies of stacks.
+    /// Whether aggregation keys include copies of stacks.
     pub fn aggregates_copies(&self) -> bool {
         self.aggregations.values().any(|entry| entry.copies.iter().any(Option::is_some))
     }
 
-    /// The user stacks that a clause records with a copy.
+    /// Returns the user stacks that a clause records with a copy.
     pub fn copies(&self, clause: usize) -> &[(layout::Record, Ustack)] {
         self.copies.get(clause).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the actions of a statement that recorded something, with their values; those of a user stack are its
-    /// process and addresses.
+    /// Returns the actions of a statement that recorded something, with their values. The value of a user
+    /// stack is its process and addresses.
     pub fn values<'a>(
         &'a self,
         program: &'a Program,
@@ -103,7 +103,7 @@ impl Layouts {
     }
 }
 
-/// What a user stack records, if that includes a copy.
+/// Returns the record of a user stack, if it includes a copy.
 fn copied(action: &Action) -> Option<Ustack> {
     let ustack = Ustack::unpack(action.arg);
     (action.kind == ActionKind::Ustack && ustack.copied > 0).then_some(ustack)

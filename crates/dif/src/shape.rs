@@ -17,7 +17,7 @@ pub enum Shape {
     Enum {
         /// Size of the integer.
         bytes: u32,
-        /// Enumerators by name, in the order of the declaration.
+        /// Enumerators by name, in declaration order.
         values: Vec<(String, i64)>,
     },
     /// Text up to a NUL, in a field of this many bytes.
@@ -25,13 +25,13 @@ pub enum Shape {
         /// Size of the field.
         bytes: u64,
     },
-    /// Elements of one shape.
+    /// Elements of the same shape.
     Array {
         /// The shape of an element.
         of: Box<Shape>,
-        /// The distance between two elements in bytes.
+        /// Distance between elements in bytes.
         stride: u64,
-        /// The number of elements.
+        /// Number of elements.
         len: u64,
     },
     /// A struct or union.
@@ -43,28 +43,28 @@ pub enum Shape {
     },
 }
 
-/// A member: its declaration as C writes it, and the place of its value.
+/// A member: its C declaration, and the location of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// `struct list_head`, `char [16]`
+    /// Type, as in `struct list_head` or `char [16]`.
     pub type_name: String,
-    /// Member's name; empty for an anonymous member.
+    /// Name of the member; empty if anonymous.
     pub name: String,
     /// The offset in bytes from the start of the record.
     pub offset: u64,
     /// For a bit-field, its first bit in the bytes from `offset` on, and its width in bits.
     pub bits: Option<(u32, u32)>,
-    /// The shape of the value; of a bit-field, that of its type.
+    /// Shape of the value; for a bit-field, the shape of its type.
     pub shape: Shape,
 }
 
-/// Returns the bytes that exist of the `len` bytes at an offset.
+/// Returns those of the `len` bytes at an offset that exist.
 pub fn field(value: &[u8], offset: u64, len: u64) -> &[u8] {
     let rest = usize::try_from(offset).ok().and_then(|offset| value.get(offset..)).unwrap_or_default();
     &rest[..usize::try_from(len).unwrap_or(usize::MAX).min(rest.len())]
 }
 
-/// Whether the bytes that there are have a value of this shape: all of a number, or the beginning of what has parts.
+/// Whether the existing bytes contain a value of this shape: all of a number, or the beginning of a shape with parts.
 pub fn is_in(value: &[u8], shape: &Shape) -> bool {
     match shape {
         Shape::Number { bytes } | Shape::Pointer { bytes } | Shape::Enum { bytes, .. } => {
@@ -78,7 +78,7 @@ pub fn is_in(value: &[u8], shape: &Shape) -> bool {
 }
 
 impl Part {
-    /// Whether the bytes of a record that there are have this member.
+    /// Whether the existing bytes of a record contain this member.
     pub fn is_in(&self, record: &[u8]) -> bool {
         let rest = field(record, self.offset, u64::MAX);
         match self.bits {
@@ -94,20 +94,20 @@ pub fn number(value: &[u8], bytes: u32) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// Widens a number of so many bits.
+/// Sign-extends a number of `bits` bits.
 pub fn signed(raw: u64, bits: u32) -> i64 {
     let shift = 64u32.saturating_sub(bits).min(63);
     ((raw << shift) as i64) >> shift
 }
 
-/// Returns a bit-field, whose first bit is at most the eighth of the bytes.
+/// Returns a bit-field; its first bit is in the first byte.
 pub fn bit_field(value: &[u8], shift: u32, bits: u32) -> u64 {
-    // At most 7 bits before the field, and 64 of its own.
+    // At most 7 bits before the field, plus its 64.
     let whole = value.iter().take(9).rev().fold(0u128, |whole, byte| whole << 8 | u128::from(*byte));
     (whole >> shift.min(7)) as u64 & (u64::MAX >> (64 - bits.clamp(1, 64)))
 }
 
-/// Returns the name of an enumerator; `raw` is the value without its sign.
+/// Returns the name of an enumerator; `raw` is the unsigned value.
 pub fn enumerator(value: i64, raw: u64, values: &[(String, i64)]) -> Option<&str> {
     let found = values.iter().find(|(_, candidate)| *candidate == value || *candidate as u64 == raw);
     found.map(|(name, _)| &**name)

@@ -8,10 +8,10 @@ use super::program::{
     Action, CtfKind, Difo, Options, Program, Scope, Statement, StatementKind, Type, Variable, VariableKind,
 };
 
-/// The bytes of the kernel's TASK_COMM_LEN.
+/// The kernel's TASK_COMM_LEN, in bytes.
 const NAME: u32 = 16;
 
-/// Has each clause that leaves a record record its thread too: pid, tid and execname, in a last statement.
+/// Adds a last statement to each clause that leaves a record, to record its thread too: pid, tid and execname.
 pub fn identify(program: &mut Program) {
     let recording: Vec<usize> =
         (0..program.clauses.len()).filter(|clause| records(program, *clause)).collect();
@@ -38,7 +38,8 @@ pub fn identify(program: &mut Program) {
     }
 }
 
-/// Whether a firing of the clause leaves a record. A clause that commits a speculation leaves only that.
+/// Whether a firing of the clause leaves a record. A clause that commits a speculation leaves only the
+/// speculation's records.
 fn records(program: &Program, clause: usize) -> bool {
     let clause = &program.clauses[clause];
     let commits = clause.actions.iter().any(|action| action.kind == ActionKind::Commit);
@@ -46,7 +47,7 @@ fn records(program: &Program, clause: usize) -> bool {
     !commits && (clause.record || recorded)
 }
 
-/// The object that returns the variable.
+/// Makes an object that returns the variable.
 fn load(builtin: Builtin, ty: Type) -> Difo {
     let variable = Variable {
         name: builtin.name().to_string(),

@@ -1,4 +1,4 @@
-//! oracle/: a second opinion on DIF, for the tests: a verifier and an interpreter, which no product code uses.
+//! oracle/: a second opinion on DIF for tests: a verifier and an interpreter that no product code uses.
 
 pub mod interp;
 pub mod verify;

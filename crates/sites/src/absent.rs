@@ -1,4 +1,4 @@
-//! sites/absent.rs: indices for programs that name no inlined function, and that may name one that is absent.
+//! sites/absent.rs: site indices for programs without inlined functions, and for -Z.
 
 use super::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use kinst_base::diag::{Diagnostic, tags};
@@ -16,8 +16,8 @@ impl SiteIndex for NothingWanted {
     }
 }
 
-/// The index for -Z: a function that does not exist has no sites, and its description stays as it is and matches no
-/// probe.
+/// The index for -Z: a function that does not exist has no sites. Its description stays unchanged and matches
+/// no probe.
 pub struct Lenient(pub Box<dyn SiteIndex>);
 
 impl Lenient {

@@ -1,4 +1,4 @@
-//! oracle/interp/cpu.rs: the registers, the flags, and the instructions one after the other.
+//! oracle/interp/cpu.rs: registers, flags, and execution of instructions.
 
 use super::machine::{Fault, Machine, Space, Trouble};
 use super::memory::{self, State};
@@ -29,7 +29,7 @@ pub fn run(difo: &Difo, state: &mut State, machine: &mut dyn Machine) -> Result<
         let insn = Insn::decode(*word).map_err(|_| fault(Flt::ILLOP.into()))?;
         match cpu.step(insn).map_err(fault)? {
             Next::Following => pc += 1,
-            // Only forward, so that a program that was not verified ends too.
+            // Only forward, so that an unverified program terminates too.
             Next::Label(label) if label > pc => pc = label,
             Next::Label(_) => return Err(fault(Flt::ILLOP.into())),
             Next::Return(value) => return Ok(value),
@@ -37,7 +37,7 @@ pub fn run(difo: &Difo, state: &mut State, machine: &mut dyn Machine) -> Result<
     }
 }
 
-/// Returns the bytes that an action would record of a value: little-endian, copied, or a string padded with zeros.
+/// Returns the bytes that an action records for a value: little-endian, copied, or a string padded with zeros.
 pub fn recorded(
     ty: &Type,
     value: u64,
@@ -60,7 +60,7 @@ pub fn recorded(
 
 #[derive(Clone, Copy, Default)]
 struct Flags {
-    /// Less, as signed numbers: the sign and the overflow of the difference combined, as no branch tests either alone.
+    /// Signed "less": sign xor overflow of the difference, as no branch tests either separately.
     negative: bool,
     zero: bool,
     carry: bool,
@@ -90,9 +90,9 @@ impl Flags {
 #[derive(Clone, Copy)]
 pub(super) struct Pushed {
     pub(super) value: u64,
-    /// The size of what the value points at; 0 if it is the value itself.
+    /// The size of the memory that the value points at; 0 for a plain value.
     size: u64,
-    /// Whether the last byte is a NUL, whatever memory has there.
+    /// Whether the last byte is replaced with a NUL.
     string: bool,
 }
 
@@ -207,7 +207,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Loads a value. Loads may be unaligned, as fields of packed structures are.
+    /// Loads a value. Loads may be unaligned, as in packed structures.
     fn load(&mut self, op: Opcode, address: u64) -> Result<u64, Trouble> {
         use Opcode::*;
         let user = op.reads_process();
@@ -272,7 +272,7 @@ impl Cpu<'_> {
         self.memory.set_variable(self.machine, key, value)
     }
 
-    /// Returns the instance of a variable that an instruction means: of this thread, with this key.
+    /// Returns the instance of a variable for an instruction: of this thread, with this key.
     fn key(&mut self, op: Opcode, id: u32) -> Result<memory::Key, Trouble> {
         use Opcode::*;
         let scope = match op {
@@ -307,7 +307,7 @@ impl Cpu<'_> {
         Ok((size, bytes))
     }
 
-    /// Pushes a reference. A string counts with its NUL, and no further than the limit; 0 means strsize.
+    /// Pushes a reference. A string includes its NUL and is cut off at the limit; 0 means strsize.
     fn push_ref(&mut self, ty: u8, size: u64, value: u64) -> Result<(), Trouble> {
         if self.tuple.len() == TUPLE_ENTRIES {
             return Err(Flt::TUPOFLOW.into());

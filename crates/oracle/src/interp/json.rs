@@ -1,7 +1,7 @@
-//! oracle/interp/json.rs: json(): extraction of one value from a JSON text.
+//! oracle/interp/json.rs: json(), which extracts one value from a JSON string.
 
-/// Returns the value at a path such as `a.b[2].c`: a string without its quotes, anything else as written. Parts of
-/// the text that the path does not pass need not be valid.
+/// Returns the value at a path such as `a.b[2].c`: a string without its quotes, anything else as written.
+/// Values off the path need not be valid.
 pub(super) fn find<'a>(text: &'a [u8], path: &[u8]) -> Option<&'a [u8]> {
     let mut text = text;
     let mut path = path.strip_prefix(b"[").unwrap_or(path);
@@ -44,7 +44,7 @@ fn member<'a>(mut members: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 
 fn element<'a>(mut elements: &'a [u8], index: &[u8]) -> Option<&'a [u8]> {
     let digits = !index.is_empty() && index.iter().all(u8::is_ascii_digit);
-    // An index beyond the longest possible string is as good as any other that is too large.
+    // An index above the maximum length of a string; all larger ones are equivalent.
     let index =
         index.iter().fold(0u64, |n, digit| (n * 10 + u64::from(digit.wrapping_sub(b'0'))).min(1 << 20));
     for _ in 0..index {
@@ -53,12 +53,12 @@ fn element<'a>(mut elements: &'a [u8], index: &[u8]) -> Option<&'a [u8]> {
     digits.then_some(elements)
 }
 
-/// Moves from a value to the next one of its object or array.
+/// Advances from a value to the next one in its object or array.
 fn next(value: &[u8]) -> Option<&[u8]> {
     blanks(behind(value)?).strip_prefix(b",").map(blanks)
 }
 
-/// Returns the text after the value that it begins with.
+/// Returns the text after its first value.
 fn behind(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut depth) = (text, 0u32);
     loop {
@@ -84,7 +84,7 @@ fn behind(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns the text after the string that it begins with; the first byte is the string's quote.
+/// Returns the text after its leading string; the first byte is the opening quote.
 fn behind_string(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text.get(1..)?;
     loop {

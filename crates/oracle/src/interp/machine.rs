@@ -17,14 +17,14 @@ pub trait Machine {
     fn register(&mut self, space: Space, index: u64) -> Result<u64, Flt>;
     /// Calls a subroutine that depends on the system: rand, progenyof, locks, speculation.
     fn system(&mut self, subr: Subr, arguments: &[u64]) -> Result<u64, Flt>;
-    /// Returns a number that distinguishes the current thread from others.
+    /// Returns a number that identifies the current thread.
     fn thread(&mut self) -> u64;
 }
 
 /// An address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Memory of the kernel, and of the programs.
+    /// Kernel memory, including the memory of the program.
     Kernel,
     /// Memory of the current process.
     User,
@@ -41,7 +41,7 @@ pub struct Fault {
     pub value: u64,
 }
 
-/// A fault before its instruction is known.
+/// A fault whose instruction is not yet recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Trouble {
     pub(super) code: Flt,

@@ -1,4 +1,4 @@
-//! oracle/interp/memory.rs: the memory that programs write: scratch memory, and the variables that outlast a run.
+//! oracle/interp/memory.rs: memory that programs write: scratch memory, and variables that outlast a run.
 
 use super::machine::{Machine, Space, Trouble};
 use kinst_base::uapi::Flt;
@@ -6,11 +6,11 @@ use kinst_dif::{Difo, Options, Scope, TypeKind, Variable};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
-/// The addresses of the program's own memory; the rest of the address space is the machine's.
+/// Addresses of the program's own memory; the rest of the address space belongs to the machine.
 pub(super) const STRINGS: u64 = 0x1000_0000_0000;
 const SCRATCH: u64 = 0x2000_0000_0000;
 const CELLS: u64 = 0x3000_0000_0000;
-/// The distance between two by-reference values, larger than any of them.
+/// Distance between two by-reference values, larger than any of them.
 const CELL_STRIDE: u64 = 0x10_0000;
 const SCRATCH_SIZE: u64 = 64 << 10;
 
@@ -24,16 +24,16 @@ pub(super) struct Key {
     pub element: Option<Vec<(u64, Vec<u8>)>>,
 }
 
-/// The memory of a session's programs.
+/// Memory of a session's programs.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// The most bytes of a string, its NUL included.
+    /// The maximum size of a string, including its NUL.
     pub strsize: u32,
     declared: HashMap<(Scope, u32), Variable>,
     values: BTreeMap<Key, Value>,
-    /// The contents of by-reference values; a freed cell is empty.
+    /// Contents of by-reference values; a freed cell is empty.
     cells: Vec<Vec<u8>>,
-    /// The string table of the object that runs, or ran last.
+    /// String table of the current or last object.
     strings: Vec<u8>,
     scratch: Vec<u8>,
     /// The address at which strtok(NULL, …) continues, and the number of bytes left in its string.
@@ -51,10 +51,10 @@ enum Value {
 }
 
 impl State {
-    /// Makes the memory before the first firing; `variables` are those of the program.
+    /// Makes the memory before the first firing. `variables` lists the program's variables.
     pub fn new(variables: &[Variable], options: &Options) -> State {
         State {
-            // A string has room for at least its NUL.
+            // A string has at least its NUL.
             strsize: options.strsize.max(1),
             declared: variables.iter().map(|v| ((v.scope, v.id), v.clone())).collect(),
             values: BTreeMap::new(),
@@ -134,7 +134,7 @@ impl State {
         Ok(text)
     }
 
-    /// Compares at most strsize bytes of two strings; NULL is as an empty one.
+    /// Compares at most strsize bytes of two strings; NULL is like an empty one.
     pub(super) fn compare_strings(
         &mut self,
         machine: &mut dyn Machine,
@@ -195,8 +195,8 @@ impl State {
         inside(STRINGS, &self.strings).map(|offset| (self.strings.as_slice(), offset))
     }
 
-    /// Returns the value, or the address of the copy if it is held by reference. A variable that was never assigned
-    /// is 0, except that a static one held by reference exists from the start, filled with zeros.
+    /// Returns the value, or the address of the copy of a by-reference one. A variable that was never
+    /// assigned is 0, except that a static by-reference one exists from the start, filled with zeros.
     pub(super) fn variable(&mut self, key: &Key) -> u64 {
         if !self.values.contains_key(key) && is_static(key) && self.by_ref(key).is_some() {
             let size = self.by_ref(key).map_or(0, |(size, _)| size);
@@ -210,7 +210,7 @@ impl State {
         }
     }
 
-    /// Sets a variable; by reference, it copies the bytes at the address. 0 frees the memory of a dynamic variable.
+    /// Sets a variable; copies the bytes at the address for a by-reference one. 0 frees a dynamic variable.
     pub(super) fn set_variable(
         &mut self,
         machine: &mut dyn Machine,

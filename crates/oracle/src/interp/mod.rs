@@ -1,7 +1,7 @@
-//! oracle/interp/: the reference interpreter: the behaviour of a DIFO, written from the specification alone.
+//! oracle/interp/: the reference interpreter: the behaviour of a DIFO, written only from the specification.
 //!
-//! It is not used in production. It is the second opinion on the kernel's interpreter and on the code generator, so
-//! it prefers the plainest way to the fastest.
+//! It is not used in production. It is a second opinion on the kernel's interpreter and on the code
+//! generator, so it prefers simplicity to speed.
 
 mod cpu;
 mod json;

@@ -8,7 +8,7 @@ use kinst_base::uapi::Flt;
 use kinst_dif::insn::Subr;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The most bytes that memstr() makes a string from.
+/// The maximum number of bytes that memstr() makes a string from.
 const MEMSTR_MAX: u64 = 4096;
 /// Address families, as Linux numbers them.
 const AF_INET: u64 = 2;
@@ -124,7 +124,7 @@ impl Cpu<'_> {
         }
     }
 
-    /// Makes a string of the bytes: each NUL but the last is replaced.
+    /// Makes a string of bytes: replaces each NUL but the last.
     fn memstr(&mut self, from: u64, filler: u64, size: u64) -> Result<u64, Trouble> {
         if size == 0 {
             return Ok(0);
@@ -221,8 +221,9 @@ impl Cpu<'_> {
         }
     }
 
-    /// Returns the next token. A NULL `text` continues after the last one; the result is NULL when there are no more.
-    /// All strsize bytes of a string count; what does not fit in one token is the next.
+    /// Returns the next token. A NULL `text` continues after the last one; the result is NULL if there are no
+    /// more tokens. All strsize bytes of a string count; the rest of a token that is too long is the next
+    /// token.
     fn strtok(&mut self, text: u64, delimiters: u64) -> Result<u64, Trouble> {
         let whole = u64::from(self.memory.strsize);
         let start = if text == 0 { self.memory.token } else { Some((text, whole)) };
@@ -245,13 +246,13 @@ impl Cpu<'_> {
         self.new_text(&token)
     }
 
-    /// Reads the string at an address; with its NUL it has at most strsize bytes.
+    /// Reads the string at an address, of at most strsize bytes including its NUL.
     fn text(&mut self, address: u64) -> Result<Vec<u8>, Trouble> {
         let limit = u64::from(self.memory.strsize) - 1;
         self.memory.string(self.machine, Space::Kernel, address, limit)
     }
 
-    /// Makes a string in scratch memory; with its NUL it has at most strsize bytes.
+    /// Makes a string in scratch memory, of at most strsize bytes including its NUL.
     fn new_text(&mut self, text: &[u8]) -> Result<u64, Trouble> {
         let limit = self.memory.strsize as usize - 1;
         self.memory.new_string(text.get(..limit).unwrap_or(text))
@@ -267,7 +268,7 @@ fn base(argument: Option<&u64>) -> Result<u64, Trouble> {
     if (2..=36).contains(&base) { Ok(base) } else { Err(Flt::ILLOP.into()) }
 }
 
-/// Formats a number: signed in base 10, else as unsigned; bases 8 and 16 get their prefix.
+/// Formats a number: signed in base 10, else unsigned; bases 8 and 16 have a prefix.
 fn number_text(value: i64, base: u64) -> Vec<u8> {
     let (sign, mut rest) =
         if base == 10 && value < 0 { ("-", value.unsigned_abs()) } else { ("", value as u64) };
@@ -288,7 +289,7 @@ fn number_text(value: i64, base: u64) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Parses blanks, a sign, 0x in base 16, and as many digits as follow; wraps.
+/// Parses blanks, a sign, 0x in base 16, and digits; wraps on overflow.
 fn parse_number(text: &[u8], base: u64) -> i64 {
     let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | 9..=13)).count();
     let text = text.get(blanks..).unwrap_or_default();
@@ -306,7 +307,7 @@ fn parse_number(text: &[u8], base: u64) -> i64 {
     if negative { value.wrapping_neg() as i64 } else { value as i64 }
 }
 
-/// Returns a substring. A negative start counts from the end; a negative length leaves out that many bytes at the end.
+/// Returns a substring. A negative start counts from the end; a negative length cuts that many bytes off the end.
 fn substring(text: &[u8], start: i64, length: Option<i64>) -> Vec<u8> {
     let size = text.len() as i64;
     let from = if start < 0 { start.saturating_add(size) } else { start };

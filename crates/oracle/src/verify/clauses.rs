@@ -1,4 +1,4 @@
-//! oracle/verify/clauses.rs: clauses and their actions: the requirements of each, and the places of its records.
+//! oracle/verify/clauses.rs: clauses and their actions: requirements, and record layouts.
 
 use super::refusal::Refusal;
 use super::variables::bytes_of;
@@ -25,7 +25,7 @@ pub(super) fn check_clauses(image: &Image) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The contents of an aggregation's entries: the same wherever it is assigned.
+/// Contents of an aggregation's entries: the same at each assignment.
 #[derive(Clone, PartialEq)]
 struct Entries {
     kind: u16,
@@ -40,10 +40,10 @@ struct Checker<'a> {
     largest: u64,
 }
 
-/// An action of a clause that was checked.
+/// A checked action of a clause.
 struct Seen {
     size: u64,
-    /// Whether it aggregates, or belongs to a key.
+    /// Whether it aggregates or is part of a key.
     outside: bool,
 }
 
@@ -74,7 +74,7 @@ impl Checker<'_> {
             require(place(&mut end, action.size), Verify::LIMIT)?;
         }
         let record = end > 0 || clause.flags & uapi::CLAUSE_RECORD != 0;
-        // Half a ring, so that a record that does not wrap always finds room.
+        // Half a ring, so that a record that does not wrap always fits.
         let room = self.image.header.bufsize.next_power_of_two() / 2;
         if record && uapi::Rec::SIZE as u64 + end.next_multiple_of(8) > room {
             return Err(Refusal::at(Verify::OPTION, 0));
@@ -131,7 +131,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks that there is such a DIFO and, unless `anything`, that its value is a number.
+    /// Checks that the DIFO exists and, unless `anything`, that its value is a number.
     fn number(&self, index: u32, anything: bool, nth: u32) -> Result<(), Refusal> {
         let difo = self.image.difos.get(index as usize).ok_or(Refusal::at(Verify::INDEX, nth))?;
         if anything || is_by_value(&difo.rtype) {
@@ -223,7 +223,7 @@ fn is_by_value(ty: &uapi::Dtype) -> bool {
     ty.flags == 0 && ty.size > 0
 }
 
-/// Places a value at the next offset that its size allows; returns false if that is too far.
+/// Places a value at the next offset with its alignment; returns false if that is out of range.
 fn place(end: &mut u64, size: u64) -> bool {
     if size > 0 {
         let align = 1 << size.trailing_zeros().min(3);

@@ -11,9 +11,9 @@ use kinst_dif::{Options, Program};
 /// The limits that the module was configured with (struct kinst_info).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most probes of one session.
+    /// The maximum number of probes in a session.
     pub max_probes: u32,
-    /// The most DIF instructions of one image; shared ones count once for each DIFO.
+    /// The maximum number of DIF instructions in an image; shared ones count once for each DIFO.
     pub max_insns: u32,
 }
 
@@ -34,7 +34,7 @@ pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
     let variables = check_variables(&image)?;
     let mut total = 0u64;
     for (index, difo) in image.difos.iter().enumerate() {
-        // DIFOs may share instructions; these count each time they are verified.
+        // DIFOs may share instructions, which count each time they are verified.
         total += u64::from(difo.ninsns);
         if total > limits.max_insns.into() {
             return Err(Refusal::in_difo(Verify::LIMIT, index as u32, None));
@@ -54,7 +54,7 @@ pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
     Ok(image)
 }
 
-/// Verifies a program before its probes are known: as the image in which each clause is enabled at BEGIN.
+/// Verifies a program before its probes are resolved, as an image with each clause enabled at BEGIN.
 pub fn verify_program(program: &Program, options: &Options) -> Result<(), ProgramError> {
     let begin = Probe { id: 1, name: Fields::new("dtrace", "", "", "BEGIN"), place: Place::Begin };
     let ecbs: Vec<_> = (0..program.clauses.len()).map(|clause| (0, clause as u32).into()).collect();
@@ -63,10 +63,10 @@ pub fn verify_program(program: &Program, options: &Options) -> Result<(), Progra
     Ok(())
 }
 
-/// A program that the module would not load.
+/// A program that the module would refuse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// The program cannot be an image.
+    /// The program cannot be encoded as an image.
     #[error(transparent)]
     Encode(#[from] object::EncodeError),
     /// The image is refused.
@@ -74,7 +74,7 @@ pub enum ProgramError {
     Refused(#[from] Refusal),
 }
 
-/// Makes the checks that precede the tables.
+/// Performs the checks that precede the tables.
 fn check_header(bytes: &[u8]) -> Result<(), Refusal> {
     let header = uapi::Image::read(bytes).ok_or(Refusal::of(Verify::HEADER))?;
     if !object::is_header(&header, bytes.len()) || bytes.len() > uapi::MAX_IMAGE as usize {
@@ -91,7 +91,7 @@ fn check_options(header: &uapi::Image) -> Result<(), Refusal> {
     let refuse = |wrong: bool, option: u32| {
         if wrong { Err(Refusal::at(Verify::OPTION, option)) } else { Ok(()) }
     };
-    // A size of 0 is fine for buffers that not every program needs.
+    // A size of 0 is allowed for buffers that not every program needs.
     let from = |least: u32| u64::from(least)..=uapi::MAX_SIZE;
     let optional = |size: u64, least| size == 0 || from(least).contains(&size);
     refuse(!(uapi::MIN_STRSIZE..=uapi::MAX_STRSIZE).contains(&header.strsize), 5)?;
@@ -103,7 +103,7 @@ fn check_options(header: &uapi::Image) -> Result<(), Refusal> {
     refuse(header.clean_us > uapi::MAX_CLEAN_US, 6)
 }
 
-/// Whether the kind is known and `func` is valid for it. The requirements of places are checked when they are armed.
+/// Whether the kind is known and `func` is valid for it. Places are checked when they are armed.
 fn is_source(probe: &uapi::Probe) -> bool {
     match probe.kind {
         uapi::P_PROFILE | uapi::P_TICK => {
@@ -132,7 +132,7 @@ fn check_probes(image: &Image, limits: &Limits) -> Result<(), Refusal> {
         if probe.reserved != [0; 7] {
             return refuse(Verify::RESERVED);
         }
-        // There is one each of BEGIN, END and ERROR.
+        // BEGIN, END and ERROR exist once each.
         if let Some(seen) = seen.get_mut(probe.kind as usize)
             && std::mem::replace(seen, true)
         {

@@ -1,4 +1,4 @@
-//! oracle/verify/insns.rs: verification of one DIFO: its ranges, its return type, and every word of it.
+//! oracle/verify/insns.rs: verification of one DIFO: its ranges, its return type, and every word.
 
 use super::refusal::Refusal;
 use super::subroutine::subr_rule;
@@ -57,13 +57,13 @@ fn is_return_type(ty: &uapi::Dtype) -> bool {
     flags.is_power_of_two() && ty.size <= uapi::MAX_PAYLOAD
 }
 
-/// How the operand bytes of a shape are used, besides as an index.
+/// Uses of a shape's operand bytes, except as an index.
 #[derive(Default)]
 struct Operands {
     registers: &'static [usize],
     /// Operands that must be zero.
     unused: &'static [usize],
-    /// Whether the last operand is a register that is written, or holds an address to write to: not %r0.
+    /// Whether the last operand is a destination register, or holds a destination address: not %r0.
     destination: bool,
 }
 
@@ -94,7 +94,7 @@ impl Checker<'_> {
     fn word(&self, word: u32, pc: u32) -> Result<(), Verify> {
         let [number, fields @ ..] = word.to_be_bytes();
         let op = match Opcode::from_number(number) {
-            // References to translators are resolved before a program gets here.
+            // References to translators are resolved before a program is verified.
             None | Some(Opcode::Xlate | Opcode::Xlarg) => return Err(Verify::OPCODE),
             Some(op) => op,
         };
@@ -123,7 +123,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether there is such a variable, of the instruction's scope and kind. Built-in variables are read-only.
+    /// Whether the variable exists with the instruction's scope and kind. Built-in variables are read-only.
     fn is_variable(&self, op: Opcode, id: u32) -> bool {
         use Opcode::*;
         if op == Ldgs && id < FIRST_USER_VARIABLE {
@@ -145,7 +145,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether it is a scalar that the kernel module has: all but those of jails.
+/// Whether the kernel module has this scalar: all but those for jails.
 fn is_on_linux(builtin: Builtin) -> bool {
     builtin >= Builtin::Curthread && !matches!(builtin, Builtin::Jid | Builtin::Jailname)
 }

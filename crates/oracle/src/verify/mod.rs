@@ -1,7 +1,7 @@
-//! oracle/verify/: verification of an image: the same checks, in the same order, as in the kernel's verifier.
+//! oracle/verify/: verification of an image, with the same checks in the same order as in the kernel's verifier.
 //!
-//! The kernel does not rely on it. It is a second opinion: an invalid image is refused here first, with a name for
-//! the reason, and the two verifiers are tested against each other.
+//! The kernel does not rely on it. It is a second opinion: an invalid image is refused here first, with a
+//! named reason, and the two verifiers are tested against each other.
 
 mod clauses;
 mod image;

@@ -2,7 +2,7 @@
 
 use kinst_base::uapi::{self, Verify};
 
-/// Why an image does not run, and where.
+/// Why an image is refused, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Refusal {
@@ -10,7 +10,7 @@ pub struct Refusal {
     pub code: Verify,
     /// The DIFO's index in its table; `None` if the refusal is about something else.
     pub difo: Option<u32>,
-    /// The instruction of the DIFO, or the entry of a table.
+    /// Index of the instruction in the DIFO, or of a table's entry.
     pub index: Option<u32>,
 }
 

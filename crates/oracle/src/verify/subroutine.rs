@@ -1,19 +1,19 @@
-//! oracle/verify/subroutine.rs: what a subroutine takes and gives.
+//! oracle/verify/subroutine.rs: arguments of subroutines.
 
 use kinst_dif::insn::Subr;
 
 /// The requirements of a subroutine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubrRule {
-    /// The minimum and maximum number of arguments.
+    /// The minimum number of arguments.
     pub min: u8,
-    /// The maximum; arguments above `min` may be left out.
+    /// The maximum number; arguments beyond `min` are optional.
     pub max: u8,
     /// Whether it changes the system, and so needs -w.
     pub destructive: bool,
 }
 
-/// Returns the rule of a subroutine; `None` if Linux does not have it, or not yet.
+/// Returns the rule of a subroutine; `None` if it is not supported on Linux.
 pub fn subr_rule(subr: Subr) -> Option<SubrRule> {
     use Subr::*;
     let (min, max) = match subr {

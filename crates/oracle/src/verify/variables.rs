@@ -1,4 +1,4 @@
-//! oracle/verify/variables.rs: the variables of an image, and the bytes of their types.
+//! oracle/verify/variables.rs: the variables of an image, and the sizes of their types.
 
 use super::refusal::Refusal;
 use kinst_base::uapi::{self, Verify};
@@ -6,7 +6,7 @@ use kinst_dif::insn::FIRST_USER_VARIABLE;
 use kinst_dif::object::Image;
 use std::collections::HashMap;
 
-/// The user variables, by scope and id; the value is whether it is an associative array.
+/// User variables by scope and id; the value says whether it is an associative array.
 pub(super) type Variables = HashMap<(u8, u32), bool>;
 
 pub(super) fn check_variables(image: &Image) -> Result<Variables, Refusal> {
@@ -30,7 +30,7 @@ pub(super) fn check_variables(image: &Image) -> Result<Variables, Refusal> {
         if variables.insert((var.scope, var.id), array).is_some() {
             return refuse(Verify::VARIABLE);
         }
-        // Thread-locals and elements live in dynamic memory; the rest has a fixed place.
+        // Thread-locals and elements live in dynamic memory; the others have a fixed place.
         if array || var.scope == 1 {
             continue;
         }

@@ -1,5 +1,4 @@
-//! sites/cache/directory.rs: facts about all modules of a kernel at once, kept on disk: which names mean more than one
-//! function, and which modules have a function.
+//! sites/cache/directory.rs: a cache of names shared by several functions, and of each function's modules.
 
 use std::path::Path;
 
@@ -8,28 +7,28 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::file::{self, Sealed};
 use kinst_debuginfo::{BuildId, Stamp};
 
-/// The kind of these files; see [`super::image::KIND`].
+/// Kind of these files; see [`super::image::KIND`].
 pub(crate) const KIND: u32 = 0x6469_7202;
 
-/// A file of the directory. Names are stored by their hash: if two names have one hash, a name is qualified without
-/// need, or a module is searched in vain.
+/// A directory file. Names are stored as hashes: if two names have the same hash, a name is qualified
+/// needlessly, or a module is searched in vain.
 pub(crate) struct Directory {
     file: Sealed,
 }
 
-/// The contents of the file.
+/// Contents of the file.
 pub(crate) struct Contents {
-    /// Hashes of all names of functions, one for each function; in any order.
+    /// Hashes of all function names, one for each function, in any order.
     pub names: Vec<u64>,
-    /// The build id of each module's debug file.
+    /// Build id of each module's debug file.
     pub ids: Vec<Option<BuildId>>,
-    /// Hash of the name of a function, inlined or not, and a module that has it. `None` if not all modules were searched.
+    /// Hash of a function's name, inlined or not, and a module that has it. `None` if not all modules were searched.
     pub knows: Option<Vec<(u64, u32)>>,
 }
 
 #[derive(Clone, Copy)]
 enum Table {
-    /// Hashes of the names of more than one function, sorted.
+    /// Hashes of the names that several functions share, sorted.
     Namesakes,
     /// [`IdRecord`]s by module.
     Ids,
@@ -49,7 +48,7 @@ struct IdRecord {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct KnowsRecord {
-    /// The upper half of the hash.
+    /// Upper half of the hash.
     name: u32,
     module: u32,
 }
@@ -86,7 +85,7 @@ impl Directory {
         Directory { file }
     }
 
-    /// Whether the name means more than one function.
+    /// Whether several functions share the name.
     pub(crate) fn is_shared(&self, name: u64) -> bool {
         self.file.rows::<u64>(Table::Namesakes as usize).binary_search(&name).is_ok()
     }
@@ -97,7 +96,7 @@ impl Directory {
         (!bytes.is_empty()).then(|| BuildId::new(bytes))
     }
 
-    /// The modules that may have a function of this name; `None` if not all were searched.
+    /// Returns the modules that may have a function of this name; `None` if not all were searched.
     pub(crate) fn knowing(&self, name: u64) -> Option<Vec<usize>> {
         if self.file.rows::<u32>(Table::Complete as usize) != [1] {
             return None;
@@ -114,7 +113,7 @@ fn upper(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
-/// FNV-1a with 64 bits, by which names are compared between runs.
+/// FNV-1a with 64 bits, which compares names across runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Digest(u64);
 
@@ -129,9 +128,9 @@ impl Digest {
         Digest(bytes.iter().fold(self.0, step))
     }
 
-    /// Adds the path of a file and when it was changed, or that it does not exist.
+    /// Adds a file's path and modification time, or that it does not exist.
     #[must_use]
-    /// `seen`: its stamp, if that is known already.
+    /// `seen`: its stamp, if already known.
     pub(crate) fn with_file(self, path: &Path, seen: Option<Stamp>) -> Digest {
         let this = self.with(path.as_os_str().as_encoded_bytes()).with(b"\0");
         match seen.or_else(|| std::fs::metadata(path).ok().map(|file| Stamp::of(&file))) {

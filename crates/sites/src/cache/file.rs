@@ -1,4 +1,4 @@
-//! sites/cache/file.rs: a file of tables under a checksum, and the directory that such files are kept in.
+//! sites/cache/file.rs: cache files, which are tables under a checksum, and their directory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,12 +10,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use memmap2::{Mmap, MmapOptions};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The format of all files here; it changes with their contents, and with the rules by which these are found.
+/// Format version of all cache files; changes with their contents, and with the rules that compute these.
 pub(crate) const VERSION: u32 = 10;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
 const MOST_TABLES: usize = 12;
 const LONGEST_KEY: usize = 32;
-/// The alignment with which any record can be read in place.
+/// Alignment with which any record can be read in place.
 const ALIGNMENT: usize = 8;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -24,7 +24,7 @@ struct Header {
     magic: [u8; 8],
     version: u32,
     kind: u32,
-    /// The checksum of everything after it.
+    /// Checksum of everything after it.
     checksum: u32,
     key_len: u32,
     len: u64,
@@ -36,10 +36,10 @@ struct Header {
 /// See [`Cache::imported`].
 pub(crate) const IMPORTED: &str = "imported";
 
-/// The offset where the checksummed part begins.
+/// Offset of the checksummed part.
 const CHECKED_FROM: usize = 20;
 
-/// A file whose header, length and checksum are right.
+/// A file with a valid header, length and checksum.
 pub struct Sealed {
     bytes: Bytes,
     tables: [[u32; 2]; MOST_TABLES],
@@ -58,7 +58,7 @@ struct Aligned {
     len: usize,
 }
 
-/// The bytes of a file with these tables; `None` if they are too large for it.
+/// Returns the bytes of a file with these tables; `None` if they are too large.
 pub(crate) fn seal(kind: u32, key: &[u8], tables: &[&[u8]]) -> Option<Vec<u8>> {
     let mut header = Header {
         magic: MAGIC,
@@ -85,14 +85,14 @@ pub(crate) fn seal(kind: u32, key: &[u8], tables: &[&[u8]]) -> Option<Vec<u8>> {
 }
 
 impl Sealed {
-    /// Takes bytes that [`seal`] has made.
+    /// Accepts bytes made by [`seal`].
     pub fn made(bytes: Vec<u8>, kind: u32, key: &[u8]) -> Option<Sealed> {
         let mut words = vec![0_u64; bytes.len().div_ceil(ALIGNMENT)];
         words.as_mut_bytes()[..bytes.len()].copy_from_slice(&bytes);
         Sealed::check(Bytes::Made(Aligned { words, len: bytes.len() }), kind, key)
     }
 
-    /// Takes bytes that came from outside, of whatever kind and key.
+    /// Accepts bytes from outside, of any kind and key.
     pub fn any(bytes: Vec<u8>) -> Option<Sealed> {
         let (header, _) = Header::read_from_prefix(&bytes).ok()?;
         let key = header.key.get(..header.key_len as usize)?.to_vec();
@@ -119,7 +119,7 @@ impl Sealed {
         &self.key
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.all()
     }
@@ -130,7 +130,7 @@ impl Sealed {
         self.bytes.all().get(start..start.saturating_add(len as usize)).unwrap_or(&[])
     }
 
-    /// A table of records; empty if it does not consist of whole ones.
+    /// Returns a table of records; empty if it does not consist of whole ones.
     pub fn rows<T: FromBytes + Immutable + KnownLayout>(&self, number: usize) -> &[T] {
         <[T]>::ref_from_bytes(self.table(number)).unwrap_or(&[])
     }
@@ -145,14 +145,14 @@ impl Bytes {
     }
 }
 
-/// The directory where files are kept between runs: only what this user or root has written is read.
+/// A cache directory. Only files written by this user or root are read.
 #[derive(Clone, Debug)]
 pub struct Cache {
     dir: PathBuf,
 }
 
 impl Cache {
-    /// The user's directory: `$XDG_CACHE_HOME/kinst/index`, or `~/.cache/kinst/index`. `None` without a home.
+    /// Returns the user's directory: `$XDG_CACHE_HOME/kinst/index`, or `~/.cache/kinst/index`. `None` without a home.
     pub fn of_user() -> Option<Cache> {
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -160,64 +160,66 @@ impl Cache {
         Some(Cache::at(&base.join("kinst/index")))
     }
 
-    /// The directories where packages put indices: that of a sysroot, and that of this system.
+    /// Returns the directories where packages install indices: the sysroot's and this system's.
     pub fn of_packages(sysroot: Option<&Path>) -> Vec<Cache> {
         const DIR: &str = "usr/share/kinst/index";
         sysroot.into_iter().chain([Path::new("/")]).map(|root| Cache::at(&root.join(DIR))).collect()
     }
 
-    /// The cache in a directory, which need not exist.
+    /// Returns the cache in a directory, which need not exist.
     pub fn at(dir: &Path) -> Cache {
         Cache { dir: dir.to_owned() }
     }
 
-    /// Its directory.
+    /// Returns its directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The file that is written when indices are brought here, for what was concluded without them.
+    /// Returns the path of a file that is written when indices are imported, to invalidate conclusions drawn
+    /// without them.
     pub fn imported(&self) -> PathBuf {
         self.dir.join(IMPORTED)
     }
 
-    /// Whether the directory can be written; it is made if there is none.
+    /// Whether the directory can be written; it is created if it does not exist.
     pub fn can_be_written(&self) -> bool {
         let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
         kinst_os::may_write(&self.dir) && self.is_ours()
     }
 
-    /// Whether only this user and root can write in the directory.
+    /// Whether only this user and root can write to the directory.
     pub fn is_ours(&self) -> bool {
         fs::metadata(&self.dir).is_ok_and(|metadata| is_ours(&metadata))
     }
 
-    /// Opens a file; `None` if there is none that can be used, and it has to be made anew.
+    /// Opens a file; `None` if there is no usable one, and it has to be rebuilt.
     pub fn open(&self, name: &str, kind: u32, key: &[u8]) -> Option<Sealed> {
         let file = File::open(self.dir.join(name)).ok()?;
         let metadata = file.metadata().ok()?;
         if !metadata.is_file() || metadata.len() == 0 || !is_ours(&metadata) {
             return None;
         }
-        // SAFETY: the map is only read. Files here are replaced by rename, never rewritten; one that is truncated while
-        // it is mapped was truncated by this user.
+        // SAFETY: the map is only read. Files here are replaced by rename, never rewritten; only this user
+        // could truncate a file while it is mapped.
         let map = unsafe { MmapOptions::new().populate().map(&file) }.ok()?;
         Sealed::check(Bytes::Mapped(map), kind, key)
     }
 
-    /// Removes a file, so that it is made anew.
+    /// Removes a file, so that it is rebuilt.
     pub fn remove(&self, name: &str) {
         if self.is_ours() {
             let _ = fs::remove_file(self.dir.join(name));
         }
     }
 
-    /// Waits until the file that is being written is whole, and lets no more be written: the process is about to end.
+    /// Waits until the file being written is complete, and prevents further writes, because the process is
+    /// about to end.
     pub fn close() {
         std::mem::forget(writing());
     }
 
-    /// Writes a file as a whole or not at all, even if another process writes the same one.
+    /// Writes a file atomically, even if another process writes the same one.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if !self.can_be_written() {
@@ -243,7 +245,7 @@ impl Cache {
     }
 }
 
-/// Held while a file is written under a name of its own, which would stay there after the end of the process.
+/// Held while a file is written under a temporary name, which would remain if the process ended.
 fn writing() -> MutexGuard<'static, ()> {
     static WRITING: Mutex<()> = Mutex::new(());
     WRITING.lock().unwrap_or_else(PoisonError::into_inner)

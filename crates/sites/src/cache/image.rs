@@ -1,4 +1,4 @@
-//! sites/cache/image.rs: the sites and symbols of one ELF file as they are kept on disk.
+//! sites/cache/image.rs: the cached sites and symbols of one ELF file.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,50 +14,50 @@ use crate::flow::points::{Over, Point};
 use crate::symtab::{Stored, Symbol, Symbols};
 use kinst_debuginfo::{BuildId, ElfFile};
 
-/// The kind of these files in their `Header`; another layout or another meaning has another number.
+/// Kind of these files in their `Header`; a change of layout or meaning changes it.
 pub(crate) const KIND: u32 = 0x7369_7404;
 
-/// The name of the file of a build id.
+/// Returns the file name for a build id.
 pub(crate) fn file_name(id: &BuildId) -> String {
     format!("{id}.sites")
 }
 
 impl Cache {
-    /// Opens the index of a build id, if it is here and whole.
+    /// Opens the index of a build id, if it is cached and valid.
     pub fn index(&self, id: &BuildId) -> Option<ImageIndex> {
         ImageIndex::of(self.open(&file_name(id), KIND, id.bytes())?)
     }
 
-    /// Whether the index of a build id is here and whole.
+    /// Whether a valid index of a build id is cached.
     pub fn has_index(&self, id: &BuildId) -> bool {
         self.index(id).is_some()
     }
 }
 
-/// All inlined functions of a file with their sites, and its symbols. Every access is checked: an inconsistent file at
-/// worst gives wrong answers, and its checksum has been verified before.
+/// All inlined functions of a file with their sites, and its symbols. Every access is checked: an
+/// inconsistent file at worst gives wrong answers, and its checksum has been verified.
 pub struct ImageIndex {
     file: Sealed,
 }
 
-/// The tables of the file.
+/// Tables of the file.
 #[derive(Clone, Copy)]
 enum Table {
     /// One [`Facts`].
     Facts,
-    /// The functions' names, concatenated, in order.
+    /// Names of the functions, concatenated, in order.
     Names,
-    /// [`FunctionRecord`]s by name.
+    /// [`FunctionRecord`]s, by name.
     Functions,
-    /// Entries and exits, as distances from the base; an edge is several words, all but the last with [`EDGE`].
+    /// Entries and exits, as distances from the base; an edge takes several words, all but the last with [`EDGE`].
     Places,
-    /// [`DroppedRecord`]s of those functions that have any.
+    /// [`DroppedRecord`]s of the functions that have any.
     Dropped,
     SymbolNames,
     Symbols,
     /// Indices of the symbols, by name.
     SymbolsByName,
-    /// [`layout`]'s records of the file's sections, and of the symbols around its tables.
+    /// Records of [`layout`]: the file's sections, and the symbols around its tables.
     Sections,
     Bounds,
     LayoutNames,
@@ -66,11 +66,11 @@ enum Table {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Facts {
-    /// The base of the addresses in this file.
+    /// Base of the addresses in this file.
     base: u64,
-    /// The address of `_stext`; 0 if there is none.
+    /// Address of `_stext`; 0 if it does not exist.
     text_start: u64,
-    /// Whether the sections got their addresses from [`ElfFile`].
+    /// Whether the sections' addresses were assigned by [`ElfFile`].
     relocatable: u64,
 }
 
@@ -79,33 +79,33 @@ struct Facts {
 struct FunctionRecord {
     name_at: u32,
     name_len: u32,
-    /// The index in the table of places; the exits follow the entries.
+    /// Index in the table of places; the exits follow the entries.
     first: u32,
-    /// The number of words, not of entries.
+    /// Number of words, not of entries.
     entries: u32,
     exits: u32,
-    /// The index in the table of dropped ones, from 1; 0 if there is nothing to report but `copies`.
+    /// Index in the table of dropped records, from 1; 0 if there is nothing to report except `copies`.
     dropped: u32,
 }
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct DroppedRecord {
-    /// The counts in the order of [`Dropped`].
+    /// Counts in the order of [`Dropped`].
     counts: [u32; 11],
-    /// 0: none; for the others, see [`DroppedRecord::why`].
+    /// 0 for none; for others see [`DroppedRecord::why`].
     why_unread: u32,
     at: [u64; 2],
-    /// 0: none; for the others, see [`DroppedRecord::doubt`]; and the address.
+    /// 0 for none, else see [`DroppedRecord::doubt`]; and the address.
     doubt: [u64; 2],
 }
 
-/// Marks a word of an edge that is not its last.
+/// Marks every word of an edge but the last.
 const EDGE: u32 = 1 << 31;
 
 impl ImageIndex {
-    /// Returns the contents of the file; `None` if the addresses are too far apart to be stored. `functions` are in the
-    /// order of their names.
+    /// Returns the contents of the file; `None` if the addresses are too far apart to be stored. `functions`
+    /// is sorted by name.
     pub fn write(
         id: &BuildId,
         image: &ElfFile,
@@ -184,7 +184,7 @@ impl ImageIndex {
         )
     }
 
-    /// The layout of the file that the index was made of, for when that is not there.
+    /// Returns the layout of the indexed file, for use without the file.
     pub fn layout(&self, id: BuildId) -> ElfFile {
         let names = self.file.table(Table::LayoutNames as usize);
         let sections = self.file.rows(Table::Sections as usize);
@@ -193,7 +193,7 @@ impl ImageIndex {
         layout::image(id, relocatable, sections, bounds, names)
     }
 
-    /// Returns `None` if the file is not one of these.
+    /// Parses a file; `None` if it is of another kind.
     pub fn of(file: Sealed) -> Option<ImageIndex> {
         let index = ImageIndex { file };
         let symbols = index.parts().1.len();
@@ -211,7 +211,7 @@ impl ImageIndex {
         &self.file
     }
 
-    /// Whether all places that records name are in their tables, which [`ImageIndex::of`] does not look at.
+    /// Whether all places referenced by records exist, which [`ImageIndex::of`] does not check.
     pub fn is_sound(&self) -> bool {
         let len = |table: Table| self.file.table(table as usize).len() as u64;
         let within = |at: u32, count: u64, of: u64| u64::from(at).saturating_add(count) <= of;
@@ -233,7 +233,7 @@ impl ImageIndex {
         Some(self.known(&records[at]))
     }
 
-    /// All names, in order.
+    /// Returns all names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.records().iter().map(|record| self.name(record))
     }
@@ -388,7 +388,7 @@ impl fmt::Debug for ImageIndex {
     }
 }
 
-/// The point that is stored in these words.
+/// Decodes a point from its words.
 fn point(base: u64, words: &[u32]) -> Option<Point> {
     let address = |word: &u32| base.wrapping_add(u64::from(word & !EDGE));
     match words {
@@ -401,7 +401,7 @@ fn point(base: u64, words: &[u32]) -> Option<Point> {
     }
 }
 
-/// The number of copies of which there is nothing to report: those that are entered at one place each.
+/// Returns the number of copies with nothing to report: those with a single entry.
 fn count(entries: &[Point]) -> u32 {
     entries.len() as u32
 }

@@ -1,4 +1,4 @@
-//! sites/cache/known.rs: what is known of an inlined function in one file: its sites, and why some copies have none.
+//! sites/cache/known.rs: the sites of an inlined function in one file, and why some of its copies have none.
 
 use crate::flow::Undecodable;
 use crate::flow::doubts::Doubt;
@@ -7,9 +7,9 @@ use crate::flow::points::Point;
 /// The facts about one inlined function in one module. Addresses are those of [`crate::symtab::Symbols`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Whether there is a definition that was inlined, or could be.
+    /// Whether a definition exists that was or could be inlined.
     pub inline: bool,
-    /// The entries in the order of the debug information.
+    /// Entries in the order of the debug information.
     pub entries: Vec<Point>,
     pub exits: Vec<Point>,
     pub dropped: Dropped,
@@ -24,22 +24,22 @@ pub struct Dropped {
     pub split_tails: u32,
     pub without_address: u32,
     pub duplicates: u32,
-    /// Ranges that do not end with an instruction, of copies whose caller cannot be read.
+    /// Copies in an unreadable caller, with ranges that do not end at an instruction's end.
     pub undecodable: u32,
-    /// Copies whose caller's control flow is not known, and the reason for the first of them.
+    /// Copies whose caller's control flow is unknown, and the reason for the first of them.
     pub unread: u32,
     pub why_unread: Option<Undecodable>,
-    /// Exits on which no probe can be put.
+    /// Exits that cannot have a probe.
     pub lost: u32,
-    /// Exits that are also those of another copy, which begins elsewhere.
+    /// Exits shared with a copy that begins elsewhere.
     pub shared: u32,
-    /// Copies that may be entered elsewhere, too, and the reason for the first of them.
+    /// Copies that may also be entered elsewhere, and the reason for the first of them.
     pub doubtful: u32,
     pub why_doubtful: Option<Doubt>,
 }
 
 impl Dropped {
-    /// `2 of 7 copies in code that is freed after boot, …`; empty if all became sites.
+    /// Returns the reasons, as in `2 in code that is freed after boot, …`; empty if all copies became sites.
     pub fn reasons(&self) -> String {
         let reasons = [
             (self.freed, "in code that is freed after boot"),
@@ -56,7 +56,7 @@ impl Dropped {
         reasons.join(", ")
     }
 
-    /// Remarks for -v, one line each.
+    /// Returns remarks for -v, one line each.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Some(why) = self.why_unread {

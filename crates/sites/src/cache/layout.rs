@@ -1,4 +1,4 @@
-//! sites/cache/layout.rs: where a file has its sections and tables, as it is kept for when the file is not there.
+//! sites/cache/layout.rs: the section layout of a file, cached for use without the file.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -6,7 +6,7 @@ use crate::code::tables::is_bound;
 use crate::flow::marks::is_needed;
 use kinst_debuginfo::{BuildId, ElfFile, Section};
 
-/// The records of a file.
+/// Records of a file.
 pub(super) struct Layout {
     pub names: String,
     pub sections: Vec<SectionRecord>,
@@ -23,7 +23,7 @@ pub(super) struct SectionRecord {
     executable: u16,
 }
 
-/// A symbol without which the kernel's tables cannot be found, or the flow of its functions not be read.
+/// A symbol needed to locate the kernel's tables or to follow the control flow of its functions.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(super) struct BoundRecord {
@@ -33,7 +33,7 @@ pub(super) struct BoundRecord {
 }
 
 impl Layout {
-    /// `None` if the names are longer than any that a compiler makes.
+    /// Returns `None` if the names are longer than any that a compiler generates.
     pub(super) fn of(image: &ElfFile) -> Option<Layout> {
         let mut layout = Layout { names: String::new(), sections: Vec::new(), bounds: Vec::new() };
         for section in image.sections() {
@@ -59,7 +59,7 @@ impl Layout {
     }
 }
 
-/// The inverse of [`Layout::of`]; a name that is not in the table is empty.
+/// The inverse of [`Layout::of`]; a name outside the table becomes empty.
 pub(super) fn image(
     id: BuildId,
     relocatable: bool,

@@ -1,4 +1,4 @@
-//! sites/cache/: what is kept on disk about a kernel's files: their symbols, and the sites of all inlined functions.
+//! sites/cache/: cached facts about a kernel's files: their symbols, and the sites of all inlined functions.
 
 pub(super) mod directory;
 pub(super) mod file;
@@ -13,10 +13,10 @@ pub(super) mod tree;
 
 /// Reports the progress of making indices.
 pub trait Watch: Send + Sync {
-    /// This many bytes of debug information are going to be read.
+    /// This many bytes of debug information will be read.
     fn start(&self, bytes: u64);
-    /// This many bytes more have been read.
+    /// This many more bytes have been read.
     fn advance(&self, bytes: u64);
-    /// The reading has ended, also if it was cut short.
+    /// Reading has ended, even if it was aborted.
     fn done(&self);
 }

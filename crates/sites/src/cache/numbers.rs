@@ -1,25 +1,25 @@
-//! sites/cache/numbers.rs: numbers and texts in as few bytes as they need (LEB128), and blocks of them packed by zstd.
+//! sites/cache/numbers.rs: compact numbers and strings (LEB128), and zstd-compressed blocks of them.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A block in a table of packed bytes.
+/// A block in a table of compressed bytes.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(super) struct Block {
     at: u32,
     packed: u32,
-    /// The length when it is unpacked.
+    /// Length after decompression.
     len: u32,
-    /// The number of what is in it.
+    /// Number of elements.
     pub count: u32,
 }
 
-/// No block has more.
+/// Maximum length of a block.
 const LARGEST: u32 = 1 << 26;
 const LEVEL: i32 = 9;
 
 impl Block {
-    /// Packs bytes at the end of the table; `None` if they are more than a block can have.
+    /// Appends compressed bytes to the table; `None` if they exceed a block.
     pub(super) fn pack(bytes: &[u8], count: usize, table: &mut Vec<u8>) -> Option<Block> {
         let packed = zstd::bulk::compress(bytes, LEVEL).ok()?;
         let block = Block {
@@ -51,7 +51,7 @@ impl Writer {
         self.0.push(number as u8);
     }
 
-    /// The difference of two numbers, of either sign.
+    /// Writes the signed difference of two numbers.
     pub(super) fn step(&mut self, from: u64, to: u64) {
         let step = to.wrapping_sub(from) as i64;
         self.number((step << 1 ^ step >> 63) as u64);
@@ -63,7 +63,7 @@ impl Writer {
     }
 }
 
-/// The inverse of [`Writer`]; `None` at the end, and for what is not one of these.
+/// The inverse of [`Writer`]; reads return `None` at the end and for invalid data.
 pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl Reader<'_> {
@@ -96,7 +96,7 @@ impl Reader<'_> {
         str::from_utf8(text).ok()
     }
 
-    /// A number of elements that are there: each has a byte at least.
+    /// Reads a number of elements that can exist: each takes at least a byte.
     pub(super) fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count <= self.0.len()).then_some(count)

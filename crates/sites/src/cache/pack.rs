@@ -1,22 +1,22 @@
-//! sites/cache/pack.rs: kept files of a kernel in one file, to be carried to another machine.
+//! sites/cache/pack.rs: the cache files of a kernel in one file, to be copied to another machine.
 
 use std::io::{self, Read, Write};
 
 use super::file::{Sealed, VERSION};
 
-/// The first bytes; then come the version as in the files themselves, the length of the release and the release, and
-/// one frame of zstd with the files, each after its length as eight bytes, little-endian.
+/// The first bytes. They are followed by the version, as in the cache files, the length of the release, the
+/// release, and one zstd frame with the files, each after its length as a little-endian 8-byte number.
 const MAGIC: [u8; 8] = *b"KINSTPAK";
-/// Some more than the longest that `uname` can have.
+/// Somewhat longer than the longest release of `uname`.
 const LONGEST_RELEASE: usize = 256;
-/// The index of the largest kernel has a tenth of it.
+/// The maximum size of a file; the index of the largest kernel takes a tenth of it.
 const LARGEST: u64 = 128 << 20;
-/// All files of a kernel together have a hundredth of it.
+/// The maximum total size; all files of a kernel take a hundredth of it.
 const MOST: u64 = 4 << 30;
-/// Much smaller than with the default, and made in seconds.
+/// Much smaller than with the default level, and still made in seconds.
 const LEVEL: i32 = 9;
 
-/// Why a file cannot be taken.
+/// Why a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfit {
     #[error("it cannot be read: {0}")]
@@ -29,7 +29,7 @@ pub enum Unfit {
     Damaged(&'static str),
 }
 
-/// Writes files; the result is whole after [`Packing::finish`].
+/// Writes files; the output is complete after [`Packing::finish`].
 pub(crate) struct Packing<W: Write> {
     encoder: zstd::stream::write::Encoder<'static, W>,
 }
@@ -56,7 +56,7 @@ impl<W: Write> Packing<W> {
     }
 }
 
-/// Reads the files one after the other. Nothing is believed: lengths are bounded, and each file must be whole.
+/// Reads the files one after another. Nothing is trusted: lengths are bounded, and each file must be valid.
 pub(crate) struct Unpacking<'a> {
     pub release: String,
     decoder: zstd::stream::read::Decoder<'static, &'a [u8]>,
@@ -80,7 +80,7 @@ impl<'a> Unpacking<'a> {
         Ok(Unpacking { release, decoder, read: 0 })
     }
 
-    /// The next file, with its kind and key in it; `None` at the end.
+    /// Returns the next file, which contains its kind and key; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Sealed>, Unfit> {
         let mut len = Vec::new();
         let mut read = |limit: u64, to: &mut Vec<u8>| {
@@ -148,7 +148,7 @@ mod tests {
             assert!(unpacked(&whole[..at]).is_err(), "cut to {at}");
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << (at % 8);
-            // The release is text for a person; and zstd has a bit without a meaning.
+            // The release is free text, and zstd has an unused bit.
             match unpacked(&flipped) {
                 Ok(read) => assert_eq!(read, files, "flipped at {at}"),
                 Err(why) => assert!(!why.to_string().is_empty()),

@@ -1,4 +1,4 @@
-//! sites/cache/records.rs: functions with their copies, and rows of lines, as numbers.
+//! sites/cache/records.rs: encoding of functions with their copies, and of line rows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::numbers::{Reader, Writer};
 use kinst_dwarf::{Body, CallSite, Definition, Frame, Lines, Row, Sequence};
 
-/// The rows of lines in a block.
+/// Rows of lines in a block.
 const ROWS: usize = 4096;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -24,7 +24,7 @@ pub(super) struct Texts {
     pub definitions: Vec<Arc<Definition>>,
 }
 
-/// Numbers that stand for texts.
+/// Indices of interned strings.
 #[derive(Default)]
 pub(super) struct Numbered {
     pub paths: HashMap<String, u64>,
@@ -67,7 +67,7 @@ pub(super) fn write_body(
     for (frame, parent) in body.nodes() {
         writer.number(parent as u64);
         writer.step(last.0, frame.die);
-        // The name is the definition's.
+        // The definition has the name.
         writer.number(numbered.definition(&definition(frame.origin)));
         match &frame.call {
             None => writer.number(0),
@@ -133,7 +133,8 @@ pub(super) fn read_body(reader: &mut Reader<'_>, texts: &Texts) -> Option<Body> 
     Body::of(nodes)
 }
 
-/// The sequences of all tables by address, cut to pieces of some rows, in groups; and the span of each group.
+/// Returns the sequences of all tables by address, cut into pieces of at most [`ROWS`] rows, in groups; and
+/// the span of each group.
 pub(super) fn pieces(lines: &[Lines], numbered: &mut Numbered) -> Vec<(Vec<Sequence>, Span)> {
     let mut all: Vec<Sequence> = Vec::new();
     for table in lines {
@@ -143,7 +144,7 @@ pub(super) fn pieces(lines: &[Lines], numbered: &mut Numbered) -> Vec<(Vec<Seque
             for row in &sequence.rows {
                 let Some(file) = files.get(row.file as usize) else { continue };
                 let row = Row { file: *file as u32, column: 0, ..*row };
-                // A row that changes nothing is one of a column, or of a view.
+                // A row that changes only the column or the view is redundant.
                 let same =
                     piece.rows.last().is_some_and(|last| (last.file, last.line) == (row.file, row.line));
                 if same && !row.is_stmt {

@@ -1,4 +1,4 @@
-//! sites/cache/source.rs: the inlined functions at each address of a file, and its source lines, as they are kept on disk.
+//! sites/cache/source.rs: the cached source lines and inlined functions at each address of a file.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -11,18 +11,18 @@ use super::records::{Numbered, Span, Texts, pieces, read_body, read_sequence, wr
 use kinst_debuginfo::BuildId;
 use kinst_dwarf::{Body, Definition, Evidence, Frame, InlineCopy, Lines, Recurring, Sequence, is_of};
 
-/// The kind of these files in their header.
+/// Kind of these files in their header.
 pub(crate) const KIND: u32 = 0x736f_7503;
 
-/// The functions in a block: enough to be packed well, and unpacked in no time.
+/// Functions in a block: enough to compress well, and few enough to decompress quickly.
 const BODIES: usize = 128;
 
-/// The name of the file of a build id.
+/// Returns the file name for a build id.
 pub(crate) fn file_name(id: &BuildId) -> String {
     format!("{id}.source")
 }
 
-/// An open file. Blocks are unpacked when they are asked for; one that is damaged has nothing.
+/// An open file. Blocks are decompressed on demand; a damaged one is empty.
 pub struct Source {
     file: Sealed,
     texts: OnceLock<Texts>,
@@ -34,26 +34,26 @@ enum Table {
     Texts,
     /// [`Block`]s of functions.
     Bodies,
-    /// [`Block`]s of sequences of rows, and the [`Span`] of each.
+    /// [`Block`]s of row sequences, and the [`Span`] of each.
     Lines,
     Spans,
-    /// [`PlaceRecord`]s by address.
+    /// [`PlaceRecord`]s, by address.
     Places,
     Packed,
 }
 
-/// A range of the code of a function.
+/// A range of a function's code.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct PlaceRecord {
     start: u64,
     len: u32,
-    /// The function: its block, times [`BODIES`], and its place there.
+    /// Index of the function: its block times [`BODIES`], plus its position there.
     body: u32,
 }
 
 impl Source {
-    /// The contents of the file; `definition` is asked with [`Frame::origin`].
+    /// Returns the contents of the file; `definition` is called with [`Frame::origin`].
     pub fn write(
         id: &BuildId,
         mut bodies: Vec<Body>,
@@ -114,7 +114,7 @@ impl Source {
         &self.file
     }
 
-    /// Whether all blocks can be unpacked and read.
+    /// Whether all blocks can be decompressed and read.
     pub fn is_sound(&self) -> bool {
         let bodies = self.blocks(Table::Bodies);
         let lines = self.blocks(Table::Lines);
@@ -124,9 +124,9 @@ impl Source {
             && self.file.rows::<Span>(Table::Spans as usize).len() == lines.len()
     }
 
-    /// The function that has the code at an address.
+    /// Returns the function whose code includes an address.
     pub fn body_at(&self, address: u64) -> Option<Arc<Body>> {
-        // Functions in functions are of other languages than C.
+        // Nested functions occur in languages other than C.
         const NEAR: usize = 64;
         let places = self.file.rows::<PlaceRecord>(Table::Places as usize);
         let after = places.partition_point(|place| place.start <= address);
@@ -138,7 +138,7 @@ impl Source {
         self.bodies(block)?.into_iter().nth(place.body as usize % BODIES).map(Arc::new)
     }
 
-    /// The lines of a range of addresses.
+    /// Returns the lines of a range of addresses.
     pub fn lines_in(&self, range: &Range<u64>) -> Lines {
         let spans = self.file.rows::<Span>(Table::Spans as usize).iter();
         let meet = spans.zip(self.blocks(Table::Lines));
@@ -155,14 +155,14 @@ impl Source {
         known.cloned().unwrap_or_default()
     }
 
-    /// The code of the functions that are defined in a file, or in the files of a folder, whose path ends with `/`.
+    /// Returns the code of the functions that are defined in a file, or in a folder if the path ends with `/`.
     pub fn code_from(&self, path: &str) -> Vec<Range<u64>> {
         let bodies = self.blocks(Table::Bodies).iter().filter_map(|block| self.bodies(block)).flatten();
         let is_from = |body: &Body| is_of(&self.definition(body.function().origin).file, path);
         bodies.filter(is_from).flat_map(|body| body.function().ranges.clone()).collect()
     }
 
-    /// The copies of a function in the order of the debug information.
+    /// Returns the copies of a function in the order of the debug information.
     pub fn copies(&self, name: &str) -> Vec<InlineCopy> {
         if !self.texts().definitions.iter().any(|definition| definition.name == name) {
             return Vec::new();
@@ -240,7 +240,7 @@ impl Source {
 }
 
 impl Cache {
-    /// Opens the file of a build id, if it is here and whole.
+    /// Opens the file of a build id, if it is cached and valid.
     pub fn source(&self, id: &BuildId) -> Option<Source> {
         self.open(&file_name(id), KIND, id.bytes()).map(Source::of)
     }
@@ -256,7 +256,7 @@ mod tests {
     fn frame(die: u64, origin: u64, call: Option<u64>, ranges: &[Range<u64>]) -> Frame {
         let call = call.map(|line| CallSite { file: "b.h".to_owned(), line });
         let name = definition(origin).name.clone();
-        // As a copy has them whose beginning was duplicated.
+        // As in a copy whose beginning was duplicated.
         let entries = ranges.iter().map(|range| range.start).collect();
         let is_tail = die == TAIL;
         Frame { die, origin, name, call, is_tail, entries, ranges: ranges.to_vec() }
@@ -321,7 +321,7 @@ mod tests {
             while read_sequence(&mut reader).is_some() {}
         }
 
-        /// The checksum is right; the tables are not.
+        /// The checksum is valid; the tables are not.
         #[test]
         fn damaged_tables_have_nothing(edits in proptest::collection::vec((0_usize..4000, 0_u8..), 1..6)) {
             let mut bytes = made().file().bytes().to_vec();

@@ -1,4 +1,4 @@
-//! sites/cache/tree.rs: the directories of a sysroot's modules as they are kept on disk, so that they need not be read again.
+//! sites/cache/tree.rs: a cache of the directories of a sysroot's modules, so that they need not be read again.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::file::{self, Sealed};
 use kinst_debuginfo::{Dir, File, Stamp, Tree};
 
-/// The kind of these files; see [`super::image::KIND`].
+/// Kind of these files; see [`super::image::KIND`].
 pub(crate) const KIND: u32 = 0x7472_6501;
 
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ struct Record {
     stamp: [u64; 4],
 }
 
-/// Returns `None` if a path is not text.
+/// Returns `None` if a path is not UTF-8.
 pub(crate) fn write(key: &[u8], tree: &Tree) -> Option<Vec<u8>> {
     let mut names = String::new();
     let mut record = |name: &str, of: u64, stamp: Option<Stamp>| {
@@ -47,7 +47,7 @@ pub(crate) fn write(key: &[u8], tree: &Tree) -> Option<Vec<u8>> {
     file::seal(KIND, key, &[names.as_bytes(), dirs?.as_bytes(), files?.as_bytes()])
 }
 
-/// Returns `None` if the file is not one of these.
+/// Returns `None` if the file is of another kind.
 pub(crate) fn read(file: &Sealed) -> Option<Tree> {
     let names = file.table(Table::Names as usize);
     let name = |record: &Record| {

@@ -1,4 +1,4 @@
-//! sites/catalog/drivers.rs: the probes that drivers have of their own (kinst/sdt.h); their providers are the drivers'.
+//! sites/catalog/drivers.rs: the static probes of drivers (kinst/sdt.h), whose providers the drivers name.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ use crate::target::drivers::Notes;
 use kinst_base::attributes;
 use kinst_base::probe::{Description, Fields, Place, Probe};
 
-/// Among the ids of [`super::unplaced`].
+/// One of the ranges of ids in [`super::unplaced`].
 pub(super) const FIRST_DRIVER_ID: u32 = 470_000;
 const MOST: usize = 10_000;
 
-/// What the notes of one module say of a probe wherever it is, by provider and name.
+/// Facts from one module's notes that apply to all places of a probe, by provider and name.
 type Said<'a, T> = HashMap<(&'a str, &'a str), T>;
 
 impl Catalog {
-    /// All probes of drivers, by module and in the order of their notes.
+    /// Returns all static probes of drivers, by module and in the order of their notes.
     pub(crate) fn driver_probes(&self) -> &[DriverProbe] {
         self.drivers.get_or_init(|| {
             let mut found = Vec::new();
@@ -46,7 +46,7 @@ impl Catalog {
             let What::Probe { at, arguments } = &note.what else { continue };
             let (function, func) = match self.kernel.function_at(from.module, *at) {
                 Some(function) => function,
-                // The code of a module's initialization is gone by now.
+                // The module's initialization code has been freed.
                 None if from.placed => continue,
                 None => ("", 0),
             };
@@ -65,7 +65,7 @@ impl Catalog {
     }
 
     fn driver_probes_matching(&self, fields: &Fields) -> impl Iterator<Item = &DriverProbe> {
-        // The providers that are known need no file.
+        // Known providers need no file.
         let known = if is_ours(&fields.provider) { &[] } else { self.driver_probes() };
         let is_meant = meaning(fields);
         known.iter().filter(move |found| is_meant(&found.probe.name))
@@ -79,14 +79,14 @@ impl Catalog {
         self.driver_probes().get(id.checked_sub(FIRST_DRIVER_ID)? as usize)
     }
 
-    /// The gates of those of the probes that are drivers', each once.
+    /// Returns the gates of the drivers' static probes among `probes`, each once.
     pub(super) fn gates_of(&self, probes: &[Probe]) -> Vec<Probe> {
         let mut gates: Vec<(u64, Probe)> = Vec::new();
         for probe in probes {
             let Place::Driver { func, .. } = probe.place else { continue };
             let Some(driver) = self.driver_by_id(probe.id) else { continue };
             for at in &driver.gates {
-                // A module is never as large as that.
+                // No module is that large.
                 let Ok(to) = i32::try_from(at.wrapping_sub(func).cast_signed()) else { continue };
                 if gates.iter().all(|(known, _)| known != at) {
                     let place = Place::Gate { func, to: to.cast_unsigned() };
@@ -97,7 +97,7 @@ impl Catalog {
         gates.into_iter().map(|(_, gate)| gate).collect()
     }
 
-    /// The probes of drivers that a description names, each with where its arguments are.
+    /// Returns the static probes that match a description, each with the locations of its arguments.
     pub fn driven(&self, description: &Description) -> Vec<Driven> {
         match description {
             Description::Id(id) => self.driver_by_id(*id).into_iter().map(DriverProbe::driven).collect(),
@@ -129,7 +129,7 @@ impl DriverProbe {
     }
 }
 
-/// Whether a provider is one of ours: a driver cannot add probes to it.
+/// Whether the provider is built in: a driver cannot add probes to it.
 fn is_ours(provider: &str) -> bool {
     attributes::PROVIDERS.iter().any(|(ours, _)| *ours == provider) || attributes::ALIASES.contains(&provider)
 }

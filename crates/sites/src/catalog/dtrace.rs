@@ -5,7 +5,7 @@ use super::store::Catalog;
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Fields, Place, Probe};
 
-/// The probes of the provider dtrace.
+/// BEGIN, END and ERROR, with their places.
 pub const DTRACE: [(&str, Place); 3] =
     [("BEGIN", Place::Begin), ("END", Place::End), ("ERROR", Place::Error)];
 

@@ -1,4 +1,4 @@
-//! sites/catalog/edges.rs: the catalogue's edges of the control flow: `kinst::f:53-61` fires when control goes from 53 to 61.
+//! sites/catalog/edges.rs: edges of the control flow as probes: `kinst::f:53-61` fires when control goes from 53 to 61.
 
 use kinst_base::image::ModuleId;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Probe, Target};
 
-/// Whether the field names edges. A range of characters (`[0-9]`) has a dash too.
+/// Whether a name denotes edges. A character class (`[0-9]`) contains a dash too.
 pub(crate) fn is_edge(name: &str) -> bool {
     let mut depth = 0u32;
     name.bytes().any(|byte| {
@@ -26,19 +26,19 @@ pub(crate) fn is_edge(name: &str) -> bool {
     })
 }
 
-/// The end of an edge, in the form that the kernel takes.
+/// The end of an edge, in the kernel's format.
 pub(crate) struct EdgeTo {
-    /// Static keys that it leads over, from the symbol; 0: none.
+    /// Static keys on the edge, as offsets from the symbol; 0 for none.
     pub over: [u32; 2],
-    /// A signed distance from the symbol.
+    /// Signed distance from the symbol.
     pub to: u32,
-    /// The probe's name.
+    /// Name of the probe.
     pub name: String,
 }
 
 /// A successor of an instruction.
 struct Way {
-    /// An address as in [`crate::Kernel::symbols`] of the module.
+    /// Address as in [`crate::Kernel::symbols`] of the module.
     to: u64,
     module: ModuleId,
     target: Target,
@@ -49,7 +49,7 @@ pub(crate) struct Asked<'a> {
     pub module: ModuleId,
     pub symbol: &'a Symbol,
     pub function: &'a str,
-    /// All of its instructions; `live`: as they are in memory.
+    /// All of its instructions; if `live`, as they are in memory.
     pub insns: &'a [LiveInsn],
     pub live: bool,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Asked<'a> {
 /// The end of an edge in a description.
 pub(crate) struct Destination {
     pub(super) target: Target,
-    /// The end as it was written.
+    /// The end as written.
     pub(super) text: String,
 }
 
@@ -76,13 +76,13 @@ impl Destination {
 }
 
 impl Catalog {
-    /// The edges of a function whose names match.
+    /// Returns the edges of a function whose names match.
     pub(crate) fn edges_matching(&self, asked: &Asked<'_>, pattern: &Pattern) -> Vec<Probe> {
         let Asked { module, symbol, function, insns, live } = *asked;
         let mut probes = Vec::new();
         for insn in insns.iter().filter(|insn| insn.refused.is_none()) {
             let ways = self.all_ways(module, symbol, insn, live);
-            // An instruction with one successor is no branch; its edge can still be named by its numbers.
+            // An instruction with one successor is not a branch; its edge can still be named explicitly.
             for way in ways.iter().filter(|_| ways.len() > 1) {
                 if pattern.matches(&edge_name(&insn.offset.to_string(), &way.target)) {
                     probes.extend(self.make_edge(module, symbol, function, insn.offset, &[], way));
@@ -92,7 +92,7 @@ impl Catalog {
         probes
     }
 
-    /// The edge from the first instruction of the path, over the others.
+    /// Returns the edge from the path's first instruction over the others.
     pub(crate) fn edge(
         &self,
         asked: &Asked<'_>,
@@ -131,7 +131,7 @@ impl Catalog {
             .ok_or_else(|| Box::new(out_of_reach(function, &to.text)))
     }
 
-    /// The successor of an instruction that is `to`.
+    /// Returns the successor of an instruction that matches `to`.
     fn way(
         &self,
         asked: &Asked<'_>,
@@ -141,7 +141,7 @@ impl Catalog {
     ) -> Result<Way, Box<Diagnostic>> {
         let Asked { module, symbol, live, .. } = *asked;
         let is_meant = |way: &Way| way.target == to.target;
-        // The tables of the file are not read where the bytes suffice.
+        // The tables of the file are read only if the bytes do not suffice.
         let in_memory =
             if live { self.ways(module, symbol, insn, memory_ways(symbol, insn)) } else { Vec::new() };
         if let Some(way) = in_memory.into_iter().find(is_meant) {
@@ -157,7 +157,7 @@ impl Catalog {
         }
     }
 
-    /// Whether an instruction is a static key, according to the file; the kernel module checks again.
+    /// Whether an instruction is a static key according to the file; the kernel module checks again.
     fn is_key(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
         let address = asked.symbol.address + u64::from(insn.offset);
         self.kernel.callers(asked.module).is_none_or(|callers| {
@@ -165,7 +165,7 @@ impl Catalog {
         })
     }
 
-    /// Whether an instruction is a jump through a register or memory, or to the thunk that replaces one.
+    /// Whether an instruction jumps through a register or memory, or to a thunk that replaces such a jump.
     fn is_indirect(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
         let address = asked.symbol.address + u64::from(insn.offset);
         let Some(step) = decode::step(insn.machine, &insn.bytes, address) else { return false };
@@ -182,7 +182,8 @@ impl Catalog {
         }
     }
 
-    /// The successor that a description names for an indirect jump: `61` in the function itself, `f+0` in another one.
+    /// Returns the successor that a description names for an indirect jump: `61` in the same function, `f+0`
+    /// in another one.
     fn named(&self, asked: &Asked<'_>, insn: &LiveInsn, to: &Destination) -> Result<Way, Box<Diagnostic>> {
         let Asked { module, symbol, function, .. } = *asked;
         let Destination { target, text } = to;
@@ -208,7 +209,7 @@ impl Catalog {
         }
     }
 
-    /// The successors of an instruction, in memory and in the file: one that the kernel patches may have both.
+    /// Returns the successors of an instruction, in memory and in the file: a patched instruction may have both.
     fn all_ways(&self, module: ModuleId, symbol: &Symbol, insn: &LiveInsn, live: bool) -> Vec<Way> {
         let mut to = match self.kernel.callers(module) {
             Some(callers) => callers.ways(symbol.address + u64::from(insn.offset)),
@@ -224,8 +225,8 @@ impl Catalog {
 
     fn ways(&self, module: ModuleId, symbol: &Symbol, insn: &LiveInsn, to: Vec<u64>) -> Vec<Way> {
         let from = symbol.address + u64::from(insn.offset);
-        // Sections of a module are not placed in memory as they are in the file: a distance in memory is meaningful
-        // only within the function itself.
+        // A module's sections are not at the same distances in memory as in the file: a distance in memory is
+        // valid only within the function.
         let known = |to: &u64| {
             within(symbol).contains(to) || module == ModuleId::PROPER || !self.kernel.is_running() || {
                 self.kernel.callers(module).is_none_or(|callers| callers.ways(from).contains(to))
@@ -259,7 +260,7 @@ impl Catalog {
     }
 }
 
-/// The successors by the instruction's bytes.
+/// Returns the successors according to the instruction's bytes.
 fn memory_ways(symbol: &Symbol, insn: &LiveInsn) -> Vec<u64> {
     let step = decode::step(insn.machine, &insn.bytes, symbol.address + u64::from(insn.offset));
     step.map(|step| decode::ways(&step)).unwrap_or_default()
@@ -312,7 +313,7 @@ fn out_of_reach(function: &str, to: &str) -> Diagnostic {
     .note("where another section of a module stands is only known when it is loaded")
 }
 
-/// The refusal of an edge that does not exist. `before` is what the description has before the instruction.
+/// Refuses an edge that does not exist. `before` is the part of the description before the instruction.
 fn no_edge(asked: &Asked<'_>, before: &str, insn: &LiveInsn, to: &str, ways: &[Way]) -> Diagnostic {
     let Asked { symbol, function, .. } = *asked;
     let from = insn.offset;

@@ -1,10 +1,10 @@
-//! sites/catalog/elsewhere.rs: probes of other systems under providers that Linux has too, and where they are here.
+//! sites/catalog/elsewhere.rs: probes of other systems whose providers exist on Linux, and their replacements.
 
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
 use kinst_base::probe::Fields;
 
-/// System calls of other systems, by the names that their programs and scripts use.
+/// System calls of other systems, by the names in their programs and scripts, with the Linux equivalent.
 const CALLS: &[(&str, &str)] = &[
     ("creat64", "openat"),
     ("exec", "execve"),
@@ -47,7 +47,7 @@ const CALLS: &[(&str, &str)] = &[
     ("xstat", "newfstatat"),
 ];
 
-/// System calls that Linux has, but whose function in the C library makes another one.
+/// Linux system calls whose C library function makes a different call.
 const LIBRARY: &[(&str, &str)] = &[
     ("exit", "exit_group"),
     ("fork", "clone"),
@@ -59,7 +59,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("stat", "newfstatat"),
 ];
 
-/// Provider, probe, and the nearest to it.
+/// Provider, probe, and the nearest replacement.
 const PROBES: &[(&str, &str, &str)] = &[
     ("io", "wait-start", "sched:::off-cpu /curthread->in_iowait/"),
     ("io", "wait-done", "sched:::on-cpu, after sched:::off-cpu /curthread->in_iowait/"),
@@ -83,24 +83,24 @@ const PROBES: &[(&str, &str, &str)] = &[
     ("sdt", "interrupt-start", "sdt:::irq_handler_entry"),
 ];
 
-/// The call of Linux that does what one of other systems does.
+/// Returns the Linux equivalent of another system's call.
 pub(crate) fn call(name: &str) -> Option<&'static str> {
     CALLS.iter().find(|(other, _)| *other == name).map(|(_, here)| *here)
 }
 
-/// The call that the C library's function of this name makes.
+/// Returns the call that the C library's function of this name makes.
 pub(crate) fn made_by_the_library(name: &str) -> Option<&'static str> {
     LIBRARY.iter().find(|(function, _)| *function == name).map(|(_, call)| *call)
 }
 
-/// What is nearest to a probe that Linux does not have.
+/// Returns the nearest replacement of a probe that Linux does not have.
 pub(crate) fn nearest(provider: &str, name: &str) -> Option<&'static str> {
     let found = PROBES.iter().find(|(of, probe, _)| (*of, *probe) == (provider, name));
     found.map(|(.., nearest)| *nearest)
 }
 
-/// Warnings about system calls that a program probes, and programs on Linux seldom make, because the C library makes
-/// another one that the program does not probe; each with the number of the description that it is about.
+/// Returns warnings about probed system calls that Linux programs rarely make because the C library makes
+/// another one that is not probed; each with the index of the description.
 pub fn seldom_made(described: &[Fields]) -> Vec<(usize, Diagnostic)> {
     let calls = described.iter().enumerate().filter(|(_, fields)| fields.provider == "syscall");
     let probed = |call: &str| calls.clone().any(|(_, fields)| Pattern::new(&fields.function).matches(call));

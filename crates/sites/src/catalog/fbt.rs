@@ -1,4 +1,4 @@
-//! sites/catalog/fbt.rs: the probes of fbt: the entry and the return of every function.
+//! sites/catalog/fbt.rs: the probes of fbt: entry and return of every function.
 
 use kinst_base::image::ModuleId;
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use crate::symtab::Symbol;
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Fields, Place, Probe};
 
-/// A function as fbt has it: its index among all functions, and the name by which it was looked up.
+/// A function for fbt: its index among all functions, and the name by which it was looked up.
 struct FbtPlace<'a> {
     index: usize,
     module: ModuleId,
@@ -61,7 +61,7 @@ impl Catalog {
         probes
     }
 
-    /// Leaves out the functions of a module that the back end cannot trace.
+    /// Drops the functions of a module that the back end cannot trace.
     fn within_reach<'p>(&self, module: ModuleId, places: Vec<FbtPlace<'p>>) -> Vec<FbtPlace<'p>> {
         let Some(reach) = &self.reach else { return places };
         let name = &self.kernel.modules()[module].name;
@@ -85,16 +85,16 @@ impl Catalog {
         kept
     }
 
-    /// Why a probe of a function cannot be traced, as far as the back end knows it before it arms it.
+    /// Returns why a function's probe cannot be traced, if the back end knows before arming it.
     pub fn refusal(&self, probe: &Probe) -> Option<Unreachable> {
         let (Place::FbtEntry { func } | Place::FbtReturn { func }) = probe.place else { return None };
         let begun = Begun { address: func, module: &probe.name.module, name: &probe.name.function };
         self.reach.as_ref()?.refusals(&[begun]).pop()?
     }
 
-    /// The functions of a name; if there are none, the clones that the compiler made of it (`f.isra.0`, `f.constprop.0`).
+    /// Returns the functions with a name or, failing that, the compiler's clones of it (`f.isra.0`, `f.constprop.0`).
     fn functions_called(&self, modules: &[ModuleId], function: &str) -> Vec<(ModuleId, Symbol, String)> {
-        // The kernel proper has 60,000 functions: a name is looked up, not searched for.
+        // The kernel proper has 60,000 functions: a name is looked up in an index, not by a linear search.
         let named = self.kernel.functions_named(modules, function);
         if !named.is_empty() {
             return named.into_iter().map(|(module, symbol)| (module, symbol, function.to_owned())).collect();
@@ -113,7 +113,7 @@ impl Catalog {
         clones
     }
 
-    /// The functions of a module in the order of addresses. Names of one address are one function.
+    /// Returns the functions of a module by address. Names at one address are one function.
     fn functions(&self, module: ModuleId) -> &[Function] {
         let modules = || self.kernel.modules().ids().map(|_| OnceLock::new()).collect();
         self.functions.get_or_init(modules)[module.index()].get_or_init(|| {
@@ -133,7 +133,7 @@ impl Catalog {
         })
     }
 
-    /// The number of functions before those of a module.
+    /// Returns the number of functions in all modules before this one.
     fn base(&self, module: ModuleId) -> usize {
         let before: Vec<ModuleId> = self.kernel.modules().ids().take(module.index()).collect();
         self.kernel.load_symbols(&before);
@@ -158,13 +158,13 @@ impl Catalog {
         named
     }
 
-    /// The index of a function in [`Catalog::functions`].
+    /// Returns the index of a function in [`Catalog::functions`].
     fn function_index(&self, module: ModuleId, symbol: &Symbol, name: &str) -> Option<usize> {
         let functions = self.functions(module);
         let symbols = self.kernel.symbols(module)?;
         let address = |function: &Function| symbols.records()[function.first as usize].address;
         let at = functions.partition_point(|function| address(function) < symbol.address);
-        // Where addresses are hidden, all are equal and the name decides.
+        // If addresses are hidden, all are equal and the name decides.
         let mut same = functions[at..].iter().take_while(|function| address(function) == symbol.address);
         Some(at + same.position(|function| function.names().any(|index| symbols.at(index).0 == name))?)
     }
@@ -179,7 +179,7 @@ impl Catalog {
         }
     }
 
-    /// The probe of an id from [`FIRST_FBT_ID`] on.
+    /// Returns the probe with an id from [`FIRST_FBT_ID`] on.
     pub(super) fn fbt_by_id(&self, id: u32) -> Option<Probe> {
         let index = (id - FIRST_FBT_ID) as usize;
         let (mut place, side) = (index / FBT.len(), index % FBT.len());

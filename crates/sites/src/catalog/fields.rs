@@ -1,14 +1,14 @@
-//! sites/catalog/fields.rs: whether the fields of a probe are what a description means.
+//! sites/catalog/fields.rs: matching of a probe's fields with a description.
 
 use kinst_base::glob::Pattern;
 use kinst_base::probe::Fields;
 
-/// Whether the fields match a probe that is in no module and no function.
+/// Whether the fields match a probe without module and function.
 pub(super) fn are_nameless(fields: &Fields) -> bool {
     Pattern::new(&fields.module).matches("") && Pattern::new(&fields.function).matches("")
 }
 
-/// Whether a probe's fields match those of a description.
+/// Returns a predicate for probes whose fields match a description's.
 pub(super) fn meaning(description: &Fields) -> impl Fn(&Fields) -> bool {
     let Fields { provider, module, function, name } = description;
     let [provider, module, function, name] =

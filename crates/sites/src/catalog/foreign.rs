@@ -1,9 +1,9 @@
-//! sites/catalog/foreign.rs: probes as other tracers write them, and providers of other systems: what there is in their place.
+//! sites/catalog/foreign.rs: help for probes in the syntax of other tracers, and for providers of other systems.
 
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::Fields;
 
-/// A provider of DTrace elsewhere that Linux does not have here, and what shows the same.
+/// DTrace providers that do not exist on Linux, and replacements for them.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("cpc", "`profile-997` samples by time; perf counts the events of the processor"),
     ("dtmalloc", "trace `sdt:::kmalloc` and `sdt:::kfree`"),
@@ -17,7 +17,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("vfs", "trace `fbt::vfs_*:entry`"),
 ];
 
-/// Providers in programs, which are not the kernel.
+/// Providers of probes in user programs.
 const USER: &[&str] = &[
     "hotspot",
     "hotspot_jni",
@@ -37,13 +37,13 @@ const USER: &[&str] = &[
     "ustack",
 ];
 
-/// Returns what a description without probes means elsewhere, if it is known.
+/// Explains a description without probes that belongs to another tracer or system.
 pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
     let Fields { provider, module, function, name } = fields;
     if !provider.is_empty() {
         return of_provider(provider, fields);
     }
-    // Fields are written from the right: the first word of others is in any of them.
+    // Fields are assigned from the right: another tracer's first word may be in any of them.
     let words: Vec<&str> =
         [module, function, name].into_iter().map(String::as_str).skip_while(|word| word.is_empty()).collect();
     let (first, rest) = words.split_first()?;
@@ -71,13 +71,14 @@ fn user_space(provider: &str) -> Diagnostic {
         .help("system calls of one process: syscall:::entry /pid == $target/ with -p PID or -c COMMAND; ustack() shows where it is")
 }
 
-/// `sched:sched_switch`: a tracepoint with its subsystem.
+/// Explains `sched:sched_switch`, a tracepoint with its subsystem.
 pub(crate) fn tracepoint_of_perf(subsystem: &str, name: &str) -> Diagnostic {
     let title = format!("`{subsystem}:{name}` is how perf writes a tracepoint");
     Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write it as {}", tracepoint(name)))
 }
 
-/// `kprobe:f`, `tracepoint:sched:sched_switch`, `interval:s:1` of bpftrace; `syscalls:sys_enter_read` of perf.
+/// Explains bpftrace's `kprobe:f`, `tracepoint:sched:sched_switch`, `interval:s:1`, and perf's
+/// `syscalls:sys_enter_read`.
 fn of_tracer(word: &str, rest: &[&str]) -> Option<Diagnostic> {
     let last = rest.last().copied().filter(|last| !last.is_empty())?;
     let (tracer, here) = match word {
@@ -104,7 +105,7 @@ fn tracepoint(name: &str) -> String {
     }
 }
 
-/// The unit of `interval:s:1` or `profile:hz:99`.
+/// Returns the unit of `interval:s:1` or `profile:hz:99`.
 fn unit<'a>(rest: &[&'a str]) -> Option<&'a str> {
     rest.iter().rev().nth(1).copied().filter(|unit| ["s", "ms", "us", "hz"].contains(unit))
 }

@@ -13,20 +13,20 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::glob::Pattern;
 use kinst_base::probe::{Fields, Place, Probe, Site};
 
-/// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. The number is fixed, so that only
-/// the modules that are named have to be read.
+/// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. The value is fixed, so
+/// that only the named modules have to be read.
 pub(super) const FIRST_KINST_ID: u32 = 500_000;
 
-/// The most instructions that one description may match.
+/// The maximum number of instructions that one description may match.
 const MAX_MATCHES: usize = 100_000;
 
-/// Which instructions or edges of a function a description means.
+/// The instructions or edges of a function that a description selects.
 pub(super) enum Wanted {
-    /// One.
+    /// A single one.
     Site { offset: u32, over: Vec<u32>, to: Option<Destination> },
-    /// All whose names match.
+    /// All with matching names.
     Matching { pattern: Pattern, edges: bool },
-    /// No instruction can have such a name.
+    /// A name that no instruction can have.
     Nothing { name: String },
 }
 
@@ -62,7 +62,7 @@ impl Wanted {
 }
 
 impl Catalog {
-    /// The probes of kinst that the fields match, each with its module and its function.
+    /// Returns the kinst probes that match the fields, each with its module and its function.
     pub(crate) fn kinst_probes(
         &self,
         fields: &Fields,
@@ -97,7 +97,7 @@ impl Catalog {
             }
         }
         match refusal {
-            // Among several functions of one name, only those that have such an instruction count.
+            // Among several functions with one name, only those with such an instruction count.
             Some(refusal) if probes.is_empty() && one => Err(refusal),
             _ => Ok(probes),
         }
@@ -179,12 +179,12 @@ impl Catalog {
         }
     }
 
-    /// The places that descriptions of many instructions left out because they cannot be traced, one line for each.
+    /// Returns the places that glob descriptions skipped because they cannot be traced, one line for each.
     pub fn left_out(&self) -> Vec<String> {
         self.made().left_out.values().cloned().collect()
     }
 
-    /// The instructions of a function, from memory; from the file only where no kernel can be asked.
+    /// Returns the instructions of a function from memory, or from the file if there is no kernel to read.
     fn text(&self, module: ModuleId, symbol: &Symbol) -> Arc<Text> {
         let place = (module, symbol.address);
         if let Some(text) = self.made().text.get(&place) {
@@ -221,14 +221,15 @@ impl Catalog {
         )
     }
 
-    /// Whether an instruction of the file begins there. The kernel patches its text (alternatives), so an instruction
-    /// of the file may be gone in memory; the kernel refuses that one site, and the description is not wrong.
+    /// Whether an instruction of the file begins at an offset. The kernel patches its text (alternatives), so
+    /// the instruction may no longer exist in memory; then the kernel refuses that one site, and the
+    /// description is still correct.
     fn is_boundary_in_file(&self, module: ModuleId, symbol: &Symbol, offset: u32) -> bool {
         let insns = self.file_text(module, symbol).unwrap_or_default();
         insns.iter().any(|insn| insn.offset == offset)
     }
 
-    /// The probe at an offset; with `edge`, it fires only when control takes that edge.
+    /// Makes the probe at an offset; with `edge`, it fires only when control takes that edge.
     pub(super) fn make(
         &self,
         module: ModuleId,

@@ -1,4 +1,4 @@
-//! sites/catalog/lookup.rs: the probes that a description means, or the reason why there is none.
+//! sites/catalog/lookup.rs: looks up the probes of a description, or the reason why there are none.
 
 use super::dtrace::{DTRACE, dtrace_probe};
 use super::fields::meaning;
@@ -45,7 +45,7 @@ impl Catalog {
             probes.extend(self.syscall(fields));
         }
         let timers = if pattern.matches("profile") { self.profile(fields)? } else { Vec::new() };
-        // BEGIN or a tick alone does not need the kernel's symbols.
+        // A program with only BEGIN or a tick does not need the kernel's symbols.
         let found = !probes.is_empty() || !timers.is_empty();
         if pattern.matches("sdt") && !(found && Pattern::new(&fields.name).exact().is_some()) {
             probes.extend(self.sdt(fields));
@@ -71,7 +71,7 @@ impl Catalog {
         Ok(probes)
     }
 
-    /// Returns the reason why nothing matches, if there is one to give.
+    /// Fails with the reason why nothing matches, if one is known.
     fn nothing(&self, fields: &Fields) -> Result<(), Box<Diagnostic>> {
         let Fields { provider, module, function, name } = fields;
         if let Some(refusal) = foreign::refusal(fields) {
@@ -99,7 +99,7 @@ impl Catalog {
         refusals::nothing_matches(&self.kernel, &modules, provider, module, function, name)
     }
 
-    /// The probe of this id.
+    /// Returns the probe with this id.
     fn by_id(&self, id: u32) -> Option<Probe> {
         let index = id.checked_sub(1)? as usize;
         if let Some((name, place)) = DTRACE.get(index) {

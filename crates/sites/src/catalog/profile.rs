@@ -1,9 +1,9 @@
-//! sites/catalog/profile.rs: the probes of the provider profile, whose names give their rates.
+//! sites/catalog/profile.rs: the probes of the provider profile, whose names contain their rates.
 
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::{Fields, Place, Probe};
 
-/// The probes that exist without having been named: the rates of illumos and FreeBSD.
+/// The predefined probes: the rates of illumos and FreeBSD.
 pub(crate) const RATES: [&str; 13] = [
     "profile-97",
     "profile-199",
@@ -20,14 +20,14 @@ pub(crate) const RATES: [&str; 13] = [
     "tick-5000",
 ];
 
-/// The shortest interval in nanoseconds; the back end asserts of this one and the longest one that the module's are the same.
+/// The shortest interval in nanoseconds. The back end asserts that both limits equal the module's.
 pub const MIN_INTERVAL: u64 = 200_000;
 /// The longest interval in nanoseconds, 146 years.
 pub const MAX_INTERVAL: u64 = 1 << 62;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The units in nanoseconds, without `hz`, which is a rate.
+/// Units in nanoseconds, without `hz`, which is a rate.
 const UNITS: [(&str, u64); 14] = [
     ("ns", 1),
     ("nsec", 1),
@@ -45,7 +45,7 @@ const UNITS: [(&str, u64); 14] = [
     ("day", 86400 * SECOND),
 ];
 
-/// Why a name that begins like one of this provider is not one.
+/// Why a name that begins like a probe of this provider is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     Number,
@@ -54,7 +54,7 @@ pub(crate) enum Problem {
     TooSlow,
 }
 
-/// The place of the probe of this name; `None` if the name begins in another way.
+/// Returns the place of the named probe; `None` if the name does not begin like one of this provider.
 pub(crate) fn place(name: &str) -> Option<Result<Place, Problem>> {
     let (place, rate): (fn(u64) -> Place, &str) =
         match (name.strip_prefix("profile-"), name.strip_prefix("tick-")) {
@@ -65,7 +65,7 @@ pub(crate) fn place(name: &str) -> Option<Result<Place, Problem>> {
     Some(nanoseconds(rate).map(place))
 }
 
-/// Parses `97`, `97hz`, `1sec`: a number, and a unit in letters of either case.
+/// Parses `97`, `97hz`, `1sec`: a number and a unit, in upper or lower case.
 fn nanoseconds(rate: &str) -> Result<u64, Problem> {
     let digits = rate.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = rate.split_at(digits);
@@ -75,7 +75,7 @@ fn nanoseconds(rate: &str) -> Result<u64, Problem> {
     let hertz = unit.is_empty() || unit.eq_ignore_ascii_case("hz");
     let size = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, size)| *size);
     let Some(size) = size.or(hertz.then_some(SECOND)) else { return Err(Problem::Unit) };
-    // A number that overflows is a rate that is too fast, or an interval that is too long.
+    // A number that overflows is a rate that is too high or an interval that is too long.
     let number = number.parse::<u64>();
     let interval = match number {
         Ok(0) => return Err(Problem::Number),
@@ -95,7 +95,7 @@ pub(crate) fn probe(id: u32, name: &str, place: Place) -> Probe {
     Probe { id, name: Fields::new("profile", "", "", name), place }
 }
 
-/// The refusal of a probe that does not exist.
+/// Refuses a probe that does not exist.
 pub(crate) fn refusal(name: &str, problem: Problem) -> Diagnostic {
     let because = match problem {
         Problem::Number => "its rate must be a number greater than zero",

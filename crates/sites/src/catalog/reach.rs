@@ -1,21 +1,21 @@
-//! sites/catalog/reach.rs: the reach of the back end: which functions can have probes.
+//! sites/catalog/reach.rs: the reach of the back end: the functions that it can probe.
 
-/// The reason why a function can have no probe.
+/// Why a function cannot be probed.
 pub type Unreachable = Box<dyn std::error::Error + Send + Sync>;
 
-/// The reach of the back end: which functions can have probes.
+/// The reach of the back end: the functions that it can probe.
 pub trait Reach: Send + Sync {
-    /// For each function, why no probe can be there; `None` for one that can be traced.
+    /// Returns for each function why it cannot be probed, or `None` if it can.
     fn refusals(&self, functions: &[Begun<'_>]) -> Vec<Option<Unreachable>>;
 }
 
 /// The beginning of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun<'a> {
-    /// The run-time address of its symbol; 0 if it is not known.
+    /// Run-time address of its symbol; 0 if unknown.
     pub address: u64,
-    /// The module that has it; `vmlinux` for the kernel proper.
+    /// Its module; `vmlinux` for the kernel proper.
     pub module: &'a str,
-    /// Empty if it is not known.
+    /// Its name; empty if unknown.
     pub name: &'a str,
 }

@@ -1,4 +1,4 @@
-//! sites/catalog/refusals.rs: why there is no site: one cause, one message, and what to do next.
+//! sites/catalog/refusals.rs: diagnostics for descriptions without sites: one cause, one message, and what to do next.
 
 use crate::code::decode;
 use crate::image::naming::split_ordinal;
@@ -15,7 +15,7 @@ use kinst_base::image::ModuleId;
 use kinst_base::probe::{Description, Fields};
 use kinst_base::reason::Untraceable;
 
-/// Nothing matches, for no reason that is known.
+/// Nothing matches, for no known reason.
 pub fn no_match(description: &Description) -> Diagnostic {
     let title = format!("probe description {description} does not match any probes");
     Diagnostic::error(tags::PDESC_ZERO, title).help(match misspelt(description) {
@@ -24,7 +24,7 @@ pub fn no_match(description: &Description) -> Diagnostic {
     })
 }
 
-/// Returns the likely name for a misspelt one, such as BEGIN for `begin` and profile-97 for `prfile-97`.
+/// Suggests the name that was likely meant, such as BEGIN for `begin` and profile-97 for `prfile-97`.
 fn misspelt(description: &Description) -> Option<String> {
     let Description::Fields(fields) = description else { return None };
     let Fields { module, function, name, .. } = &**fields;
@@ -39,13 +39,13 @@ fn misspelt(description: &Description) -> Option<String> {
     own.map(str::to_owned).or_else(timer).filter(|_| module.is_empty() && function.is_empty())
 }
 
-/// kinst without a function: it has a probe at every instruction, which is too much to list.
+/// kinst without a function: it has a probe at every instruction, which is too many to list.
 pub(crate) fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     let modules = kernel.modules_matching(module);
     let title = "kinst has a probe at every instruction: name a function".to_owned();
     let error = Diagnostic::error(tags::PDESC_ZERO, title);
     let field = if is_glob(module) { "" } else { module };
-    // All functions of the kernel proper are more than can be armed.
+    // The kernel proper has more functions than can be armed.
     let several = match modules[..] {
         [one] if one != ModuleId::PROPER => {
             format!(
@@ -72,7 +72,7 @@ pub(crate) fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     error.help(help)
 }
 
-/// One function is expected, and a glob or nothing is given.
+/// A single function is required, but a glob or nothing is given.
 pub(crate) fn one_function(function: &str) -> Diagnostic {
     let title = match function {
         "" => "a function's name is expected".to_owned(),
@@ -82,7 +82,7 @@ pub(crate) fn one_function(function: &str) -> Diagnostic {
         .help("name one function: vfs_read, ext4:ext4_map_blocks, show#2; -l -f 'vfs_*' lists the functions of a pattern")
 }
 
-/// kinst with all instructions of a function, none of which the kernel allows to be traced.
+/// kinst with all instructions of a function, none of which can be traced.
 pub(crate) fn all_refused(function: &str, reason: Untraceable) -> Diagnostic {
     Diagnostic::error(
         tags::PDESC_ZERO,
@@ -90,7 +90,7 @@ pub(crate) fn all_refused(function: &str, reason: Untraceable) -> Diagnostic {
     )
 }
 
-/// fbt or kinst with an offset: the function has no code of its own.
+/// fbt, or kinst with an offset, for a function without code.
 pub(crate) fn no_function(kernel: &Kernel, modules: &[ModuleId], function: &str, name: &str) -> Diagnostic {
     let copies = kernel.copies(modules, function);
     if copies > 0 {
@@ -104,7 +104,7 @@ pub(crate) fn no_function(kernel: &Kernel, modules: &[ModuleId], function: &str,
     no_sites(kernel, modules, function, &[])
 }
 
-/// The reason for an empty answer, if there is one: a name without globs that does not exist.
+/// Fails if a name without globs does not exist.
 pub(crate) fn nothing_matches(
     kernel: &Kernel,
     modules: &[ModuleId],
@@ -150,12 +150,12 @@ pub(crate) fn nothing_matches(
     Ok(())
 }
 
-/// Parses the name of a kinst probe, an offset in decimal.
+/// Parses the name of a kinst probe, a decimal offset.
 pub(crate) fn decimal(name: &str) -> Option<u32> {
     name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok())?
 }
 
-/// The offset is not the start of an instruction. `insns` are all instructions of the function.
+/// The offset is not the start of an instruction. `insns` has all instructions of the function.
 pub(crate) fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveInsn]) -> Diagnostic {
     let before = insns.iter().rev().find(|insn| insn.offset < offset);
     let after = insns.iter().find(|insn| insn.offset > offset);
@@ -194,7 +194,7 @@ pub(crate) fn no_such_name(function: &str, name: &str) -> Diagnostic {
     ))
 }
 
-/// The instructions are neither in memory nor in a file.
+/// The instructions are available neither in memory nor in a file.
 pub(crate) fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError>) -> Diagnostic {
     match reason {
         Some(reason) => {
@@ -217,7 +217,7 @@ pub(crate) fn too_many_timers(most: usize) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("the program has more than {most} probes of profile"))
 }
 
-/// The text of an instruction, for messages.
+/// Disassembles the instruction, for messages.
 pub(super) fn insn_text(symbol: &Symbol, insn: &LiveInsn) -> String {
     let text = decode::text(insn.machine, &insn.bytes, symbol.address + u64::from(insn.offset));
     format!("{} `{text}`", insn.offset)

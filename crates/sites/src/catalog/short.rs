@@ -1,11 +1,11 @@
-//! sites/catalog/short.rs: descriptions that begin with a provider and lack a colon or a name.
+//! sites/catalog/short.rs: help for descriptions that begin with a provider but lack a colon or a name.
 
 use kinst_base::attributes;
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::Fields;
 
-/// Fields are counted from the right: `fbt::vfs_read` is a name in a module. Returns what was meant, if that module or
-/// function has the name of a provider.
+/// Fields are counted from the right: `fbt::vfs_read` is a name in a module. Suggests the full description if
+/// that module or function has a provider's name.
 pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
     let Fields { provider, module, function, name } = fields;
     let words = [("module", module), ("function", function), ("name", name)];

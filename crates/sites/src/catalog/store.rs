@@ -1,4 +1,4 @@
-//! sites/catalog/store.rs: what the catalogue keeps of what it has looked up.
+//! sites/catalog/store.rs: the catalogue and the results that it retains.
 
 use super::reach::Reach;
 use super::syscalls::Call;
@@ -12,13 +12,14 @@ use kinst_base::probe::Probe;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-/// [`ProbeCatalog`](crate::model::ProbeCatalog) over a kernel. Nothing is read until a provider that needs it is looked up.
+/// [`ProbeCatalog`](crate::model::ProbeCatalog) of a kernel. Data is read only when a provider that needs it
+/// is looked up.
 pub struct Catalog {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) live: Option<Box<dyn LiveText>>,
-    /// `None`: what cannot be traced is only known when it is armed.
+    /// `None` if refusals are known only when a probe is armed.
     pub(crate) reach: Option<Box<dyn Reach>>,
-    /// The functions of each module.
+    /// Functions of each module.
     pub(super) functions: OnceLock<Vec<OnceLock<Vec<Function>>>>,
     pub(crate) calls: OnceLock<Vec<Call>>,
     pub(crate) tracepoints: OnceLock<Vec<Tracepoint>>,
@@ -29,43 +30,44 @@ pub struct Catalog {
 /// An address where a function starts; its index among all functions determines the ids of its fbt probes.
 #[derive(Clone, Copy)]
 pub(super) struct Function {
-    /// The index of the first of its names in the module's symbols, and how many there are.
+    /// Index of its first name in the module's symbols, and the number of its names.
     pub(super) first: u32,
     pub(super) names: u32,
 }
 
-/// One place of a probe.
+/// One place of a driver's static probe.
 pub(crate) struct DriverProbe {
     pub(super) probe: Probe,
     pub(super) arguments: Vec<Argument>,
-    /// As the driver writes them.
+    /// Argument types as written by the driver.
     pub(super) types: Vec<String>,
-    /// The run-time addresses of its gates.
+    /// Run-time addresses of its gates.
     pub(super) gates: Vec<u64>,
 }
 
-/// Module, function, offset; for an edge, what it leads over, and its end.
+/// Module, function, offset; for an edge, its static keys and its end.
 type At = (ModuleId, u64, u32, Option<([u32; 2], u32)>);
 
-/// The probes that exist once they have been named: those of kinst, and those of profile with unusual rates.
+/// Probes that exist only once they are named: those of kinst, and those of profile with unusual rates.
 #[derive(Default)]
 pub(super) struct Made {
     pub(crate) timers: Vec<Probe>,
     pub(super) probes: Vec<Probe>,
     pub(super) by_place: HashMap<At, usize>,
     pub(super) text: HashMap<(ModuleId, u64), Arc<Text>>,
-    /// By module, function, and offset, unless it is the whole function.
+    /// Skipped places by module, function, and offset; without offset for a whole function.
     pub(super) left_out: BTreeMap<(ModuleId, u64, Option<u32>), String>,
 }
 
-/// The instructions of one function, if they are known.
+/// The instructions of one function, if available.
 pub(super) enum Text {
     Known { insns: Vec<LiveInsn>, live: bool },
     Unknown { reason: Option<LiveError> },
 }
 
 impl Catalog {
-    /// A catalogue without the limits of a back end. `live`: the text in memory; `None` leaves only the files.
+    /// Makes a catalogue without the limits of a back end. `live` reads the text in memory; with `None`, only
+    /// files are used.
     pub fn new(kernel: Arc<Kernel>, live: Option<Box<dyn LiveText>>) -> Catalog {
         Catalog {
             kernel,
@@ -79,12 +81,12 @@ impl Catalog {
         }
     }
 
-    /// Leaves out what the back end cannot trace.
+    /// Restricts the catalogue to probes that the back end can trace.
     pub fn with_reach(self, reach: Option<Box<dyn Reach>>) -> Catalog {
         Catalog { reach, ..self }
     }
 
-    /// The kernel that the probes are of.
+    /// Returns the kernel of the probes.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }

@@ -16,7 +16,7 @@ pub(crate) const SIDES: [(&str, Side); 2] = [
     ("return", |number| Place::SyscallReturn { number }),
 ];
 
-/// Functions whose name is not that of the call which they serve.
+/// Functions whose name differs from that of their system call.
 const RENAMED: [(&str, &str); 7] = [
     ("newstat", "stat"),
     ("newfstat", "fstat"),
@@ -31,9 +31,9 @@ const RENAMED: [(&str, &str); 7] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub number: u32,
-    /// The name that programs use.
+    /// Name in programs.
     pub name: String,
-    /// The name of the kernel's function, without the prefix.
+    /// Name of the kernel's function, without prefix.
     pub own_name: String,
 }
 
@@ -44,8 +44,8 @@ impl Call {
     }
 }
 
-/// The system calls by number: those of the machine whose function the kernel has. Where no function of the kernel's
-/// is known, all calls count: one that the kernel lacks is never made, or fails and is seen to.
+/// Returns the system calls by number: the machine's calls whose function the kernel has. If no function is
+/// known, all calls count: one that the kernel lacks is never made, or visibly fails.
 pub(crate) fn table(kernel: &Kernel) -> Vec<Call> {
     let prefix = kernel.machine().facts().call_prefix;
     let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
@@ -54,7 +54,7 @@ pub(crate) fn table(kernel: &Kernel) -> Vec<Call> {
     calls(kernel.machine(), &functions)
 }
 
-/// The calls of a machine that have one of the functions, given without their prefix.
+/// Returns the calls of a machine that have one of the functions, given without prefix.
 fn calls(machine: Machine, functions: &HashSet<&str>) -> Vec<Call> {
     let call = |(name, number): (&str, u32)| {
         let own_name = own_name(machine, name);
@@ -67,13 +67,13 @@ fn calls(machine: Machine, functions: &HashSet<&str>) -> Vec<Call> {
     calls
 }
 
-/// The name of a call's function.
+/// Returns the name of a call's function.
 fn own_name(machine: Machine, name: &str) -> &str {
     let mut renamed = RENAMED.iter().chain(machine.facts().calls_renamed);
     renamed.find(|(_, known)| *known == name).map_or(name, |(own, _)| *own)
 }
 
-/// The refusal of a function or name without globs that nothing matches.
+/// Refuses a function or name without globs that nothing matches.
 pub(crate) fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic {
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
     if function.is_empty() || calls.iter().any(|call| call.name == function || call.own_name == function) {

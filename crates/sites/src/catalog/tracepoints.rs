@@ -1,4 +1,4 @@
-//! sites/catalog/tracepoints.rs: the probes of sdt, the kernel's tracepoints, and of proc, sched and io, which are made of them.
+//! sites/catalog/tracepoints.rs: the probes of sdt, the kernel's tracepoints, and of proc, sched and io.
 
 use super::elsewhere;
 use crate::target::Kernel;
@@ -6,7 +6,7 @@ use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use kinst_base::probe::{Fields, Place, Probe};
 
-/// The prefix of a tracepoint's own function, which calls all that is attached to the tracepoint.
+/// Prefix of a tracepoint's function, which calls everything attached to the tracepoint.
 const PREFIX: &str = "__traceiter_";
 
 /// Events of processes, threads and disks; the index is the event's number in the module (enum kinst_event).
@@ -26,13 +26,13 @@ pub const EVENTS: [(&str, &str); 13] = [
     ("io", "start"),
 ];
 
-/// Events without a tracepoint, which are the entry of a function: the one that a thread runs first when it has the CPU
-/// again, and the one that ends a request of the block layer, whatever the driver. The compiler may have added a
+/// Events without a tracepoint, at the entry of a function: the first one that a thread runs when it has the
+/// CPU again, and the one that ends a block layer request, whatever the driver. The compiler may have added a
 /// suffix.
 pub(crate) const ENTRIES: [(&str, &str, &str); 2] =
     [("sched", "on-cpu", "finish_task_switch"), ("io", "done", "bio_endio")];
 
-/// The providers of these events; one comes more than once.
+/// Returns the providers of these events, some of them repeatedly.
 pub(crate) fn event_providers() -> impl Iterator<Item = &'static str> {
     let entries = ENTRIES.iter().map(|(provider, ..)| *provider);
     EVENTS.iter().map(|(provider, _)| *provider).chain(entries)
@@ -42,7 +42,7 @@ pub(crate) fn event_providers() -> impl Iterator<Item = &'static str> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tracepoint {
     pub name: String,
-    /// The run-time address of its function; 0 if the kernel does not show it.
+    /// Run-time address of its function; 0 if the kernel hides it.
     pub address: u64,
 }
 
@@ -52,7 +52,7 @@ impl Tracepoint {
     }
 }
 
-/// The tracepoints in alphabetical order.
+/// Returns the tracepoints in alphabetical order.
 pub(crate) fn table(kernel: &Kernel) -> Vec<Tracepoint> {
     let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
     let functions = symbols.filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)));
@@ -72,13 +72,13 @@ pub(crate) fn exists(kernel: &Kernel, name: &str) -> bool {
     !kernel.functions_named(&[ModuleId::PROPER], &format!("{PREFIX}{name}")).is_empty()
 }
 
-/// The event of this number.
+/// Returns the event with this number.
 pub(crate) fn event(id: u32, number: u32) -> Option<Probe> {
     let (provider, name) = EVENTS.get(number as usize)?;
     Some(probe(id, provider, name, Place::Event { number: number.into() }))
 }
 
-/// One of [`ENTRIES`]; `None` if the compiler has left nothing of its function.
+/// Returns one of [`ENTRIES`]; `None` if the compiler left no code of its function.
 pub(crate) fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
     let (provider, name, function) = ENTRIES.get(number)?;
     let symbols = kernel.symbols(ModuleId::PROPER)?;
@@ -94,8 +94,8 @@ fn probe(id: u32, provider: &str, name: &str, place: Place) -> Probe {
     Probe { id, name: Fields::new(provider, KERNEL_PROPER, "", name), place }
 }
 
-/// The refusal of a name without globs that sdt, proc, sched or io does not have, or not in this module and function:
-/// `proper` is whether those are where such probes are.
+/// Refuses a name without globs that sdt, proc, sched or io does not have, or has elsewhere: `proper` says
+/// whether the module and function are the right ones for such probes.
 pub(crate) fn refusal(fields: &Fields, proper: bool, tracepoints: &[Tracepoint]) -> Diagnostic {
     let (provider, name) = (fields.provider.as_str(), fields.name.as_str());
     let what = if provider == "sdt" { "tracepoint" } else { "probe" };

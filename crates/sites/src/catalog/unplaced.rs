@@ -1,4 +1,4 @@
-//! sites/catalog/unplaced.rs: the catalogue's probes that are not at a place in the code: timers, system calls, tracepoints.
+//! sites/catalog/unplaced.rs: probes that are not at a place in the code: timers, system calls, tracepoints.
 
 use super::drivers::FIRST_DRIVER_ID;
 use super::fields::are_nameless;
@@ -18,7 +18,7 @@ const FIRST_SDT_ID: u32 = 460_000;
 const FIRST_EVENT_ID: u32 = 480_000;
 const FIRST_PROFILE_ID: u32 = 490_000;
 
-/// The most timers that one program can make; the module arms as many.
+/// The maximum number of timers in one program, equal to the module's limit.
 const MAX_TIMERS: usize = 1000;
 
 impl Catalog {
@@ -67,15 +67,15 @@ impl Catalog {
         }
         let wanted = |probe: &Probe| provider.matches(&probe.name.provider) && name.matches(&probe.name.name);
         let events = (0..tracepoints::EVENTS.len() as u32).filter_map(|number| self.event(number));
-        // A function is looked up only if its event is meant.
+        // A function is looked up only if its event matches.
         let meant = (0..).zip(tracepoints::ENTRIES).filter(|(_, (_, entry, _))| name.matches(entry));
         let entries = meant.filter_map(|(number, _)| self.event(tracepoints::EVENTS.len() as u32 + number));
-        // One that is named is refused when it is armed, with the reason.
+        // An explicitly named one is refused when it is armed, with the reason.
         let is_left_out = |probe: &Probe| name.exact().is_none() && self.leaves_out(probe);
         events.chain(entries).filter(wanted).filter(|probe| !is_left_out(probe)).collect()
     }
 
-    /// Whether an event that is a function's entry cannot be traced, which is noted.
+    /// Whether an event at a function's entry cannot be traced; if so, notes that it is left out.
     fn leaves_out(&self, probe: &Probe) -> bool {
         let Some(why) = self.refusal(probe) else { return false };
         let Fields { provider, name, .. } = &probe.name;
@@ -92,7 +92,7 @@ impl Catalog {
         }
     }
 
-    /// Whether the fields match a probe of the kernel proper that is in no function.
+    /// Whether the fields match a probe of the kernel proper without function.
     pub(crate) fn is_proper(&self, fields: &Fields) -> bool {
         Pattern::new(&fields.function).matches("")
             && self.kernel.modules_matching(&fields.module).contains(&ModuleId::PROPER)
@@ -123,7 +123,7 @@ impl Catalog {
         Ok(vec![probe])
     }
 
-    /// The probe of an id that is at least [`FIRST_UNPLACED_ID`].
+    /// Returns the probe with an id from [`FIRST_UNPLACED_ID`] on.
     pub(crate) fn unplaced_by_id(&self, id: u32) -> Option<Probe> {
         if let Some(index) = id.checked_sub(FIRST_PROFILE_ID) {
             let usual = usual_timers().nth(index as usize);

@@ -1,4 +1,4 @@
-//! sites/code/deciding.rs: the values that a branch decides on.
+//! sites/code/deciding.rs: the values on which a branch depends.
 
 use kinst_dwarf::variables::term::Register;
 
@@ -12,11 +12,11 @@ pub enum Operand {
         /// The size of the value: 1, 2, 4 or 8.
         bytes: u8,
     },
-    /// In memory, at a distance from what a general register has.
+    /// Memory at an offset from a general register.
     Memory {
-        /// The general register that the distance counts from.
+        /// The base register.
         base: Register,
-        /// The distance in bytes.
+        /// Offset in bytes.
         by: i64,
         /// The size of the value: 1, 2, 4 or 8.
         bytes: u8,

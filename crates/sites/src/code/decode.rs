@@ -1,4 +1,4 @@
-//! sites/code/decode.rs: the instructions of a function, on whatever kind of machine.
+//! sites/code/decode.rs: decoding of a function's instructions on any kind of machine.
 
 use std::ops::Range;
 
@@ -25,12 +25,12 @@ pub struct Insn {
     pub machine: Machine,
 }
 
-/// The first instruction of `code`.
+/// Decodes the first instruction of `code`.
 pub(crate) fn step(machine: Machine, code: &[u8], address: u64) -> Option<Step> {
     of(machine).steps(code, address).next()
 }
 
-/// The successors, without those that depend on a register or memory.
+/// Returns the successors, except those that depend on a register or memory.
 pub(crate) fn ways(step: &Step) -> Vec<u64> {
     let next = step.next();
     match step.control {
@@ -42,7 +42,7 @@ pub(crate) fn ways(step: &Step) -> Vec<u64> {
     }
 }
 
-/// The instructions of `code`, up to the first bytes that do not decode. `address` is where the code runs.
+/// Decodes the instructions of `code` up to the first bytes that do not decode. `address` is where the code runs.
 pub(crate) fn instructions(machine: Machine, code: &[u8], address: u64) -> Vec<Insn> {
     of(machine)
         .steps(code, address)
@@ -54,14 +54,14 @@ pub(crate) fn instructions(machine: Machine, code: &[u8], address: u64) -> Vec<I
         .collect()
 }
 
-/// The address of the last instruction of a range; `None` if the range does not end with an instruction.
+/// Returns the address of the last instruction of a range; `None` if the range does not end at an instruction's end.
 pub(crate) fn last_instruction(machine: Machine, code: &[u8], range: &Range<u64>) -> Option<u64> {
     let len = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
     let steps = of(machine).steps(code.get(..len)?, range.start);
     steps.last().filter(|step| step.next() == range.end).map(|step| step.address)
 }
 
-/// The instruction as the GNU assembler has it.
+/// Disassembles the instruction in the GNU assembler's syntax.
 pub fn text(machine: Machine, bytes: &[u8], address: u64) -> String {
     of(machine).text_with(bytes, address, &|_| None)
 }

@@ -1,4 +1,4 @@
-//! sites/code/: what the instructions of a function do, and which of them can be traced.
+//! sites/code/: the effects of instructions, and which of them can be traced.
 
 mod arm64;
 pub(super) mod deciding;

@@ -1,13 +1,13 @@
-//! sites/code/notes.rs: the notes that kinst/sdt.h leaves in a driver: where its probes are, and their arguments.
+//! sites/code/notes.rs: the notes that kinst/sdt.h leaves in a driver: its static probes and their arguments.
 
 use super::decode;
 use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::Term;
 
-/// The section of a driver that has them.
+/// Section of a driver with the notes.
 pub(crate) const SECTION: &str = ".note.kinst.sdt";
 
-/// One note, with the name of the probe as D has it.
+/// One note, with the probe's name as in D.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     pub provider: String,
@@ -17,11 +17,11 @@ pub struct Note {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The probe is the nop at this address.
+    /// A probe, which is the nop at this address.
     Probe { at: u64, arguments: Vec<Argument> },
-    /// The address of what is opened while the probe is traced.
+    /// A gate: the address of a variable that is set while the probe is traced.
     Gate { at: u64 },
-    /// The types of its arguments, as the driver writes them.
+    /// Types of its arguments, as written by the driver.
     Types(Vec<String>),
 }
 
@@ -31,11 +31,11 @@ pub struct Argument {
     pub kind: Kind,
     /// 1, 2, 4 or 8.
     pub bytes: u8,
-    /// `None`: it is where no program can read it.
+    /// `None` if no program can read it.
     pub value: Option<Term>,
 }
 
-/// What the macro knows of an argument's type.
+/// The kind of type, as determined by the macro.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Signed,
@@ -49,8 +49,8 @@ const OWNER: &[u8] = b"kinst\0";
 const MOST_ARGUMENTS: usize = 6;
 const LONGEST_NAME: usize = 127;
 
-/// The notes in a section that is at this address, of a driver for such a machine. What does not make sense is left out, up to the end of the section
-/// where not even its size does.
+/// Parses the notes of a driver for this machine, in a section at this address. Invalid notes are dropped,
+/// and so is the rest of the section if a note's size is invalid.
 pub fn parse(section: &[u8], address: u64, machine: Machine) -> Vec<Note> {
     let mut reader = Reader { rest: section, address, machine };
     let mut notes = Vec::new();
@@ -73,7 +73,7 @@ fn note(kind: u32, mut desc: Reader<'_>) -> Option<Note> {
     Some(Note { provider: provider.to_owned(), name: name.replace("__", "-"), what })
 }
 
-/// Bytes that have not been read, and their address.
+/// Unread bytes, and their address.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     rest: &'a [u8],
@@ -97,13 +97,13 @@ impl<'a> Reader<'a> {
         Some(u32::from_le_bytes(self.take(4)?.rest.try_into().ok()?))
     }
 
-    /// An address, given as the distance from the field that it is in.
+    /// Reads an address, which is stored as the distance from its field.
     fn distance(&mut self) -> Option<u64> {
         let field = self.address;
         Some(field.wrapping_add_signed(self.u32()?.cast_signed().into()))
     }
 
-    /// The owner, type and contents of the next note; both parts are padded to four bytes.
+    /// Reads the owner, type and contents of the next note; owner and contents are padded to four bytes.
     fn note(&mut self) -> Option<(&'a [u8], u32, Reader<'a>)> {
         let (owner, desc, kind) = (self.u32()? as usize, self.u32()? as usize, self.u32()?);
         let mut padded = |bytes: usize| {
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(text.rest).ok()
     }
 
-    /// The name of a provider or probe; any other text could be a pattern.
+    /// Reads the name of a provider or probe; rejects characters that could form a pattern.
     fn word(&mut self) -> Option<&'a str> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         self.text().filter(|word| !word.is_empty() && word.len() <= LONGEST_NAME && word.chars().all(is_part))
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// The section of a driver with a probe of three arguments, a gate and types, at 0x1000.
+    /// A driver's section with a probe of three arguments, a gate and types, at 0x1000.
     fn section() -> Vec<u8> {
         let mut section = Vec::new();
         let mut add = |kind: u32, desc: &[u8]| {

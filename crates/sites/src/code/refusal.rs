@@ -3,26 +3,26 @@
 use kinst_base::reason::{Reason, Untraceable};
 use std::ops::Range;
 
-/// Why an instruction cannot be traced: those of the kernel module's reasons that a file can show.
+/// Why an instruction cannot be traced: the subset of the kernel module's reasons that is visible in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
-    /// Code of a section that the kernel frees after boot.
+    /// Code in a section that the kernel frees after boot.
     Init,
-    /// A function on the way to the module's own trap handler (`exc_int3`).
+    /// A function on the path to the module's trap handler (`exc_int3`).
     TrapPath,
-    /// A function that runs where no trap is caught: as a CPU comes up, or from a copy.
+    /// A function that runs where traps are not handled: as a CPU comes up, or from a copy.
     NoTrap,
-    /// A function on the blacklist of kprobes: noinstr and entry code.
+    /// A function on the kprobes blacklist: noinstr and entry code.
     Blacklist,
     /// A static call or its trampoline (`__SCT__…`), which the kernel rewrites.
     StaticCall,
-    /// A dispatcher of BPF (`bpf_dispatcher_…`), whose code BPF rewrites.
+    /// A BPF dispatcher (`bpf_dispatcher_…`), whose code BPF rewrites.
     Foreign,
-    /// An instruction that overlaps the ftrace site of its function and is not traced through ftrace.
+    /// An instruction that overlaps its function's ftrace site, and is not traced through ftrace.
     Ftrace,
     /// A static key's nop or jump, which the kernel rewrites.
     JumpLabel,
-    /// Bytes that are no valid instruction, or one whose length is not the same on all CPUs.
+    /// An invalid instruction, or one whose length differs between CPUs.
     Undecodable,
     /// `hlt`, `mwait`, `mwaitx`, and a `sti` before one of them.
     StiHlt,
@@ -34,15 +34,15 @@ pub enum Refusal {
     StackSegment,
     /// `ud0`, `ud1`, `ud2`; on arm64 `udf`.
     Undefined,
-    /// An instruction that must run in its place: of VMX, transactions, arm64's `msr`, and others.
+    /// An instruction that must run in place: of VMX, transactions, arm64's `msr`, and others.
     Privileged,
-    /// `endbr32`, `endbr64`: indirect branches must find them.
+    /// `endbr32`, `endbr64`: indirect branches must land on them.
     Endbr,
     /// An indirect call through `%rsp`.
     Rsp,
-    /// An instruction with an operand relative to its address that a copy of it cannot reach.
+    /// An instruction with a relative operand that a copy of it cannot reach.
     Reach,
-    /// A load or store that does not succeed if it is interrupted.
+    /// A load or store that fails if it is interrupted.
     Exclusive,
 }
 

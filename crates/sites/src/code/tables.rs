@@ -1,4 +1,4 @@
-//! sites/code/tables.rs: the lists of places in its text that a kernel or module has, as read from its file.
+//! sites/code/tables.rs: the tables of special places in the text of a kernel or module, read from its file.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,25 +6,25 @@ use std::ops::Range;
 use super::refusal::{Refusal, overlap};
 use kinst_debuginfo::ElfFile;
 
-/// The lists, with addresses of the file that has the code; each is sorted.
+/// The tables, each sorted, with the addresses of the file that has the code.
 #[derive(Debug, Default)]
 pub struct Tables {
     fentry: Vec<u64>,
     jump_labels: Vec<u64>,
     static_calls: Vec<u64>,
-    /// Functions by their address, and whole ranges of text.
+    /// Function addresses, and whole ranges of text.
     blacklist: Vec<u64>,
     blacklisted_text: Vec<Range<u64>>,
     static_call_text: Vec<Range<u64>>,
     rewritten: Vec<(Range<u64>, Rewriting)>,
 }
 
-/// The kind of rewriting that an instruction undergoes when the kernel boots.
+/// How the kernel rewrites an instruction at boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rewriting {
-    /// For the CPU that it finds.
+    /// For the CPU.
     Alternative,
-    /// For the hypervisor that it finds.
+    /// For the hypervisor.
     Paravirt,
     /// An indirect call or jump.
     Retpoline,
@@ -33,7 +33,7 @@ pub enum Rewriting {
 }
 
 impl Rewriting {
-    /// The phrase for it in a listing: "rewritten at boot (return)".
+    /// Returns the phrase for a listing: "rewritten at boot (return)".
     pub fn words(self) -> &'static str {
         match self {
             Rewriting::Alternative => "rewritten at boot for the CPU (alternative)",
@@ -44,7 +44,7 @@ impl Rewriting {
     }
 }
 
-/// A list: between two symbols in vmlinux, a section in a module.
+/// A table: between two symbols in vmlinux, a section in a module.
 struct Table {
     start: &'static str,
     stop: &'static str,
@@ -53,7 +53,7 @@ struct Table {
 
 const MCOUNT: Table =
     Table { start: "__start_mcount_loc", stop: "__stop_mcount_loc", section: "__mcount_loc" };
-/// The section of modules of machines whose functions begin with room for a call.
+/// A section of modules on machines whose functions begin with space for a call.
 const PATCHABLE: &str = "__patchable_function_entries";
 
 const TABLES: [Table; 8] = [
@@ -75,7 +75,7 @@ const TABLES: [Table; 8] = [
     Table { start: "__return_sites", stop: "__return_sites_end", section: ".return_sites" },
 ];
 
-/// Ranges of text, which are found in the same way.
+/// Ranges of text, located in the same way.
 const TEXT: [Table; 4] = [
     Table { start: "__kprobes_text_start", stop: "__kprobes_text_end", section: ".kprobes.text" },
     Table { start: "__noinstr_text_start", stop: "__noinstr_text_end", section: ".noinstr.text" },
@@ -90,7 +90,7 @@ struct Contents<'i> {
 }
 
 impl Tables {
-    /// `image` is the file that has the code; `names` has its symbols, which may be another one.
+    /// Reads the tables. `image` is the file that has the code; `names` has its symbols, and may be another file.
     pub fn read(image: &ElfFile, names: &ElfFile) -> Tables {
         let [mcount, jumps, calls, blacklist, alternatives, paravirt, retpolines, returns] =
             contents(image, names, &TABLES);
@@ -121,7 +121,7 @@ impl Tables {
         tables
     }
 
-    /// The ftrace site of a function.
+    /// Returns the ftrace site of a function.
     pub fn fentry(&self, function: Range<u64>) -> Option<u64> {
         first_in(&self.fentry, function)
     }
@@ -135,7 +135,7 @@ impl Tables {
         self.static_call_text.iter().any(|text| text.contains(&address))
     }
 
-    /// Why an instruction that covers these addresses cannot be traced.
+    /// Returns why an instruction at these addresses cannot be traced.
     pub fn refusal(&self, covered: &Range<u64>) -> Option<Refusal> {
         const STATIC_CALL: u64 = 5;
         if first_in(&self.jump_labels, covered.clone()).is_some() {
@@ -165,7 +165,7 @@ fn symbols<const N: usize>(image: &ElfFile, tables: &[Table; N]) -> [Option<Rang
     std::array::from_fn(|at| start[at].zip(stop[at]).map(|(start, stop)| start..stop))
 }
 
-/// Whether a symbol is needed to find a list.
+/// Whether a symbol is needed to locate a table.
 pub(crate) fn is_bound(name: &[u8]) -> bool {
     let is = |table: &Table| name == table.start.as_bytes() || name == table.stop.as_bytes();
     TABLES.iter().chain(&TEXT).any(is)
@@ -201,7 +201,7 @@ fn text(image: &ElfFile, names: &ElfFile) -> [Option<Range<u64>>; 4] {
 }
 
 impl Contents<'_> {
-    /// Entries of eight bytes, each an address.
+    /// Reads entries of eight bytes, each an address.
     fn absolute(&self, image: &ElfFile) -> Vec<u64> {
         let entries = self.bytes.chunks_exact(8);
         let entries = entries.filter_map(|entry| Some(u64::from_le_bytes(entry.try_into().ok()?)));
@@ -215,7 +215,7 @@ impl Contents<'_> {
         entries.filter(|address| *address != 0).chain(relative).collect()
     }
 
-    /// Entries that begin with a four-byte distance from their own address.
+    /// Reads entries that begin with a four-byte distance from their own address.
     fn relative(&self, size: usize) -> Vec<u64> {
         let entries = self.bytes.chunks_exact(size).enumerate();
         entries.filter_map(|(at, entry)| self.distance(at * size, entry)).collect()
@@ -226,9 +226,10 @@ impl Contents<'_> {
         Some(self.address.wrapping_add(at as u64).wrapping_add_signed(distance.into()))
     }
 
-    /// struct alt_instr: two distances, the feature, and two lengths at the end; its size has changed over the years.
+    /// Reads struct alt_instr: two distances, the feature, and two lengths at the end; its size has varied
+    /// over the years.
     fn alternatives(&self, image: &ElfFile) -> Vec<(Range<u64>, Rewriting)> {
-        // The size, and the offset of the original's length.
+        // Size, and offset of the original's length.
         const SHAPES: [(usize, usize); 3] = [(14, 12), (12, 10), (13, 10)];
         let in_text = |address: u64| image.section_at(address).is_some_and(|section| section.executable);
         for (size, length_at) in SHAPES {
@@ -250,7 +251,7 @@ impl Contents<'_> {
         Vec::new()
     }
 
-    /// struct paravirt_patch_site: an address, what is patched, and its length.
+    /// Reads struct paravirt_patch_site: an address, the kind of patch, and the length.
     fn paravirt(&self) -> Vec<(Range<u64>, Rewriting)> {
         let entries = self.bytes.chunks_exact(16);
         let read = entries.filter_map(|entry| {

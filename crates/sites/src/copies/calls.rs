@@ -1,4 +1,4 @@
-//! sites/copies/calls.rs: the call boundaries of the inlined copies in one ELF file.
+//! sites/copies/calls.rs: the boundaries of the inlined copies in one ELF file, as calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,38 +17,38 @@ use crate::flow::marks::Linked;
 use crate::flow::points::Point;
 use crate::symtab::{Role, Symbols};
 
-/// An inlined copy, as a call of the function.
+/// An inlined copy, seen as a call of the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The function that it is a call of, with the path and the arguments that its language gives it.
+    /// The called function, with path and generic arguments according to its language.
     pub function: String,
-    /// The place where it begins, if it is one.
+    /// The place where it begins, if that is known.
     pub entry: Place,
-    /// The places where control enters it, by address.
+    /// Places where control enters it, by address.
     pub entries: Vec<Boundary>,
-    /// The places where control leaves it, by address.
+    /// Places where control leaves it, by address.
     pub returns: Vec<Boundary>,
-    /// The reason why its entries or returns may not be all; `None` if they are exact.
+    /// Why its entries or returns may be incomplete; `None` if they are exact.
     pub inexact: Option<Inexact>,
     /// The source file of the call.
     pub file: String,
-    /// The line of the call in that file, from 1; 0 if it is not known, and the file is then `??`.
+    /// The line of the call in that file, from 1; 0 if unknown, and the file is then `??`.
     pub line: u64,
 }
 
-/// Why a call may not be counted rightly.
+/// Why a call may be counted incorrectly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inexact {
     /// The returns are the last instructions of the copy's ranges.
     Returns(Undecodable),
-    /// There may be other entries.
+    /// Other entries may exist.
     Entries(Doubt),
 }
 
 /// A place where a copy is entered or left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boundary {
-    /// The instruction; with [`Boundary::to`], the one that control comes from.
+    /// The instruction; with [`Boundary::to`], the source of the edge.
     pub place: Place,
     /// If set, only when control goes from the place to this one.
     pub to: Option<Place>,
@@ -59,26 +59,26 @@ pub struct Boundary {
 pub struct Place {
     /// A relocatable file (a module) has no addresses, only offsets in sections.
     pub address: u64,
-    /// The section that the address is an offset in; `None` if it is the address in the program.
+    /// Section to which the address is relative; `None` for an address in the program.
     pub section: Option<String>,
-    /// The function symbol that contains it and the distance from it in bytes; `None` outside all symbols.
+    /// The function symbol that contains it, and the offset in bytes; `None` outside all symbols.
     pub caller: Option<(String, u64)>,
 }
 
-/// The calls of a function in one file, as far as its debug information could be read.
+/// The calls of a function in one file, if its debug information could be read.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// The calls, in the order of the debug information.
+    /// Calls in the order of the debug information.
     pub calls: Vec<Call>,
-    /// The functions that a name stands for which is part of a path, if they are several: without the arguments of generics,
-    /// each with the number of its calls.
+    /// The functions that a partial path matches, if there are several: without generic arguments, each with
+    /// its number of calls.
     pub candidates: BTreeMap<String, usize>,
-    /// The reason why there may be more of them.
+    /// Why there may be more calls.
     pub incomplete: Option<Box<Diagnostic>>,
 }
 
-/// The calls of `function` in a program, an object, a module or a vmlinux, in the order of its debug information;
-/// a file without any is searched for under /usr/lib/debug.
+/// Returns the calls of `function` in a program, an object, a module or a vmlinux, in the order of its debug
+/// information; if the file has no debug information, it is searched for under /usr/lib/debug.
 pub fn in_file(path: &Path, function: &str) -> Result<Calls, Box<Diagnostic>> {
     in_file_asking(path, function, &|_| ())
 }
@@ -100,7 +100,8 @@ pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Calls
     }
 }
 
-/// The functions that a name may stand for, if they are several. If one of them has just this path, only its copies are kept.
+/// Returns the functions that a name may match, if there are several. If one of them has exactly this path,
+/// only its copies are retained.
 fn candidates(copies: &mut Vec<InlineCopy>, function: &str) -> BTreeMap<String, usize> {
     let path = |copy: &InlineCopy| {
         copy.function.as_deref().map_or_else(|| function.to_owned(), query::without_arguments)
@@ -118,7 +119,7 @@ fn candidates(copies: &mut Vec<InlineCopy>, function: &str) -> BTreeMap<String, 
     candidates
 }
 
-/// A file with its instructions and the one with its debug information, which are mostly the same.
+/// A file with its instructions and the file with its debug information, which are usually the same.
 struct File {
     image: ElfFile,
     separate: Option<ElfFile>,
@@ -144,7 +145,7 @@ impl File {
             None => Linked::default(),
         };
         let callers = Callers::new(&self.symbols, linked.code(&self.image), &linked.marks);
-        // A name that is part of a path, or a pattern, stands for several functions; in C, these have no paths.
+        // A partial path or a pattern matches several functions; C functions have no paths.
         let is_one = query::is_plain(function);
         let mut by_function: BTreeMap<(Option<&str>, u64), Vec<usize>> = BTreeMap::new();
         for (index, copy) in copies.iter().enumerate() {
@@ -197,7 +198,7 @@ impl File {
         }
     }
 
-    /// The parts of the debug information that could not be read.
+    /// Returns a warning about unreadable parts of the debug information.
     fn incomplete(&self, findings: &kinst_dwarf::Findings) -> Option<Box<Diagnostic>> {
         let path = self.debug().path().display();
         let mut missing = findings.missing.keys();
@@ -224,7 +225,7 @@ impl File {
         Some(Box::new(error))
     }
 
-    /// Why there are no copies.
+    /// Explains why there are no copies.
     fn none(&self, function: &str, defined: bool) -> Diagnostic {
         let path = self.image.path().display();
         let names = kinst_dwarf::inline_names(self.debug()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! sites/copies/: where inlined copies are entered and left.
+//! sites/copies/: where inlined copies are entered and exited.
 
 pub mod calls;
 pub(super) mod resolve;

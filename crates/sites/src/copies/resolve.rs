@@ -1,4 +1,4 @@
-//! sites/copies/resolve.rs: the addresses to probe for copies of functions, found for all copies of one caller together.
+//! sites/copies/resolve.rs: the addresses to probe for copies of functions, for all copies of one caller together.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::image::Image;
 use crate::image::naming::NoSite;
 use kinst_dwarf::{Function, InlineCopy};
 
-/// Returns one answer for each of `functions`.
+/// Returns one result for each of `functions`.
 pub(crate) fn resolve(image: Image<'_>, functions: &[Function]) -> Vec<Known> {
     let (mut known, live): (Vec<Known>, Vec<Vec<&InlineCopy>>) =
         functions.par_iter().map(|function| counted(image, function)).unzip();
@@ -33,13 +33,13 @@ pub(crate) fn resolve(image: Image<'_>, functions: &[Function]) -> Vec<Known> {
     known
 }
 
-/// The exits of a copy in a module whose code is not known.
+/// Returns the exits of a copy in a module whose code is unavailable.
 fn unread(copy: &InlineCopy) -> Left {
     let entries = vec![Point::At(copy.entry())];
     Left { entry: copy.entry(), entries, unread: Some(Undecodable::NoCode), ..Left::default() }
 }
 
-/// Everything but the sites, and the copies that are in the code.
+/// Returns all facts except sites, and the copies that exist in the code.
 fn counted<'f>(image: Image<'_>, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
     let mut known = Known { inline: function.inline, ..Known::default() };
     known.dropped.split_tails = count(function.split_tails);
@@ -48,7 +48,7 @@ fn counted<'f>(image: Image<'_>, function: &'f Function) -> (Known, Vec<&'f Inli
     let mut live = Vec::new();
     for copy in &function.copies {
         match image.caller(copy.entry()) {
-            // A copy that cannot be entered is not left either.
+            // A copy that cannot be entered is not exited either.
             Err(NoSite::Freed) => known.dropped.freed += 1,
             Err(NoSite::Dead) => known.dropped.dead += 1,
             Ok(_) => live.push(copy),
@@ -67,14 +67,14 @@ impl Known {
         }
     }
 
-    /// Adds the points where a copy is entered, unless another one is entered there.
+    /// Adds the points where a copy is entered, unless another copy is entered there.
     fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
         let before = self.entries.len();
         self.entries.extend(left.entries.iter().copied().filter(|point| seen.insert(*point)));
         self.dropped.duplicates += u32::from(self.entries.len() == before);
     }
 
-    /// Adds the points where a copy is left, unless another one is left there.
+    /// Adds the points where a copy is exited, unless another copy is exited there.
     fn leave(&mut self, image: Image<'_>, left: &Left, seen: &mut HashSet<Point>) {
         self.dropped.undecodable += count(left.missing);
         self.dropped.lost += left.lost;

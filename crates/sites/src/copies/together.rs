@@ -1,5 +1,4 @@
-//! sites/copies/together.rs: the copies of one function together: those that are entered at one instruction, and the conditions that
-//! they begin with.
+//! sites/copies/together.rs: copies of one function that share an entry, and the conditions that copies begin with.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +8,9 @@ use crate::flow::callers::{Callers, Conditions, Left};
 use crate::flow::doubts::Doubt;
 use kinst_dwarf::{InlineCopy, merge};
 
-/// Merges the copies of one function of which calls begin at one instruction, where a probe can fire only once: they are
-/// one copy, which is left when the last of them is left. The first of them becomes that copy; the others have no points.
+/// Merges copies of one function whose calls begin at the same instruction, because a probe fires there only
+/// once. They become one copy, which is exited when the last of them is. The first one becomes that copy; the
+/// others have no points.
 ///
 /// `live`: the copies of each function, in the order of `left`.
 pub fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Left]) {
@@ -42,8 +42,8 @@ pub fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Le
     }
 }
 
-/// Doubts the copies of which calls begin at one instruction that control comes to on several ways: it may be one call on each.
-/// If it comes on one way, both calls begin there.
+/// Doubts copies whose calls begin at the same instruction if control reaches it on several paths: each may
+/// be a separate call. If it has a single predecessor, both calls begin there.
 pub fn doubt_shared(live: &[Vec<&InlineCopy>], left: &mut [Left]) {
     for (copies, left) in of_each(live, left) {
         for indices in groups(copies, left).into_iter().filter(|indices| indices.len() > 1) {
@@ -55,7 +55,7 @@ pub fn doubt_shared(live: &[Vec<&InlineCopy>], left: &mut [Left]) {
     }
 }
 
-/// The copies of each function with what is known of them.
+/// Returns the copies of each function with their results.
 fn of_each<'l, 'c>(
     live: &'l [Vec<&'c InlineCopy>],
     left: &'l mut [Left],
@@ -64,12 +64,12 @@ fn of_each<'l, 'c>(
     live.iter().map_while(move |copies| Some((&copies[..], rest.split_off_mut(..copies.len())?)))
 }
 
-/// The instructions where calls of a copy begin.
+/// Returns the instructions where calls of a copy begin.
 fn entries<'a>(copy: &'a InlineCopy, left: &'a Left) -> &'a [u64] {
     if copy.entries.len() < 2 { std::slice::from_ref(&left.entry) } else { &copy.entries }
 }
 
-/// The copies of a function by their numbers, in groups of which calls begin at the same instructions.
+/// Groups a function's copies, by index, if their calls begin at common instructions.
 fn groups(copies: &[&InlineCopy], left: &[Left]) -> Vec<Vec<usize>> {
     let mut group_at: HashMap<u64, usize> = HashMap::default();
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -81,7 +81,7 @@ fn groups(copies: &[&InlineCopy], left: &[Left]) -> Vec<Vec<usize>> {
         if group == groups.len() {
             groups.push(Vec::new());
         }
-        // A copy can join groups that had nothing in common before.
+        // A copy can connect groups that were disjoint before.
         for other in met {
             let moved = std::mem::take(&mut groups[other]);
             groups[group].extend(moved);
@@ -93,10 +93,11 @@ fn groups(copies: &[&InlineCopy], left: &[Left]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Doubts the copies whose first condition may be one of the caller: they begin with two of one statement. A function that does so
-/// in most of its copies has both itself, unless the caller has nothing to do with a result.
+/// Doubts copies whose first condition may belong to the caller: they begin with two conditions of one
+/// statement. If most copies of a function do so, both belong to the function, unless the caller ignores the
+/// result.
 pub fn doubt_conditions(live: &[Vec<&InlineCopy>], left: &mut [Left]) {
-    /// So many copies show how many conditions a function has.
+    /// This many copies show how many conditions a function has.
     const ENOUGH: usize = 4;
     for (_, left) in of_each(live, left) {
         let count = |is: fn(&Conditions) -> bool| left.iter().filter(|left| is(&left.conditions)).count();

@@ -4,13 +4,13 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Block {
     pub first: u32,
-    /// After its last instruction.
+    /// Index after its last instruction.
     pub end: u32,
     pub(super) next: (u32, u32),
     pub(super) previous: (u32, u32),
-    /// The address outside the function that the last instruction goes to.
+    /// Address outside the function to which the last instruction jumps.
     pub outside: Option<u64>,
-    /// Whether control can come from outside: the start of the function, or code without any visible predecessor.
+    /// Whether control can come from outside: the start of the function, or code without visible predecessor.
     pub is_root: bool,
     pub ending: Ending,
     /// Its number in the dominator tree, and the end of the numbers below it.
@@ -20,12 +20,12 @@ pub(crate) struct Block {
 /// The kind of a block's terminator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// An instruction that goes on, jumps, branches or returns.
+    /// An instruction that falls through, jumps, branches or returns.
     #[default]
     Plain,
-    /// An instruction that may fault: its last edge is that of the fault, unless it equals the usual one.
+    /// An instruction that may fault: its last edge is the fault's, unless it equals the usual one.
     Fault,
-    /// A trap, which is not meant to be executed.
+    /// A trap, not meant to be executed.
     Trap,
 }
 

@@ -1,4 +1,4 @@
-//! sites/flow/building.rs: how the graph is built: instructions part by part, and the blocks that they are.
+//! sites/flow/building.rs: builds the graph: reads instructions part by part, and forms blocks.
 
 use super::block::{Block, Ending, NONE, Turn};
 use super::graph::{Flow, Order};
@@ -7,8 +7,8 @@ use super::scratch::Scratch;
 use crate::code::decode::{self, Control, IndirectJump};
 
 impl Flow {
-    /// Reads a function from its entry on. `part_at` gets the targets of jumps outside of what has been read; it
-    /// returns the part around that address if it belongs to the function too.
+    /// Reads a function from its entry on. `part_at` is called with the targets of jumps out of the code read
+    /// so far; it returns the part around that address if it belongs to the function too.
     pub fn of<'a>(
         entry: Part<'a>,
         marks: &Marks,
@@ -17,7 +17,7 @@ impl Flow {
         Flow::cut(entry, marks, &[], part_at)
     }
 
-    /// Like [`Flow::of`]; a block begins at each of `cuts`, too.
+    /// Like [`Flow::of`]; additionally, a block begins at each of `cuts`.
     pub fn cut<'a>(
         entry: Part<'a>,
         marks: &Marks,
@@ -41,16 +41,16 @@ impl Flow {
     }
 }
 
-/// Collects instructions until all have been read.
+/// Collects the instructions of all parts.
 struct Reader<'m> {
     marks: &'m Marks,
     address: Vec<u64>,
     parts: Vec<Read>,
-    /// One for each instruction that does more than go on to the next one.
+    /// One for each instruction that does not just fall through.
     turns: Vec<Turn>,
     patched: Vec<u32>,
     keys: Vec<u32>,
-    /// The last instruction of each part: no code of the function follows it.
+    /// The last instruction of each part, which no code of the function follows.
     ends: Vec<u32>,
 }
 
@@ -59,7 +59,7 @@ impl<'m> Reader<'m> {
         let bytes = entry.code.len();
         Reader {
             marks,
-            // x86-64 instructions of the kernel are 4.3 bytes long on average.
+            // The kernel's x86-64 instructions are 4.3 bytes long on average.
             address: Vec::with_capacity(bytes / 4),
             parts: Vec::with_capacity(2),
             turns: Vec::with_capacity(bytes / 16),
@@ -91,7 +91,8 @@ impl<'m> Reader<'m> {
                 switched = true;
                 self.turns.push(Turn { insn, falls_through: false, to: Some(to), ending: Ending::Plain });
             }
-            // Without tables of jumps, a switch that leaves the part only goes to the code that makes its own decision once.
+            // Without jump tables, an alternative that leaves the part only goes to auxiliary code, which
+            // decides until the kernel has chosen.
             let leaves = |turn: &Turn| {
                 let tables = self.marks.machine.facts().has_jump_tables;
                 !tables && turn.to.is_none_or(|to| !holds_byte(part, to))
@@ -135,7 +136,7 @@ impl<'m> Reader<'m> {
             return turn(true, Some(target), plain);
         }
         if let Some(fixup) = local.fault(step.address) {
-            // An instruction that goes elsewhere anyway (`call *`, `jmp`) is not one that faults by design.
+            // An instruction that transfers control anyway (`call *`, `jmp`) does not fault by design.
             if matches!(step.control, Control::Next) {
                 return turn(true, Some(fixup), Ending::Fault);
             }
@@ -219,7 +220,7 @@ fn holds_byte(part: &Part<'_>, address: u64) -> bool {
     address.checked_sub(part.address).is_some_and(|at| at < part.code.len() as u64)
 }
 
-/// The marks of one part, looked up by ascending addresses, so that no search is needed.
+/// The marks of one part, consumed by ascending address, so that no search is needed.
 struct Local<'m> {
     jump_labels: &'m [(u64, u64)],
     faults: &'m [(u64, u64)],
@@ -277,7 +278,7 @@ impl<'m> Local<'m> {
     }
 }
 
-/// The mark at the address, if it is the next one.
+/// Takes the mark at the address, if it is the next one.
 fn take<'m, T>(marks: &mut &'m [T], address: u64, of: impl Fn(&T) -> u64) -> Option<&'m T> {
     while let [mark, rest @ ..] = *marks
         && of(mark) <= address

@@ -1,4 +1,4 @@
-//! sites/flow/bypassed.rs: instructions of an inlined copy that are executed without a call of it.
+//! sites/flow/bypassed.rs: instructions of an inlined copy that execute without a call of it.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,18 +8,20 @@ use super::copy::{Copy, has};
 use super::graph::Flow;
 use super::scratch::Scratch;
 
-/// A copy of a function: where it is entered, and its code.
+/// A copy of a function: its entries and its code.
 pub struct Call<'r> {
     pub entries: Vec<u64>,
     pub ranges: &'r [Range<u64>],
 }
 
 impl Flow {
-    /// The first of some instructions of a copy, which is entered at `entries`, that lie on a path through the whole function
-    /// which passes no entry. One that was moved in front of a call, because all paths go on to one, does not.
+    /// Returns the first of some instructions of a copy with entries `entries` that lies on a path through
+    /// the whole function which bypasses every entry. An instruction hoisted above a call, because all paths
+    /// lead to one, does not.
     ///
-    /// `calls` are all copies of the inlined function here: code that several of them share is attributed to one, so another
-    /// one's entry is as good until that copy has been left. So it is for what precedes both, unless the caller `acts` in between.
+    /// `calls` has all copies of the inlined function here: shared code is attributed to one of them, so
+    /// another one's entry counts as well until that copy has been exited. The same holds for code that
+    /// precedes both, unless the caller `acts` in between.
     pub fn bypassing(
         &self,
         entries: &[u64],
@@ -44,7 +46,8 @@ impl Flow {
         })
     }
 
-    /// Whether all paths from an instruction to the end of the function pass an entry, before one that is `barred`.
+    /// Whether all paths from an instruction to the end of the function pass an entry, and no `barred`
+    /// instruction before it.
     fn comes_to(&self, copy: &Copy<'_>, insn: u32, barred: impl Fn(u64) -> bool) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![insn];
@@ -67,8 +70,9 @@ impl Flow {
         true
     }
 
-    /// A branch of the caller after an entry, which leaves the copy on one of its ways before any instruction of the copy that
-    /// `acts`, though there is one. It may decide whether the call takes place: then what precedes it was moved there.
+    /// Returns a branch of the caller after an entry that exits the copy on one edge before any instruction
+    /// of the copy that `acts`, if the copy has one. It may decide whether the call takes place; then the
+    /// preceding code was moved there.
     pub fn parting(&self, call: &Call<'_>, acts: impl Fn(u64) -> bool) -> Option<u64> {
         let live = self.live(std::slice::from_ref(call));
         let entries = self.insns(call.entries.iter());
@@ -107,7 +111,7 @@ impl Flow {
         insns
     }
 
-    /// By block: the end of the instructions at which one of the calls lasts; 0: there are none.
+    /// Returns for each block the end of the instructions during which a call is active; 0 for none.
     fn live(&self, calls: &[Call<'_>]) -> Vec<u32> {
         let mut live = vec![0; self.blocks.len()];
         let mut scratch = Scratch::default();
@@ -125,7 +129,8 @@ impl Flow {
         live
     }
 
-    /// The blocks whose start can be reached without passing an entry of the copy, outside of calls that were entered on the way.
+    /// Returns the blocks whose start can be reached without passing an entry of the copy, outside calls
+    /// entered on the path.
     fn reached_outside(&self, own: &Copy<'_>, all: &Copy<'_>, live: &[u32]) -> Vec<bool> {
         let mut reached = vec![[false; 2]; self.blocks.len()];
         let roots = (0..self.blocks.len() as u32).filter(|block| self.blocks[*block as usize].is_root);
@@ -142,8 +147,8 @@ impl Flow {
         reached.into_iter().map(|[outside, _]| outside).collect()
     }
 
-    /// Whether the end of the function can be reached from the start of each block without passing an entry. A path that ends
-    /// in a trap has no end.
+    /// Returns for each block whether the end of the function can be reached from its start without passing
+    /// an entry. A path that ends in a trap does not count.
     fn leaves_without(&self, copy: &Copy<'_>) -> Vec<bool> {
         let mut leaves = vec![false; self.blocks.len()];
         let is_free = |number: u32| copy.entry_in(&self.blocks[number as usize]).is_none();

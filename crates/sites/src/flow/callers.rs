@@ -1,4 +1,4 @@
-//! sites/flow/callers.rs: the functions that contain inlined copies, with the parts that the compiler put elsewhere.
+//! sites/flow/callers.rs: the functions that contain inlined copies, including parts that the compiler put elsewhere.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::code::decode::{self, Control};
 use crate::symtab::{Symbol, Symbols};
 use kinst_dwarf::{Evidence, InlineCopy};
 
-/// The code of one module, for [`Flow`]s of its functions. Shared by threads.
+/// Code of one module, for the [`Flow`]s of its functions. Shared by threads.
 pub struct Callers<'a> {
     symbols: &'a Symbols,
     /// Executable sections, by address.
@@ -24,57 +24,58 @@ pub struct Callers<'a> {
     marks: &'a Marks,
 }
 
-/// The points where one copy is entered and left, as far as they are known.
+/// The points where one copy is entered and exited, if known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// The first instruction of the copy; the first one in the order of addresses if calls begin at several.
+    /// First instruction of the copy; if calls begin at several, the one with the lowest address.
     pub entry: u64,
-    /// The points where it is entered, each once. Where no probe can be put on an instruction, others stand in for it.
+    /// Unique points where it is entered. Substitutes replace instructions that cannot have a probe.
     pub entries: Vec<Point>,
-    /// The points where it is left, by address, each once.
+    /// Unique points where it is exited, by address.
     pub sites: Vec<Point>,
-    /// The number of exits on which no probe can be put.
+    /// Number of exits that cannot have a probe.
     pub lost: u32,
-    /// Why it may be entered elsewhere, too.
+    /// Why it may also be entered elsewhere.
     pub doubt: Option<Doubt>,
-    /// An entry that control comes to on several ways.
+    /// An entry with several predecessors.
     pub joined: Option<u64>,
-    /// The conditions that it begins with.
+    /// Conditions with which it begins.
     pub conditions: Conditions,
-    /// Why the caller's control flow is not known; the sites are then the last instructions of the copy's ranges.
+    /// Why the caller's control flow is unknown; the sites are then the last instructions of the copy's ranges.
     pub unread: Option<Undecodable>,
-    /// The number of those ranges that do not end with an instruction.
+    /// Number of those ranges that do not end at an instruction's end.
     pub missing: usize,
 }
 
-/// The conditions that a call begins with, as far as they leave it.
+/// The conditions with which a call begins, if they exit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conditions {
-    /// No branch leaves it after an entry.
+    /// No branch exits it after an entry.
     #[default]
     None,
-    /// A branch leaves it after an entry.
+    /// A branch exits it after an entry.
     One,
-    /// Two of one statement. The compiler makes one statement of a condition of the caller and one of the function, too: then the
-    /// first of the two decides whether the call takes place.
+    /// Two of one statement. The compiler also combines a condition of the caller with one of the function
+    /// into one statement; then the first of the two decides whether the call takes place.
     Two {
         /// The first branch.
         at: u64,
-        /// Whether the rest of the call leads to where both leave it.
+        /// Whether the rest of the call leads to the target where both exit.
         joins: bool,
     },
 }
 
-/// The suffix that a compiler puts between the name of a function and the number of its rarely executed part.
+/// Suffix of the symbol for a function's rarely executed part.
 const COLD: &str = ".cold";
 
 impl<'a> Callers<'a> {
-    /// `code`: executable sections, by address.
+    /// `code` has the executable sections, by address.
     pub fn new(symbols: &'a Symbols, code: Vec<(u64, &'a [u8])>, marks: &'a Marks) -> Callers<'a> {
         Callers { symbols, code, marks }
     }
 
-    /// The function that an address belongs to; for `f.cold`, this is `f`. Copies with one caller share one flow graph.
+    /// Returns the function that an address belongs to; for `f.cold`, this is `f`. Copies with one caller
+    /// share one flow graph.
     pub fn caller(&self, address: u64) -> Option<&'a Symbol> {
         let symbol = self.symbols.containing(address)?;
         let name = self.symbols.name(symbol);
@@ -86,17 +87,17 @@ impl<'a> Callers<'a> {
         }
     }
 
-    /// Whether there is code for the symbol.
+    /// Whether the symbol's code is available.
     pub fn has_code(&self, symbol: &Symbol) -> bool {
         self.part(symbol).is_some()
     }
 
-    /// The control flow graph of the caller.
+    /// Builds the control flow graph of the caller.
     pub fn flow(&self, caller: &Symbol) -> Result<Flow, Undecodable> {
         self.flow_cut(caller, &[])
     }
 
-    /// Like [`Callers::flow`]; a block begins at each of `cuts`, too.
+    /// Like [`Callers::flow`]; additionally, a block begins at each of `cuts`.
     fn flow_cut(&self, caller: &Symbol, cuts: &[u64]) -> Result<Flow, Undecodable> {
         let entry = self.part(caller).ok_or(Undecodable::NoCode)?;
         Flow::cut(entry, self.marks, cuts, |address| {
@@ -107,7 +108,8 @@ impl<'a> Callers<'a> {
         })
     }
 
-    /// Computes where each of the copies is entered and left, on all cores: a caller is read once for all copies in it.
+    /// Computes the entries and exits of each of the copies, on all cores: a caller is read once for all
+    /// copies in it.
     pub fn left(&self, copies: &[&InlineCopy]) -> Vec<Left> {
         let mut by_caller: Vec<(u64, usize)> = (0..copies.len())
             .into_par_iter()
@@ -160,8 +162,8 @@ impl<'a> Callers<'a> {
         answers.collect()
     }
 
-    /// The points of a copy, by the control flow of its caller; `None` if it is entered at what is no instruction.
-    /// `of_function`: all copies of the function in this caller.
+    /// Returns the points of a copy according to its caller's control flow; `None` if an entry is not at an
+    /// instruction. `of_function` has all copies of the function in this caller.
     fn left_of(&self, flow: &mut Flow, copy: &InlineCopy, of_function: &[&InlineCopy]) -> Option<Left> {
         let begins = self.entries_of(flow, copy);
         let again = (copy.evidence != Evidence::Marked).then(|| self.again(copy));
@@ -176,7 +178,7 @@ impl<'a> Callers<'a> {
         Some(Left { entry, entries, sites, lost, doubt, joined, conditions, ..Left::default() })
     }
 
-    /// Weighs the signs that a copy is not entered where it is said to be.
+    /// Weighs the signs that a copy is entered elsewhere than recorded.
     fn doubt(
         &self,
         flow: &Flow,
@@ -208,11 +210,11 @@ impl<'a> Callers<'a> {
         found.or_else(unmarked).or(decided.map(Doubt::Combined)).or_else(|| parting().map(Doubt::Combined))
     }
 
-    /// The conditions that a copy begins with.
+    /// Returns the conditions with which a copy begins.
     fn conditions(&self, flow: &Flow, copy: &InlineCopy, signs: &Signs) -> Conditions {
         let is_free =
             |code: &Range<u64>| !flow.insns_in(code).any(|insn| self.acts(flow.address[insn as usize], true));
-        // Statements and their parts have rows of their own.
+        // Statements and their parts have separate rows.
         let is_one = |from: u64, to: u64| {
             let after = copy.rows.partition_point(|row| *row <= from);
             copy.rows.get(after).is_some_and(|row| *row > to)
@@ -226,7 +228,7 @@ impl<'a> Callers<'a> {
         }
     }
 
-    /// Instructions of a copy that do the same, in pairs.
+    /// Returns pairs of equal instructions of a copy.
     fn again(&self, copy: &InlineCopy) -> Vec<(u64, u64)> {
         let mut again = copy.recurring.again.clone();
         if !copy.recurring.is_single {
@@ -248,15 +250,16 @@ impl<'a> Callers<'a> {
         again
     }
 
-    /// Whether an instruction does what a compiler never moves to a path on which it would not be executed. With markers, a
-    /// branch before them is one that decides whether the call takes place.
+    /// Whether an instruction has an effect that a compiler never moves to a path on which it was not
+    /// executed. With markers, branches do not count: a branch before a marker may decide whether the call
+    /// takes place.
     fn acts(&self, address: u64, marked: bool) -> bool {
         let Some(code) = self.bytes(address) else { return false };
         let set = decode::of(self.marks.machine);
         set.calls(code) || !marked && set.branch(code).is_some() || set.writes(code)
     }
 
-    /// The instructions where calls of a copy begin.
+    /// Returns the instructions where calls of a copy begin.
     fn entries_of(&self, flow: &Flow, copy: &InlineCopy) -> Vec<u64> {
         let set = decode::of(self.marks.machine);
         let fills = |address| self.bytes(address).is_some_and(|code| set.fills(code));
@@ -266,17 +269,17 @@ impl<'a> Callers<'a> {
         }
     }
 
-    /// The last resort, for a copy in a caller that has no flow graph; see [`exits::last_instructions`].
+    /// The fallback for a copy in a caller without flow graph; see [`exits::last_instructions`].
     pub fn last_instructions(&self, entry: u64, ranges: &[Range<u64>]) -> (Vec<Point>, usize) {
         exits::last_instructions(self.marks.machine, entry, ranges, |range| self.bytes(range.start))
     }
 
-    /// The contents of the module's tables.
+    /// Returns the contents of the module's tables.
     pub fn marks(&self) -> &Marks {
         self.marks
     }
 
-    /// The successors of the instruction at an address, in order, with the next instruction first.
+    /// Returns the successors of the instruction at an address, sorted, including the targets in the module's tables.
     pub fn ways(&self, address: u64) -> Vec<u64> {
         let Some(step) = self.step(address) else { return Vec::new() };
         let mut ways = decode::ways(&step);
@@ -295,7 +298,7 @@ impl<'a> Callers<'a> {
         ways
     }
 
-    /// Whether the instruction does nothing but decide where control goes.
+    /// Whether the instruction only transfers control.
     pub(crate) fn is_branch(&self, address: u64) -> bool {
         self.step(address).is_some_and(|step| matches!(step.control, Control::Jump(_) | Control::Branch(_)))
     }
@@ -304,7 +307,7 @@ impl<'a> Callers<'a> {
         decode::step(self.marks.machine, self.bytes(address)?, address)
     }
 
-    /// The static keys from which control comes to an instruction.
+    /// Returns the static keys from which control reaches an instruction.
     pub(crate) fn keys_to(&self, address: u64) -> Vec<u64> {
         let labels = self.marks.jump_labels.iter();
         let leads = |(key, to): &&(u64, u64)| {
@@ -330,7 +333,7 @@ impl<'a> Callers<'a> {
         Some(Part { address: symbol.address, code })
     }
 
-    /// The bytes from an address to the end of its section.
+    /// Returns the bytes from an address to the end of its section.
     fn bytes(&self, address: u64) -> Option<&'a [u8]> {
         let after = self.code.partition_point(|(start, _)| *start <= address);
         let (start, code) = self.code[..after].last()?;
@@ -338,8 +341,8 @@ impl<'a> Callers<'a> {
     }
 }
 
-/// An entry of a copy that is in the midst of another copy of the function, whose code is shared: one of several that control comes
-/// to straight from the other copy, or one that the other's entry jumps to.
+/// Returns an entry of a copy in the middle of another copy of the function, whose code is shared: one of
+/// several entries directly after the other copy, or one to which the other's entry jumps.
 fn follows_another(
     flow: &Flow,
     copy: &InlineCopy,

@@ -1,8 +1,9 @@
-//! sites/flow/counts.rs: where to count in a function, so that how often each block and each edge was executed follows.
+//! sites/flow/counts.rs: chooses where to count in a function, and derives the counts of all blocks and edges.
 //!
-//! What comes into a place leaves it. Here a block is an edge too, from where control meets to where it parts, and all that is
-//! around the code is one more node, from which control comes and to which it goes. Of such a graph only the edges beside a
-//! spanning tree have to be counted (Knuth 1968); the tree has the edges that are executed most, or have no room for a probe.
+//! Control that reaches a node also leaves it. In the counting graph, a block is an arc too, from the node
+//! where paths join to the node where they part; one more node represents the code's surroundings. Arcs are
+//! the `ways` of this file. Only the arcs outside a spanning tree have to be counted (Knuth 1968); the tree
+//! gets the arcs that are executed most or cannot have a probe.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,31 +12,31 @@ use super::block::{Block, Ending, NONE};
 use super::graph::{Flow, Order};
 use super::points::{Over, Point};
 
-/// What is counted, and how the rest follows.
+/// The arcs to count, and the graph from which the others are derived.
 #[derive(Debug)]
 pub struct Counts {
     pub(super) ways: Vec<Way>,
-    /// The number of nodes: around the code, then the beginning and the end of each block.
+    /// Number of nodes: the surroundings, then the beginning and the end of each block.
     pub(super) nodes: usize,
-    /// The number of each block's own way; `None` where it is not looked at.
+    /// Index of each block's arc; `None` if the block is not selected.
     pub(super) own: Vec<Option<u32>>,
 }
 
-/// Something that is executed.
+/// Something that is executed: an arc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The block with this index in the flow graph.
     Block(u32),
     /// From one block to another.
     Edge {
-        /// The index of the block that control leaves.
+        /// Index of the source block.
         from: u32,
-        /// The index of the block that control comes to.
+        /// Index of the target block.
         to: u32,
     },
-    /// From outside of the code that is looked at.
+    /// From outside the selected code to this block.
     Enter(u32),
-    /// To there.
+    /// From this block to outside.
     Leave(u32),
 }
 
@@ -44,34 +45,34 @@ pub(super) struct Way {
     pub what: What,
     pub from: u32,
     pub to: u32,
-    /// The points that together fire each time; empty: it cannot be counted.
+    /// Points that together fire each time; empty if it cannot be counted.
     pub points: Vec<Point>,
     /// Whether it is counted.
     counted: bool,
 }
 
-/// How often each way was executed.
+/// The execution counts of all arcs.
 #[derive(Debug)]
 pub struct Solved {
-    /// Parallel to the ways; `None`: it does not follow from what was counted.
+    /// Parallel to the arcs; `None` if it cannot be derived.
     counts: Vec<Option<u64>>,
-    /// The greatest number by which what came to a place differs from what left it: control that was in between when counting began or
-    /// ended, or that did not come back from a call.
+    /// The maximum difference between inflow and outflow of a node: caused by control that was in between
+    /// when counting began or ended, or by calls that did not return.
     pub imbalance: u64,
 }
 
 /// Whether an instruction can be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// A probe can be put on it.
+    /// It can have a probe.
     Free,
-    /// No probe can be put on it.
+    /// It cannot have a probe.
     None,
-    /// It does nothing: where no way leads, it is there for the next one to be aligned.
+    /// It is padding: unless a branch leads to it, it only aligns the next instruction.
     Padding,
 }
 
-/// What an edge costs of what its branch costs: less than half, as both are hit together.
+/// The cost of an edge as a share of its branch's: below one half, since both are hit together.
 const EDGE: f64 = 0.45;
 
 pub(super) const AROUND: u32 = 0;
@@ -85,7 +86,9 @@ pub(super) fn end(block: u32) -> u32 {
 }
 
 impl Flow {
-    /// Chooses what to count in the blocks that have instructions of `ranges`, or in all. `room` is asked for instructions; `leads`, whether a
+    /// Chooses where to count in the blocks with instructions of `ranges`, or in all blocks. `room` says
+    /// whether an instruction can be counted; `leads` says whether a branch goes to an address in memory, or
+    /// `None` if that is unknown.
     /// branch goes to an address as it is in memory: `None` if that is not known.
     pub fn counts(
         &self,
@@ -98,7 +101,7 @@ impl Flow {
         counts
     }
 
-    /// All that can be counted, with its costs; nothing is chosen yet.
+    /// Returns all arcs that can be counted, with their costs; nothing is chosen yet.
     pub(super) fn placed(
         &self,
         ranges: Option<&[Range<u64>]>,
@@ -134,7 +137,7 @@ impl Flow {
             let (inside, outside): (Vec<u32>, Vec<u32>) =
                 self.next(block).iter().partition(|to| chosen[**to as usize]);
             for to in &inside {
-                // All edges of a branch are counted at one place, and then the block needs no other.
+                // All edges of a branch are counted at one place, and then its block needs no other.
                 let Some(points) = self.edge(block, *to, &room, &leads) else { continue };
                 add(What::Edge { from: block, to: *to }, end(block), beginning(*to), points, EDGE * mine);
             }
@@ -145,36 +148,36 @@ impl Flow {
         (counts, costs)
     }
 
-    /// The block of an instruction.
+    /// Returns the block of an instruction.
     pub fn block_at(&self, address: u64) -> Option<u32> {
         self.insn_at(address).map(|insn| self.block[insn as usize])
     }
 
-    /// The block of the instruction that begins at an address, or before it.
+    /// Returns the block of the instruction that begins at or before an address.
     pub fn block_over(&self, address: u64) -> Option<u32> {
         let part = self.parts.iter().find(|part| part.holds(address))?;
         let insn = part.places[..=(address - part.address) as usize].iter().rfind(|insn| **insn != NONE)?;
         Some(self.block[*insn as usize])
     }
 
-    /// The address of a block's first instruction, and of its last one.
+    /// Returns the addresses of a block's first and last instructions.
     pub fn bounds(&self, block: u32) -> (u64, u64) {
         let block = &self.blocks[block as usize];
         (self.address[block.first as usize], self.address[block.end as usize - 1])
     }
 
-    /// The addresses of a block's instructions.
+    /// Returns the addresses of a block's instructions.
     pub fn addresses(&self, block: u32) -> &[u64] {
         let Block { first, end, .. } = self.blocks[block as usize];
         &self.address[first as usize..end as usize]
     }
 
-    /// Whether a block ends with an instruction that decides where control goes, and not by a fault.
+    /// Whether a block ends with a branch, not with a fault.
     pub fn decides(&self, block: u32) -> bool {
         self.blocks[block as usize].ending == Ending::Plain
     }
 
-    /// The start of each part of the function's code; the first has its entry.
+    /// Returns the start of each part of the function's code; the first part has its entry.
     pub fn parts(&self) -> impl Iterator<Item = u64> {
         self.parts.iter().map(|part| part.address)
     }
@@ -188,7 +191,7 @@ impl Flow {
         chosen
     }
 
-    /// Where a block is counted: at an instruction that a jump fits over, within the block, else at any.
+    /// Returns where a block is counted: at an instruction where a jump fits within the block, else at any.
     fn within(&self, block: u32, room: &impl Fn(u32) -> bool) -> Vec<Point> {
         const JUMP: u64 = 5;
         let block = &self.blocks[block as usize];
@@ -200,7 +203,7 @@ impl Flow {
         best.map(|insn| vec![Point::At(self.address[insn as usize])]).unwrap_or_default()
     }
 
-    /// The points on an edge. `None` if control cannot take it, as the kernel has replaced the branch.
+    /// Returns the points on an edge; `None` if it cannot be taken because the kernel has replaced the branch.
     fn edge(
         &self,
         from: u32,
@@ -212,7 +215,7 @@ impl Flow {
         let last = block.end - 1;
         let (branch, target) =
             (self.address[last as usize], self.address[self.blocks[to as usize].first as usize]);
-        // With one way only, the block itself is counted.
+        // With a single edge, the block itself is counted.
         if self.next(from).len() + usize::from(block.outside.is_some()) < 2 || block.ending != Ending::Plain {
             return Some(Vec::new());
         }
@@ -228,8 +231,8 @@ impl Flow {
         Some(if all { points } else { Vec::new() })
     }
 
-    /// An estimate of how often each block is executed in a call: a branch goes all ways equally often, but seldom to where the compiler
-    /// put what it takes for unlikely, and a loop has eight rounds.
+    /// Estimates how often each block executes in a call: the edges of a branch are equally likely, except
+    /// those to code that the compiler considered unlikely, and a loop has eight rounds.
     pub(super) fn often(&self, order: &Order) -> Vec<f64> {
         const ROUNDS: f64 = 8.0;
         const UNLIKELY: f64 = 1.0 / 64.0;
@@ -255,7 +258,7 @@ impl Flow {
         to.ending == Ending::Trap || !self.is_one_symbol(one, other)
     }
 
-    /// The number of loops around each block.
+    /// Returns the number of loops around each block.
     fn depths(&self) -> Vec<i32> {
         let mut depths = vec![0; self.blocks.len()];
         let mut seen = vec![u32::MAX; self.blocks.len()];
@@ -279,7 +282,7 @@ impl Flow {
 }
 
 impl Counts {
-    /// Marks what is beside a spanning tree of the greatest cost as counted.
+    /// Marks the arcs outside a spanning tree of maximum cost as counted.
     fn span(&mut self, costs: &[f64]) {
         let mut dearest: Vec<usize> = (0..self.ways.len()).collect();
         dearest.sort_by(|one, other| costs[*other].total_cmp(&costs[*one]));
@@ -292,49 +295,50 @@ impl Counts {
         }
     }
 
-    /// The blocks that are looked at.
+    /// Returns the selected blocks.
     pub fn looked_at(&self) -> impl Iterator<Item = u32> {
         self.own.iter().enumerate().filter(|(_, own)| own.is_some()).map(|(block, _)| block as u32)
     }
 
-    /// The number of blocks that are looked at.
+    /// Returns the number of selected blocks.
     pub fn blocks(&self) -> usize {
         self.own.iter().flatten().count()
     }
 
-    /// What is counted, each with the points that together fire each time, by their numbers for [`Counts::solve`].
+    /// Returns the counted arcs, each with the points that together fire each time, by their indices for
+    /// [`Counts::solve`].
     pub fn counted(&self) -> impl Iterator<Item = (usize, &[Point])> {
         let counted = self.ways.iter().enumerate().filter(|(_, way)| way.counted);
         counted.map(|(number, way)| (number, &way.points[..]))
     }
 
-    /// The number of a block's own way; `None` where it is not looked at.
+    /// Returns the index of a block's arc; `None` if the block is not selected.
     pub fn own(&self, block: u32) -> Option<usize> {
         self.own.get(block as usize).copied().flatten().map(|way| way as usize)
     }
 
-    /// Whether the block is among those that are counted.
+    /// Whether the block is selected.
     pub fn looks_at(&self, block: u32) -> bool {
         self.own(block).is_some()
     }
 
-    /// Everything that can be counted, for a run that checks: the blocks, with their numbers.
+    /// Returns all countable blocks, with the indices of their arcs, for a verification run.
     pub fn countable(&self) -> impl Iterator<Item = (usize, &[Point])> {
         let blocks =
             self.own.iter().flatten().map(|way| (*way as usize, &self.ways[*way as usize].points[..]));
         blocks.filter(|(_, points)| !points.is_empty())
     }
 
-    /// All that is executed, by number.
+    /// Returns all arcs, by index.
     pub fn ways(&self) -> impl Iterator<Item = What> {
         self.ways.iter().map(|way| way.what)
     }
 
-    /// Works out all counts from those known, by number.
+    /// Derives all counts from the known ones, by index.
     pub fn solve(&self, known: &HashMap<usize, u64>) -> Solved {
         let known = |way: usize| known.get(&way).map(|count| i128::from(*count));
         let mut counts: Vec<Option<i128>> = (0..self.ways.len()).map(known).collect();
-        // The ways at each node, and how many of them are not known yet.
+        // The arcs at each node, and how many of them are still unknown.
         let mut at: Vec<Vec<u32>> = vec![Vec::new(); self.nodes];
         for (number, way) in self.ways.iter().enumerate() {
             at[way.from as usize].push(number as u32);
@@ -351,7 +355,7 @@ impl Counts {
                 continue;
             };
             let Way { from, to, .. } = self.ways[way as usize];
-            // What is missing where it comes from is what it has.
+            // The missing inflow or outflow is the count of the unknown arc.
             let missing = self.balance(node, ways, &counts);
             counts[way as usize] = Some(if from == node { missing } else { -missing });
             for node in [from, to] {
@@ -363,7 +367,7 @@ impl Counts {
         }
         let imbalance = (0..self.nodes as u32).filter(|node| open[*node as usize] == 0);
         let imbalance = imbalance.map(|node| self.balance(node, &at[node as usize], &counts).unsigned_abs());
-        // What is below zero was counted before it came in.
+        // A negative count means that control was already inside when counting began.
         let below = counts.iter().flatten().filter(|count| **count < 0).map(|count| count.unsigned_abs());
         let imbalance = imbalance.chain(below).max().unwrap_or(0);
         Solved {
@@ -372,7 +376,7 @@ impl Counts {
         }
     }
 
-    /// What came to a node less what left it, as far as it is known.
+    /// Returns the known inflow of a node minus its known outflow.
     fn balance(&self, node: u32, ways: &[u32], counts: &[Option<i128>]) -> i128 {
         let signed = |way: &u32| {
             let count = counts[*way as usize].unwrap_or(0);
@@ -382,23 +386,23 @@ impl Counts {
         ways.iter().map(signed).sum()
     }
 
-    /// How often a block was executed.
+    /// Returns how often a block was executed.
     pub fn block(&self, solved: &Solved, block: u32) -> Option<u64> {
         solved.counts[self.own(block)?]
     }
 
-    /// How often control came in from outside, as far as all of it is known.
+    /// Returns how often control came from outside, if all of that is known.
     pub fn entered(&self, solved: &Solved) -> Option<u64> {
         let ways = self.ways.iter().zip(&solved.counts);
         ways.filter(|(way, _)| matches!(way.what, What::Enter(_))).map(|(_, count)| *count).sum()
     }
 
-    /// Whether a block is counted itself.
+    /// Whether a block itself is counted.
     pub fn is_counted(&self, block: u32) -> bool {
         self.own(block).is_some_and(|way| self.ways[way].counted)
     }
 
-    /// How often control went from the end of a block to each other one.
+    /// Returns how often control went from the end of a block to each successor.
     pub fn edges(&self, solved: &Solved, block: u32) -> Vec<(u32, Option<u64>)> {
         let ways = self.ways.iter().zip(&solved.counts);
         let mine = ways.filter_map(|(way, count)| match way.what {
@@ -408,7 +412,8 @@ impl Counts {
         mine.collect()
     }
 
-    /// How often control went from the end of a block to outside, as far as it follows; `None` if no way leads there.
+    /// Returns how often control went from the end of a block to outside, if it can be derived; `None` if no
+    /// edge leads there.
     pub fn left(&self, solved: &Solved, block: u32) -> Option<Option<u64>> {
         let way = self.ways.iter().position(|way| way.what == What::Leave(block))?;
         Some(solved.counts[way])
@@ -416,13 +421,13 @@ impl Counts {
 }
 
 impl Solved {
-    /// How often something was executed, by its number among [`Counts::ways`].
+    /// Returns the count of an arc, by its index in [`Counts::ways`].
     pub fn of(&self, way: usize) -> Option<u64> {
         self.counts.get(way).copied().flatten()
     }
 }
 
-/// The node that stands for all that is connected with this one.
+/// Returns the representative of all nodes connected with this one.
 pub(super) fn root(trees: &mut [u32], mut node: u32) -> u32 {
     while trees[node as usize] != node {
         let above = trees[node as usize];

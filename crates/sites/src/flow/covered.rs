@@ -1,7 +1,7 @@
-//! sites/flow/covered.rs: which blocks and edges were executed at all, from places that are watched until they are reached once.
+//! sites/flow/covered.rs: which blocks and edges were executed, from places watched until their first hit.
 //!
-//! A block is watched at one of its instructions, and most edges follow: control that has come into a place has left it. An edge
-//! is watched itself where neither of its ends says whether it was taken.
+//! A block is watched at one of its instructions, and most edges follow: control that reaches a node also
+//! leaves it. An edge is watched separately if neither of its ends says whether it was taken.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::counts::{AROUND, Counts, What};
 use super::points::Point;
 
 impl Counts {
-    /// What is to be watched: a place for each, by the number of what it is for.
+    /// Returns the places to watch, one for each arc, by the arc's index.
     pub fn watched(&self) -> Vec<(usize, Point)> {
         let mut ways = [vec![0; self.nodes], vec![0; self.nodes]];
         let is_block = |what: What| matches!(what, What::Block(_));
@@ -32,7 +32,8 @@ impl Counts {
         wanted.filter_map(|(number, way)| Some((number, place(&way.points)?))).collect()
     }
 
-    /// Whether each was executed, by number; `None`: it does not follow. `reached` has what was watched.
+    /// Returns for each arc whether it was executed; `None` if that cannot be derived. `reached` has the
+    /// watched ones.
     pub fn covered(&self, reached: &HashMap<usize, bool>) -> Vec<Option<bool>> {
         let mut states: Vec<Option<bool>> =
             (0..self.ways.len()).map(|way| reached.get(&way).copied()).collect();
@@ -59,15 +60,15 @@ impl Counts {
         states
     }
 
-    /// What the states say of a block.
+    /// Returns the state of a block.
     pub fn is_covered(&self, states: &[Option<bool>], block: u32) -> Option<bool> {
         let way = (*self.own.get(block as usize)?)?;
         states.get(way as usize).copied().flatten()
     }
 }
 
-/// What follows of the ways on one side of a place from those on the other: nothing passes it, or something does, and there is only one
-/// way for that.
+/// Returns the arcs on one side of a node that follow from those on the other: nothing passes the node, or
+/// something does and only one arc is possible.
 fn follows(states: &[Option<bool>], one: &[u32], other: &[u32]) -> Vec<u32> {
     let state = |way: &u32| states[*way as usize];
     let unknown = || other.iter().copied().filter(|way| state(way).is_none());

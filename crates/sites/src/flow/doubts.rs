@@ -1,4 +1,4 @@
-//! sites/flow/doubts.rs: signs that a copy may be entered elsewhere than where it is said to be, or less often.
+//! sites/flow/doubts.rs: signs that a copy may be entered elsewhere than recorded, or less often.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,26 +8,26 @@ use super::block::Ending;
 use super::copy::{Reached, has};
 use super::graph::Flow;
 
-/// Why the points of a copy may not be all, or too many.
+/// Why the points of a copy may be too few or too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// An instruction that does the copy's work is reached without passing an entry.
+    /// An instruction with an effect of the copy is reached without passing an entry.
     Bypassed(u64),
-    /// Nothing marks where calls begin, and a loop after the entry has an instruction of the caller, at this address: each
-    /// round may be a call.
+    /// Entries are not marked, and a loop after the entry contains an instruction of the caller, at this
+    /// address: each round may be a call.
     Looped(u64),
-    /// Nothing marks where calls begin, and the instruction at this address begins a statement that was executed before: a
-    /// loop around the call may be unrolled.
+    /// Entries are not marked, and the instruction at this address begins a statement that was executed
+    /// before: a loop around the call may have been unrolled.
     Unrolled(u64),
-    /// The compiler marks where calls begin, but this copy has no marker: they begin here, or elsewhere.
+    /// The compiler marks entries, but this copy has lost its marker: calls begin here, or elsewhere.
     Unmarked(u64),
-    /// A loop of nothing but the copy leads to this entry, or another copy of the function does: it is the next call, or
+    /// A loop inside the copy, or another copy of the function, leads to this entry: it is the next call, or
     /// still the same one.
     Reentered(u64),
-    /// The first branch, at this address, and the next one leave the copy at one place: the compiler may have put a condition of
-    /// the caller among those of the function.
+    /// The first branch, at this address, and the next one exit the copy to the same place: the compiler may
+    /// have combined a condition of the caller with the function's.
     Combined(u64),
-    /// Calls of several copies begin at this instruction, and control comes to it on several ways.
+    /// Calls of several copies begin at this instruction, which has several predecessors.
     Shared(u64),
 }
 
@@ -61,39 +61,39 @@ impl fmt::Display for Doubt {
 /// The signs of doubt in the control flow around one copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
-    /// The instructions of the ranges that can be reached without passing an entry.
+    /// Instructions of its ranges that can be reached without passing an entry.
     pub bypassed: Vec<u64>,
     /// An instruction of the caller in a loop after the entry.
     pub looped: Option<u64>,
-    /// An entry that a loop of nothing but the copy leads to.
+    /// An entry that a loop inside the copy leads to.
     pub reentered: Option<u64>,
-    /// The second of two instructions that begin the same statement, and are executed in one call.
+    /// The second of two instructions that begin the same statement and execute in one call.
     pub again: Option<u64>,
-    /// The pairs of branches that an entry leads to and that leave the copy at one place, at most one pair for each entry.
+    /// Pairs of branches after an entry that exit the copy to the same place, at most one pair for each entry.
     pub combined: Vec<Combined>,
-    /// Whether a branch leaves the copy after an entry.
+    /// Whether a branch exits the copy after an entry.
     pub decides: bool,
-    /// An entry that is a branch of the caller, which leaves the copy at once on one of its ways.
+    /// An entry that is a branch of the caller and exits the copy at once on one edge.
     pub decided: Option<u64>,
 }
 
-/// Two branches that leave a copy at one place, with a comparison between them.
+/// Two branches that exit a copy to the same place, with a comparison between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combined {
-    /// The code from an entry to the first branch.
+    /// Code from an entry to the first branch.
     pub before: Range<u64>,
-    /// The address of the second branch.
+    /// Address of the second branch.
     pub second: u64,
-    /// Whether the rest of the copy leads to that place, too, as it does if the caller has nothing to do with a result.
+    /// Whether the rest of the copy also leads to that place, as it does if the caller ignores the result.
     pub joins: bool,
 }
 
 impl Flow {
-    /// Adds the signs in the control flow. `again`, if nothing marks the entries: instructions that begin the same statement, in
-    /// pairs.
+    /// Adds the signs in the control flow. `again` is given if entries are not marked: pairs of instructions
+    /// that begin the same statement.
     pub(super) fn add_signs(&self, of: &Reached<'_>, again: Option<&[(u64, u64)]>, signs: &mut Signs) {
         signs.reentered = self.reentered(of);
-        // If nothing marks an entry, an instruction of the caller in the loop proves nothing.
+        // If entries are not marked, an instruction of the caller in the loop proves nothing.
         if of.copy.entries.len() > 1 || again.is_some() {
             signs.reentered = signs.reentered.or_else(|| self.continued(of));
         }
@@ -107,7 +107,7 @@ impl Flow {
         }
     }
 
-    /// An instruction of the caller that a loop leads round to, in what the copy consists of.
+    /// Returns an instruction of the caller in a loop within the extent of the copy.
     fn looped(&self, of: &Reached<'_>) -> Option<u64> {
         let goes_on = |number: u32| self.goes_on(of, number);
         let found = of.scratch.found.iter().copied().filter(|number| goes_on(*number));
@@ -116,7 +116,8 @@ impl Flow {
             .find_map(|(number, insn)| self.comes_back(number, &goes_on).then(|| self.address[insn as usize]))
     }
 
-    /// An entry after an instruction of the copy, with at most an instruction of the caller and a jump in between.
+    /// Returns an entry after an instruction of the copy, with at most one instruction of the caller and a
+    /// jump in between.
     fn continued(&self, of: &Reached<'_>) -> Option<u64> {
         of.scratch.found.iter().find_map(|number| {
             let last = self.blocks[*number as usize].end - 1;
@@ -128,7 +129,7 @@ impl Flow {
         })
     }
 
-    /// The block after one that is hardly more than a jump to it.
+    /// Returns the successor of a block that is hardly more than a jump to it.
     fn passed(&self, number: u32) -> Option<u32> {
         let block = &self.blocks[number as usize];
         match *self.next(number) {
@@ -137,7 +138,7 @@ impl Flow {
         }
     }
 
-    /// An entry that a loop of nothing but the copy leads to.
+    /// Returns an entry that a loop inside the copy leads to.
     fn reentered(&self, of: &Reached<'_>) -> Option<u64> {
         let is_own = |number: u32| self.foreign(of, number).is_none();
         let goes_on = |number: u32| self.goes_on(of, number) && is_own(number);
@@ -150,7 +151,7 @@ impl Flow {
         Some(self.address[entry as usize])
     }
 
-    /// Whether control comes to an entry straight from one of these ranges.
+    /// Whether an entry has a direct predecessor in these ranges.
     pub(super) fn follows(&self, entry: u64, ranges: &[Range<u64>]) -> bool {
         let Some(entry) = self.insn_at(entry) else { return false };
         let number = self.block[entry as usize];
@@ -161,7 +162,7 @@ impl Flow {
         }
     }
 
-    /// Whether the first branch after an entry may leave the copy.
+    /// Whether the first branch after an entry may exit the copy.
     fn begins_with_condition(&self, of: &Reached<'_>) -> bool {
         of.copy.entries.iter().any(|entry| {
             let home = self.block[*entry as usize];
@@ -169,14 +170,14 @@ impl Flow {
         })
     }
 
-    /// Whether a block ends with a branch that leaves the copy on one of its ways.
+    /// Whether a block ends with a branch that exits the copy on one edge.
     fn leaves_on_one_way(&self, of: &Reached<'_>, number: u32) -> bool {
         let leaves = |to: &&u32| of.copy.is_left(self, of.scratch, **to);
         self.ways_of(number) == 2 && self.next(number).iter().filter(leaves).count() == 1
     }
 
-    /// An entry that is a branch of the caller, which leaves the copy at once on one of its ways: the marker of a call was moved in
-    /// front of what decides whether it takes place.
+    /// Returns an entry that is a branch of the caller and exits the copy at once on one edge: the call's
+    /// marker was moved before the branch that decides whether the call takes place.
     fn decided(&self, of: &Reached<'_>) -> Option<u64> {
         let entry = of.copy.entries.iter().copied().find(|entry| {
             let home = self.block[*entry as usize];
@@ -187,7 +188,7 @@ impl Flow {
         Some(self.address[entry as usize])
     }
 
-    /// Whether one entry is a jump to the other: what follows is shared code.
+    /// Whether one entry is a jump to the other, which means that the code after it is shared.
     pub(super) fn hands_over(&self, from: u64, to: u64) -> bool {
         let (Some(from), Some(to)) = (self.insn_at(from), self.insn_at(to)) else { return false };
         let number = self.block[from as usize];
@@ -195,7 +196,8 @@ impl Flow {
         is_last && self.next(number).iter().any(|next| self.blocks[*next as usize].first == to)
     }
 
-    /// The first two branches after an entry, if they leave the copy at one place, with only a comparison between them.
+    /// Returns the first two branches after each entry, if they exit the copy to the same place with only a
+    /// comparison between them.
     fn combined(&self, of: &Reached<'_>) -> Vec<Combined> {
         let branches = |entry: &u32| {
             let home = self.block[*entry as usize];
@@ -223,7 +225,7 @@ impl Flow {
         of.copy.entries.iter().filter_map(branches).collect()
     }
 
-    /// The first instruction of a block that is none of the copy, up to where the copy ends in it.
+    /// Returns the first instruction of a block that is not part of the copy, up to the copy's end in the block.
     fn foreign(&self, of: &Reached<'_>, number: u32) -> Option<u32> {
         let block = &self.blocks[number as usize];
         (block.first..of.scratch.live_to(number)?).find(|insn| !has(of.ranges, self.address[*insn as usize]))
@@ -233,12 +235,12 @@ impl Flow {
         of.scratch.live_to(number) == Some(self.blocks[number as usize].end)
     }
 
-    /// Whether the copy goes on over the whole block, without being entered there.
+    /// Whether the copy extends over the whole block without being entered there.
     fn goes_on(&self, of: &Reached<'_>, number: u32) -> bool {
         self.is_whole(of, number) && of.copy.entry_in(&self.blocks[number as usize]).is_none()
     }
 
-    /// Whether one instruction of the copy is executed after another one in the same call.
+    /// Whether one instruction of the copy executes after another one in the same call.
     fn leads_to(&self, of: &Reached<'_>, from: u64, to: u64) -> bool {
         let (Some(from), Some(to)) = (self.insn_at(from), self.insn_at(to)) else { return false };
         let (first, last) = (self.block[from as usize], self.block[to as usize]);
@@ -268,7 +270,7 @@ impl Flow {
         false
     }
 
-    /// Whether a block can be reached from its own end over such blocks.
+    /// Whether a block can be reached from its own end through blocks that match.
     fn comes_back(&self, from: u32, over: &dyn Fn(u32) -> bool) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![from];

@@ -1,23 +1,23 @@
-//! sites/flow/entered.rs: where control enters an inlined copy for which the debug information has no entry.
+//! sites/flow/entered.rs: finds the entry of an inlined copy that has none in the debug information.
 
 use std::ops::Range;
 
 use super::graph::Flow;
 
 impl Flow {
-    /// The entry of a copy with these ranges (sorted, disjoint); `told` is where its code begins.
+    /// Returns the entry of a copy with these ranges (sorted, disjoint); `told` is the start of its code.
     ///
-    /// Compilers move blocks: the end of a loop may precede its beginning. So the entry is the instruction that
-    /// dominates all others of the copy, or most of them. A copy that was a loop and was unrolled, or of which a part
-    /// was duplicated on several paths, has several beginnings that cannot be distinguished from the rest.
+    /// Compilers move blocks: the end of a loop may precede its beginning. So the entry is the instruction
+    /// that dominates all others of the copy, or most of them. If a copy was a loop and was unrolled, or a
+    /// part of it was duplicated on several paths, it has several beginnings that look like the rest.
     ///
-    /// `fills` says whether an instruction is there only for the next one to be aligned: jumps go to that one.
+    /// `fills` says whether an instruction only pads to align the next one, which is the target of jumps.
     pub fn entered(&self, told: u64, ranges: &[Range<u64>], fills: impl Fn(u64) -> bool) -> u64 {
         if !ranges.iter().any(|range| range.contains(&told)) {
             return told;
         }
         let stretches = self.stretches(ranges, fills);
-        // The number of instructions before each stretch.
+        // Number of instructions before each stretch.
         let mut before = vec![0];
         before.extend(stretches.iter().scan(0, |sum, stretch| {
             *sum += stretch.insns;
@@ -35,8 +35,8 @@ impl Flow {
         most.1
     }
 
-    /// The part of each reachable block in the ranges, in the order of the dominator tree: those that a block dominates
-    /// follow it in one run.
+    /// Returns the part of each reachable block in the ranges, in the order of the dominator tree: the blocks
+    /// that a block dominates directly follow it.
     fn stretches(&self, ranges: &[Range<u64>], fills: impl Fn(u64) -> bool) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
         for insn in ranges.iter().flat_map(|range| self.insns_in(range)) {

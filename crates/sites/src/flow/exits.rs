@@ -1,4 +1,4 @@
-//! sites/flow/exits.rs: where control leaves an inlined copy, by the control flow graph of its caller.
+//! sites/flow/exits.rs: computes where control exits an inlined copy from its caller's control flow graph.
 
 use std::ops::Range;
 
@@ -11,27 +11,28 @@ use super::scratch::Scratch;
 use crate::code::decode;
 use kinst_base::machine::Machine;
 
-/// All points where one copy is left.
+/// All exits of one copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
-    /// The points by address, each once.
+    /// Unique points, by address.
     pub sites: Vec<Point>,
-    /// The number of exits on which no probe can be put: a fault whose fixup is elsewhere in the function.
+    /// Number of exits that cannot have a probe: faults whose fixup is elsewhere in the function.
     pub lost: u32,
     /// Signs that the entries are not where each call begins.
     pub signs: Signs,
 }
 
 impl Flow {
-    /// Finds where a copy is left that is entered at `entries` (ascending; in different blocks) and made of `ranges`
-    /// (sorted, disjoint; none: an empty copy, which is left where it is entered). `None` if an entry is not an
-    /// instruction of this function.
+    /// Computes the exits of a copy that is entered at `entries` (ascending; in different blocks) and
+    /// consists of `ranges` (sorted, disjoint; an empty copy has none, and is exited where it is entered).
+    /// `None` if an entry is not an instruction of this function.
     ///
-    /// The copy begins with its entries and has those instructions of its ranges that cannot be reached without passing
-    /// one: what the compiler hoisted out of it does not count. It lasts as long as there is a path back into it that
-    /// does not lead over an entry again, even if the path passes through instructions of the caller that are mixed in.
+    /// The copy begins with its entries and has those instructions of its ranges that cannot be reached
+    /// without passing one: code that the compiler hoisted out of it does not count. It lasts as long as
+    /// there is a path back into it that does not pass an entry again, even through interleaved instructions
+    /// of the caller.
     ///
-    /// `again`, if nothing marks the entries: instructions that begin the same statement, in pairs.
+    /// `again` is given if entries are not marked: pairs of instructions that begin the same statement.
     pub fn exits(
         &mut self,
         entries: &[u64],
@@ -49,7 +50,7 @@ impl Flow {
         exits
     }
 
-    /// The exits, without signs of doubt but for what is bypassed.
+    /// Computes the exits; of the signs of doubt, only `bypassed` is set.
     pub(super) fn exits_with(
         &self,
         scratch: &mut Scratch,
@@ -101,7 +102,7 @@ impl Flow {
         }
     }
 
-    /// Marks the instructions of a range that only the entries lead to.
+    /// Marks the instructions of a range that are reachable only through the entries.
     fn mark_range(
         &self,
         scratch: &mut Scratch,
@@ -122,7 +123,7 @@ impl Flow {
             if from < last {
                 scratch.mark(number, last);
             }
-            // Code that nothing visible leads to, as that of a fixup, is no way in.
+            // Code without visible predecessor, such as a fixup, is not an entry.
             if self.dominates(self.entry, number) {
                 bypassed.extend(&self.address[at as usize..from as usize]);
             }
@@ -130,7 +131,7 @@ impl Flow {
         }
     }
 
-    /// Marks all that leads to what is marked without passing an entry.
+    /// Marks everything that leads to a mark without passing an entry.
     fn mark_before(&self, scratch: &mut Scratch, copy: &Copy<'_>) {
         let mut next = 0;
         while let Some(number) = scratch.found.get(next).copied() {
@@ -156,7 +157,7 @@ impl Flow {
             return;
         }
         let ways = self.next(number);
-        // A path that ends here does not leave the copy.
+        // A path that ends here does not exit the copy.
         if block.ending == Ending::Trap {
             return;
         }
@@ -164,7 +165,7 @@ impl Flow {
         if self.ways_of(number) < 2 {
             match ways {
                 [to] if !copy.is_left(self, scratch, *to) => {}
-                // A predecessor that branches needs a probe at the target: that one counts this edge too.
+                // If a predecessor branches, it needs a probe at the target, which also covers this edge.
                 [to] if self.previous(*to).iter().any(|previous| self.ways_of(*previous) > 1) => {
                     match self.target(scratch, copy, *to) {
                         Some(site) => self.leave_at(scratch, *to, site, exits),
@@ -177,7 +178,7 @@ impl Flow {
         }
         let all_leave = ways.iter().all(|to| copy.is_left(self, scratch, *to));
         let is_own = all_leave && ways.iter().all(|to| self.target(scratch, copy, *to).is_none());
-        // All edges lead out: a fault counts where it happens, an unprobeable instruction at the one before it.
+        // All edges exit: a fault is counted where it happens, an unprobeable instruction at the one before it.
         if is_own && (block.ending == Ending::Fault || self.is_patched(last) && last > first) {
             return exits.sites.extend(itself);
         }
@@ -197,13 +198,13 @@ impl Flow {
         }
     }
 
-    /// Adds the exit over one edge of a branch, or of an instruction that may fault.
+    /// Adds the exit on one edge of a branch, or of an instruction that may fault.
     fn branch(&self, block: &Block, is_usual: bool, from: u64, to: u64, exits: &mut Exits) {
         match block.ending {
             // Faults are rare: the usual edge counts for the instruction.
             Ending::Fault if is_usual => exits.sites.push(Point::At(from)),
             Ending::Fault => exits.lost += 1,
-            // The key itself has no room for a probe.
+            // The key itself cannot have a probe.
             _ => match self.over_key(block.end - 1, to) {
                 Some(points) => exits.sites.extend(points),
                 None => exits.sites.push(Point::Edge { from, over: Over::default(), to }),
@@ -221,7 +222,7 @@ impl Flow {
         self.next(block).len() + usize::from(self.blocks[block as usize].outside.is_some())
     }
 
-    /// The instruction that represents all edges into a block, if they all leave the copy.
+    /// Returns the instruction that covers all edges into a block, if all of them exit the copy.
     fn target(&self, scratch: &Scratch, copy: &Copy<'_>, to: u32) -> Option<u32> {
         let block = &self.blocks[to as usize];
         let all_leave = !block.is_root
@@ -231,11 +232,12 @@ impl Flow {
                 .iter()
                 .all(|previous| scratch.live_to(*previous) == Some(self.blocks[*previous as usize].end));
         let end = copy.entry_in(block).unwrap_or(block.end);
-        // If the kernel rewrites the first instruction, the next one is executed as often.
+        // If the kernel rewrites the first instruction, the next one executes equally often.
         (block.first..end).find(|insn| !self.is_patched(*insn)).filter(|_| all_leave)
     }
 
-    /// The points for an instruction of a straight run: the instruction itself, or the nearest one that can be probed.
+    /// Returns the points for an instruction of a straight run: the instruction itself, or the nearest one
+    /// that can be probed.
     fn near(&self, wanted: u32, first: u32, end: u32) -> Vec<Point> {
         let mut around = std::iter::once(wanted).chain(wanted + 1..end).chain((first..wanted).rev());
         match around.find(|insn| !self.is_patched(*insn)) {
@@ -245,8 +247,9 @@ impl Flow {
     }
 }
 
-/// The fallback for a copy whose caller cannot be read to its end: the last instruction of each range, and the number
-/// of ranges that lack even that. `code` returns the bytes from the start of a range on.
+/// The fallback for a copy whose caller cannot be read completely: returns the last instruction of each
+/// range, and the number of ranges that lack even that. `code` returns the bytes from the start of a range
+/// on.
 pub fn last_instructions<'a>(
     machine: Machine,
     entry: u64,

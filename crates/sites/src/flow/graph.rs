@@ -1,4 +1,4 @@
-//! sites/flow/graph.rs: the graph: its edges and dominators, and what is asked of them.
+//! sites/flow/graph.rs: the graph, with its edges and dominators, and queries on it.
 
 use super::block::{Block, Ending, NONE, Turn};
 use super::part::{Read, insn_at};
@@ -8,31 +8,31 @@ use std::ops::Range;
 /// The graph. Instructions and blocks are numbered from 0, in order of address within a part.
 #[derive(Debug)]
 pub struct Flow {
-    /// The address of each instruction.
+    /// Address of each instruction.
     pub(crate) address: Vec<u64>,
-    /// The block of each instruction.
+    /// Block of each instruction.
     pub(crate) block: Vec<u32>,
     pub(crate) blocks: Vec<Block>,
-    /// Edges within the function, by [`Block::next`] and [`Block::previous`].
+    /// Edges within the function; see [`Block::next`] and [`Block::previous`].
     pub(super) ways: Vec<u32>,
     pub(super) parts: Vec<Read>,
-    /// The block that the function begins with.
+    /// Block of the function's entry.
     pub(super) entry: u32,
     /// Instructions that cannot be probed, sorted.
     pub(crate) patched: Vec<u32>,
     /// The static keys among these, sorted.
     pub(super) keys: Vec<u32>,
-    /// For `Flow::exits`.
+    /// Scratch memory for `Flow::exits`.
     pub(crate) scratch: Scratch,
 }
 
 impl Flow {
-    /// The instruction that begins at the address.
+    /// Returns the instruction that begins at the address.
     pub(crate) fn insn_at(&self, address: u64) -> Option<u32> {
         insn_at(&self.parts, address)
     }
 
-    /// The instructions that begin in a range.
+    /// Returns the instructions that begin in a range.
     pub(crate) fn insns_in(&self, range: &Range<u64>) -> Range<u32> {
         let Some(part) = self.parts.iter().find(|part| part.holds(range.start)) else { return 0..0 };
         let insns = &self.address[part.insns.start as usize..part.insns.end as usize];
@@ -50,7 +50,7 @@ impl Flow {
         &self.ways[from as usize..to as usize]
     }
 
-    /// Whether control comes to an instruction on several ways.
+    /// Whether an instruction has several predecessors.
     pub(crate) fn is_joined(&self, address: u64) -> bool {
         self.insn_at(address).is_some_and(|insn| {
             let number = self.block[insn as usize];
@@ -58,7 +58,7 @@ impl Flow {
         })
     }
 
-    /// Whether every path to `below` leads over `above`. A block dominates itself.
+    /// Whether every path to `below` passes `above`. A block dominates itself.
     pub(crate) fn dominates(&self, above: u32, below: u32) -> bool {
         let (from, to) = self.blocks[above as usize].tree;
         (from..to).contains(&self.blocks[below as usize].tree.0)
@@ -68,17 +68,17 @@ impl Flow {
         self.patched.binary_search(&insn).is_ok()
     }
 
-    /// Whether the kernel turns the instruction from a nop into a jump and back.
+    /// Whether the kernel rewrites the instruction between a nop and a jump.
     pub(crate) fn is_key(&self, insn: u32) -> bool {
         self.keys.binary_search(&insn).is_ok()
     }
 
-    /// Whether both instructions belong to one part of the code, whose offsets count from one symbol.
+    /// Whether both instructions belong to one part of the code, with offsets from one symbol.
     pub(crate) fn is_one_symbol(&self, one: u64, other: u64) -> bool {
         self.parts.iter().any(|part| part.holds(one) && part.holds(other))
     }
 
-    /// The number of instructions of the function.
+    /// Returns the number of instructions.
     pub fn len(&self) -> usize {
         self.address.len()
     }
@@ -113,7 +113,7 @@ impl Flow {
             let mut outside = None;
             for to in mine.iter().filter_map(|turn| turn.to) {
                 match insn_at(&self.parts, to).map(|insn| self.block[insn as usize]) {
-                    // Both edges of a branch may lead to one place.
+                    // Both edges of a branch may have the same target.
                     Some(to) if ways[from..].contains(&to) => {}
                     Some(to) => ways.push(to),
                     None => outside = Some(to),
@@ -127,7 +127,7 @@ impl Flow {
         self.ways = ways;
     }
 
-    /// Collects the same edges by their targets. Padding before an aligned block seems to fall through to it, but is
+    /// Collects the same edges by target. Padding before an aligned block seems to fall through to it but is
     /// never executed: only its edges to other unreached code count.
     pub(super) fn backwards(&mut self, reached: &[bool]) {
         let counts = |from: usize, to: u32| reached[from] || !reached[to as usize];
@@ -157,8 +157,8 @@ impl Flow {
         }
     }
 
-    /// The dominator tree (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm). Code without any visible
-    /// predecessor is a root below the common one, as the entry is.
+    /// Computes the dominator tree (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm). Code
+    /// without visible predecessor is a root below the common one, and so is the entry.
     pub(super) fn dominate(&mut self, order: &[u32]) {
         let count = order.len();
         // By index in the order; index 0 is the common root.
@@ -185,8 +185,8 @@ impl Flow {
                 }
             }
         }
-        // A block precedes those below it in the order: sizes are summed from the end, then numbers assigned from the
-        // start.
+        // A block precedes those below it in the order: sizes are summed from the end, then numbers are
+        // assigned from the start.
         let mut size = vec![1u32; count + 1];
         for at in (1..=count).rev() {
             size[above[at] as usize] += size[at];
@@ -208,7 +208,7 @@ impl Flow {
         let (mut reached, mut roots) = (Vec::new(), Vec::new());
         let mut order = Vec::with_capacity(count);
         let mut path: Vec<(u32, u32)> = Vec::new();
-        // A tree precedes those that can lead into it; the whole order is reversed in the end.
+        // A tree precedes those that can lead into it; the order is reversed at the end.
         for root in std::iter::once(self.entry).chain(0..count as u32) {
             if std::mem::replace(&mut seen[root as usize], true) {
                 continue;
@@ -236,16 +236,16 @@ impl Flow {
     }
 }
 
-/// All blocks, each before its successors except for loops.
+/// All blocks, each before its successors except in loops.
 pub(super) struct Order {
     pub(super) blocks: Vec<u32>,
-    /// Whether the entry leads to a block.
+    /// Whether a block is reachable from the entry.
     pub(super) reached: Vec<bool>,
-    /// The entry, and code without any visible predecessor.
+    /// The entry, and code without visible predecessor.
     pub(super) roots: Vec<u32>,
 }
 
-/// The block where the two paths to the root meet.
+/// Returns the block where the two paths to the root meet.
 fn meet(above: &[u32], mut one: u32, mut other: u32) -> u32 {
     while one != other {
         while one > other {

@@ -1,25 +1,26 @@
-//! sites/flow/laps.rs: where the time is taken in a function: code between two such places, with one call at most, is a lap.
+//! sites/flow/laps.rs: chooses where to take the time in a function; the code between two such places is a lap.
 
 use super::counts::{Counts, Room};
 use super::graph::Flow;
 pub use crate::code::decode::Takes;
 
-/// Code from where the time is taken to the next such place that control comes to.
+/// Code from a place where the time is taken to the next one on the path, with at most one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lap {
-    /// The index of its block in the flow graph.
+    /// Index of its block in the flow graph.
     pub block: u32,
-    /// The instruction that it begins with.
+    /// Its first instruction.
     pub begin: u64,
-    /// Its call, or else the instruction that it begins with: where its time is shown.
+    /// Its call, or else its first instruction: where its time is displayed.
     pub shown: u64,
-    /// The next instruction, if a probe fits there too, and the one before it takes no time: what is measured between the two is a probe's cost.
+    /// The next instruction, if it can have a probe and the one before it takes no time: the time between the
+    /// two is the cost of a probe.
     pub second: Option<u64>,
-    /// Of the instruction that it begins with.
+    /// The time that its first instruction takes.
     pub takes: Takes,
 }
 
-/// What an instruction is for the time.
+/// The facts about an instruction that matter for timing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kind {
     /// Whether it calls a function.
@@ -28,12 +29,12 @@ pub struct Kind {
     pub takes: Takes,
 }
 
-/// The number of places where the cost of a probe is measured; with an access to memory, they are for want of others.
+/// Number of places where the cost of a probe is measured; those with memory accesses are a fallback.
 const MEASURED: [(Takes, usize); 2] = [(Takes::Nothing, 4), (Takes::Memory, 2)];
 
 impl Flow {
-    /// The laps of the blocks that `counts` looks at: each block with room for a probe begins one, and after a call begins another one
-    /// if there is one more call. `kind` is asked for instructions.
+    /// Returns the laps of the selected blocks in `counts`: each block that can have a probe begins one, and
+    /// the code after a call begins another if one more call follows. `kind` describes an instruction.
     pub fn laps(&self, counts: &Counts, room: impl Fn(u64) -> Room, kind: impl Fn(u64) -> Kind) -> Vec<Lap> {
         let is_free = |insn: u32| !self.is_patched(insn) && room(self.address[insn as usize]) == Room::Free;
         let is_call = |insn: u32| kind(self.address[insn as usize]).is_call;
@@ -63,7 +64,7 @@ impl Flow {
         all
     }
 
-    /// Keeps the second places where control is likely to come.
+    /// Retains the second places in the most frequent blocks.
     fn measure_at_few(&self, all: &mut [Lap]) {
         let often = self.often(&self.order());
         for (takes, most) in MEASURED {

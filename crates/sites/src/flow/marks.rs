@@ -1,4 +1,4 @@
-//! sites/flow/marks.rs: the tables of a kernel that concern its control flow: static keys, faults, WARN(), text that is rewritten.
+//! sites/flow/marks.rs: a kernel's tables that affect its control flow: static keys, faults, WARN(), rewritten text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use crate::code::decode::{self, Control, IndirectJump};
 use kinst_base::machine::Machine;
 use kinst_debuginfo::{ElfFile, Loaded};
 
-/// Functions of the kernel that are called from others and do not return, by the attribute of their declarations.
+/// Kernel functions called from others that do not return, according to their declarations.
 const ENDLESS: [&str; 46] = [
     "__fortify_panic",
     "__ghes_panic",
@@ -58,7 +58,7 @@ const ENDLESS: [&str; 46] = [
     "x86_64_start_reservations",
 ];
 
-/// Functions of the C library that do not return.
+/// C library functions that do not return.
 const ENDLESS_IN_PROGRAMS: [&str; 24] = [
     "_Exit",
     "_Unwind_Resume",
@@ -86,14 +86,14 @@ const ENDLESS_IN_PROGRAMS: [&str; 24] = [
     "xabort",
 ];
 
-/// The made-up addresses of imported functions in the linked text of a module, far from all of it.
+/// Base of the invented addresses of imported functions in a module's linked text, far from all of it.
 const IMPORT: u64 = 0x7000_0000;
 const ENDLESS_IMPORT: u64 = 0x7000_1000;
 
-/// The code of a kernel or module as it is linked, and the marks from its tables.
+/// The linked code of a kernel or module, and the marks from its tables.
 #[derive(Debug, Default)]
 pub(crate) struct Linked {
-    /// Executable sections: address, size, and the bytes if they differ from those of the file.
+    /// Executable sections: address, size, and the bytes if they differ from the file's.
     sections: Vec<(u64, usize, Option<Vec<u8>>)>,
     pub marks: Marks,
 }
@@ -117,7 +117,7 @@ impl Linked {
         Linked { sections, marks }
     }
 
-    /// The executable sections by address.
+    /// Returns the executable sections, by address.
     pub(crate) fn code<'a>(&'a self, binary: &'a ElfFile) -> Vec<(u64, &'a [u8])> {
         let sections = self.sections.iter();
         sections
@@ -143,7 +143,7 @@ impl Linked {
         endless.sort_unstable();
         let mut marks = Marks { machine: binary.machine().unwrap_or_default(), endless, ..Marks::default() };
         marks.indirect = indirect(marks.machine, binary, layout, &code);
-        // All others that there are leave their function.
+        // All other indirect jumps leave their function.
         marks.without_tables = true;
         Linked::with(code, marks)
     }
@@ -183,7 +183,7 @@ fn of_kernel<'a>(binary: &'a ElfFile, layout: &ElfFile) -> (Vec<Loaded<'a>>, Mar
     (code, marks)
 }
 
-/// The symbols around two of the tables of vmlinux.
+/// Symbols around two of the tables of vmlinux.
 const BOUNDS: [&[u8]; 4] = [
     b"__start___jump_table",
     b"__stop___jump_table",
@@ -191,7 +191,7 @@ const BOUNDS: [&[u8]; 4] = [
     b"__stop_static_call_sites",
 ];
 
-/// Whether a symbol of this name is needed for the marks.
+/// Whether the marks need a symbol of this name.
 pub(crate) fn is_needed(name: &[u8]) -> bool {
     BOUNDS.contains(&name) || is_endless(name)
 }
@@ -220,7 +220,7 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// The contents of a table: a section in a module, a range of the read-only data in vmlinux.
+    /// Returns the contents of a table: a section in a module, a range of the read-only data in vmlinux.
     fn bytes(&self, section: &str, span: Span) -> Loaded<'a> {
         let mut found = self.binary.loaded(Some(section), self.layout, import).unwrap_or_default();
         if let Some(table) = found.pop() {
@@ -244,7 +244,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// One row of a table whose fields are distances from their own addresses.
+/// A row of a table whose fields are distances from their own addresses.
 struct Row<'t> {
     address: u64,
     bytes: &'t [u8],
@@ -263,9 +263,9 @@ fn rows<T>(table: &Loaded<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>
     rows.filter_map(|(index, bytes)| read(&Row { address: table.0 + (index * size) as u64, bytes })).collect()
 }
 
-/// The traps of `__bug_table` that are a WARN(). A row has 12 bytes, 16 since Linux 6.19, or 8 without the names of
-/// files; the last two are the flags. The right size is the one with which most rows point to traps: since 6.19 a
-/// WARN() with a format is a static call, and its row points before it.
+/// Returns the traps of `__bug_table` that are a WARN(). A row has 12 bytes, 16 since Linux 6.19, or 8
+/// without file names; the last two are the flags. The correct size is the one with which most rows point to
+/// traps: since 6.19 a WARN() with a format is a static call, and its row points before it.
 fn warnings(machine: Machine, table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u64> {
     const WARNING: u16 = 1;
     let is_trap = |at: &[u8]| decode::of(machine).is_trap(at);
@@ -275,7 +275,7 @@ fn warnings(machine: Machine, table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u6
             let trap = row.place(0).filter(|trap| bytes(code, *trap).is_some_and(is_trap))?;
             Some((trap, flags))
         });
-        // Half would be every second row, of twice the size.
+        // Exactly half of the rows match if the true size is twice as large.
         if table.1.len().is_multiple_of(size) && traps.len() * size * 2 > table.1.len() {
             return traps.iter().filter(|(_, flags)| flags & WARNING != 0).map(|(trap, _)| *trap).collect();
         }
@@ -283,7 +283,7 @@ fn warnings(machine: Machine, table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u6
     Vec::new()
 }
 
-/// A row of `.altinstructions`: instructions that are replaced at boot if the processor has some feature.
+/// A row of `.altinstructions`: instructions that are replaced at boot if the processor has a feature.
 struct Alternative {
     address: u64,
     len: u64,
@@ -291,10 +291,10 @@ struct Alternative {
     replacement_len: u64,
 }
 
-/// Code that is executed in place of an alternative until the kernel has chosen, and is then freed.
+/// Section of code that executes in place of an alternative until the kernel has chosen, and is then freed.
 const AUXILIARY: &str = ".altinstr_aux";
 
-/// A row has 12 bytes, 14 since Linux 6.3; it ends with the two lengths.
+/// Parses rows of 12 bytes, 14 since Linux 6.3; each ends with the two lengths.
 fn alternatives(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<Alternative> {
     for size in [12, 14] {
         let rows = rows(table, size, |row| {
@@ -314,9 +314,9 @@ fn alternatives(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<Alternative> {
     Vec::new()
 }
 
-/// The successors that alternatives add. The first instruction of each gets all of them: the targets of the
-/// replacement, the instruction after it if the replacement goes on, and the targets of the auxiliary code, which
-/// decides until the kernel has chosen.
+/// Returns the successors that alternatives add. The first instruction of each gets all of them: the targets
+/// of the replacement, the instruction after it if the replacement falls through, and the targets of the
+/// auxiliary code, which decides until the kernel has chosen.
 fn switches(
     machine: Machine,
     alternatives: &[Alternative],
@@ -347,7 +347,7 @@ fn switches(
                 }
             }
         }
-        // A jump that is replaced by a nop: no code is given for that.
+        // A jump replaced by a nop, for which the table has no code.
         let is_nop = machine.facts().has_empty_alternatives && one.replacement_len == 0;
         let jumps = |step: &decode::Step| matches!(step.control, Control::Jump(_));
         if !ways.is_empty() || is_nop && original.as_ref().is_some_and(jumps) {
@@ -360,7 +360,7 @@ fn switches(
     switches
 }
 
-/// The jumps through tables.
+/// Returns the jumps through tables.
 fn indirect(machine: Machine, binary: &ElfFile, layout: &ElfFile, code: &[Loaded<'_>]) -> Vec<IndirectJump> {
     let data = |address: u64, len: usize| {
         let section = layout.section_at(address)?;
@@ -398,7 +398,7 @@ mod tests {
     const CODE: u64 = 0x1000;
     const TABLE: u64 = 0x8000;
 
-    /// A table with a row for each address and its flags, and rows of this size.
+    /// Makes a table with a row of this size for each address and its flags.
     fn bug_table(size: usize, traps: &[(u64, u16)]) -> Vec<u8> {
         let row = |(index, (trap, flags)): (usize, &(u64, u16))| {
             let distance = trap.wrapping_sub(TABLE + (index * size) as u64) as u32;

@@ -1,4 +1,4 @@
-//! sites/flow/part.rs: the parts of a function, and what is known of their instructions.
+//! sites/flow/part.rs: the parts of a function, and facts about their instructions.
 
 use super::block::NONE;
 use crate::code::decode::IndirectJump;
@@ -9,47 +9,47 @@ use std::ops::Range;
 /// One range of a function's code: all of it, or a part that the compiler put elsewhere (`f.cold`).
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// The address of the first byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// The bytes of the instructions.
+    /// Bytes of the instructions.
     pub code: &'a [u8],
 }
 
-/// Facts that the bytes alone do not show, all sorted by address.
+/// Facts that are not visible in the bytes, all sorted by address.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     /// The kind of machine that the code is for.
     pub machine: Machine,
-    /// Instructions that the kernel turns from a nop into a jump and back (static keys), and their targets.
+    /// Instructions that the kernel rewrites between a nop and a jump (static keys), with the jumps' targets.
     pub jump_labels: Vec<(u64, u64)>,
-    /// Instructions that may fault, and where control goes then (the exception table).
+    /// Instructions that may fault, with the targets in the exception table.
     pub faults: Vec<(u64, u64)>,
-    /// Traps that control returns from: WARN().
+    /// Traps that return: WARN().
     pub warnings: Vec<u64>,
-    /// Ranges where no probe should go, because the kernel writes other instructions there: from, to.
+    /// Ranges that cannot have a probe, because the kernel writes other instructions there: from, to.
     pub patched: Vec<(u64, u64)>,
-    /// Instructions that the kernel may replace by jumps when it starts, and the targets.
+    /// Instructions that the kernel may replace with jumps at boot, and the targets.
     pub switches: Vec<(u64, u64)>,
     /// Functions that do not return.
     pub endless: Vec<u64>,
-    /// The indirect jumps that may not leave their function.
+    /// Indirect jumps that may stay in their function.
     pub indirect: Vec<IndirectJump>,
-    /// Whether every other indirect jump leaves the function.
+    /// Whether every other indirect jump leaves its function.
     pub without_tables: bool,
 }
 
 /// Why there is no graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undecodable {
-    /// There are no instructions here.
+    /// Instructions are not available.
     NoCode,
     /// Bytes that are not an instruction.
     Bytes(u64),
-    /// A jump into the middle of an instruction: the jump, and its target.
+    /// A jump into the middle of an instruction: the jump and its target.
     Inside(u64, u64),
     /// A jump to an unknown target: a jump table.
     Indirect(u64),
-    /// No instruction of the caller begins where the copy is entered.
+    /// An entry of the copy that is not at an instruction of the caller.
     Entry(u64),
 }
 

@@ -1,4 +1,4 @@
-//! sites/flow/points.rs: where a probe goes in a function, and what stands in for an instruction that cannot have one.
+//! sites/flow/points.rs: probe points in a function, and substitutes for instructions that cannot have a probe.
 
 use super::block::Ending;
 use super::graph::Flow;
@@ -10,16 +10,16 @@ pub enum Point {
     At(u64),
     /// Fires when control goes from one instruction to the other, over the static keys between them.
     Edge {
-        /// The address of the instruction that control leaves.
+        /// Address of the source instruction.
         from: u64,
-        /// The static keys between the two.
+        /// Static keys between the two.
         over: Over,
-        /// The address of the instruction that control comes to.
+        /// Address of the target instruction.
         to: u64,
     },
 }
 
-/// Static keys that one edge leads over, in the order of control.
+/// The static keys on one edge, in the order of control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Over {
     keys: [u64; Over::MOST],
@@ -27,7 +27,7 @@ pub struct Over {
 }
 
 impl Over {
-    /// The most that the kernel module takes.
+    /// The maximum number that the kernel module accepts.
     pub const MOST: usize = 2;
 
     /// Returns `None` if there are too many.
@@ -37,12 +37,12 @@ impl Over {
         Some(over)
     }
 
-    /// The addresses of the keys.
+    /// Returns the addresses of the keys.
     pub fn keys(&self) -> &[u64] {
         &self.keys[..usize::from(self.count)]
     }
 
-    /// Adds a key before the others.
+    /// Prepends a key.
     fn behind(&self, key: u64) -> Option<Over> {
         let keys: Vec<u64> = std::iter::once(key).chain(self.keys().iter().copied()).collect();
         Over::new(&keys)
@@ -50,7 +50,7 @@ impl Over {
 }
 
 impl Point {
-    /// The instruction that the probe is put on.
+    /// Returns the instruction that has the probe.
     pub fn address(self) -> u64 {
         match self {
             Point::At(address) | Point::Edge { from: address, .. } => address,
@@ -58,7 +58,7 @@ impl Point {
     }
 }
 
-/// How far to look around: static keys may follow each other.
+/// How far to search: static keys may follow each other.
 const FAR: u32 = 4;
 
 impl Flow {

@@ -1,4 +1,4 @@
-//! sites/code/arm64/classes.rs: the classes of instructions that kprobes of the kernel do not take, and those that are quick.
+//! sites/code/arm64/classes.rs: instructions that kprobes refuse, quick ones, and ones that write.
 
 use super::flow;
 use crate::code::refusal::Refusal;
@@ -15,48 +15,48 @@ pub(super) fn refusal(word: Option<u32>) -> Option<Refusal> {
         _ if word & 0xfe00_0000 == 0xd600_0000 && matches!((word >> 21) & 0xf, 4 | 5) => Some(Refusal::Iret),
         // The authenticated branches are neither stepped nor simulated.
         _ if word & 0xfe00_0800 == 0xd600_0800 => Some(Refusal::Privileged),
-        // msr, to a register or with a number.
+        // msr, to a register or immediate.
         _ if word & 0xfff0_0000 == 0xd510_0000 || word & 0xfff8_f01f == 0xd500_401f => {
             Some(Refusal::Privileged)
         }
-        // mrs of DAIF, which stepping changes.
+        // mrs of DAIF, which single-stepping changes.
         _ if word & 0xffff_ffe0 == 0xd53b_4220 => Some(Refusal::Privileged),
         _ if word & 0xffff_f01f == 0xd503_201f => (!is_harmless(word)).then_some(Refusal::Privileged),
-        // Loads and stores that are exclusive do not succeed when the processor traps in between.
+        // Exclusive loads and stores fail if the processor traps between them.
         _ if word & 0x3f80_0000 == 0x0800_0000 && word & (1 << 23) == 0 => Some(Refusal::Exclusive),
-        // prfm of an address relative to the instruction.
+        // prfm with a PC-relative address.
         _ if word & 0xff00_0000 == 0xd800_0000 => Some(Refusal::Reach),
         _ => None,
     }
 }
 
-/// nop, bti, xpaclri, and the instructions that sign a return address: of those that check one, none is taken.
+/// nop, bti, xpaclri, and the instructions that sign a return address. Those that authenticate one are refused.
 fn is_harmless(hint: u32) -> bool {
-    // The number of the hint: CRm and op2.
+    // The hint's number: CRm and op2.
     matches!((hint >> 5) & 0x7f, 0 | 7 | 8 | 10 | 24..=27 | 32 | 34 | 36 | 38)
 }
 
 /// An estimate from the class of the encoding.
 pub(super) fn takes(word: u32) -> Takes {
     match (word >> 25) & 0xf {
-        // Data processing with a number.
+        // Data processing, immediate.
         0b1000 | 0b1001 => Takes::Nothing,
-        // Data processing with registers: not those that multiply or divide.
+        // Data processing with registers, except multiplication and division.
         0b0101 if (word >> 24) & 0xf == 0b1011 || word & 0x1f00_0000 == 0x0a00_0000 => Takes::Nothing,
-        // Loads and stores: not those that are ordered.
+        // Loads and stores, except ordered ones.
         0b0100 | 0b0110 | 0b1100 | 0b1110 if word & 0x3f00_0000 != 0x0800_0000 => Takes::Memory,
         _ if word == flow::NOP => Takes::Nothing,
         _ => Takes::More,
     }
 }
 
-/// Whether it stores at an address that is not on the stack, or writes a register of the system.
+/// Whether it stores to memory other than the stack, or writes a system register.
 pub(super) fn writes(word: u32) -> bool {
     const SP: u32 = 31;
     let is_store = match (word >> 27) & 7 {
         // Exclusive and ordered ones, and pairs.
         0b001 | 0b101 => word & 1 << 22 == 0,
-        // A register: not a load that extends the sign, but one of 128 bits.
+        // A single register: stores, and 128-bit stores, but not sign-extending loads.
         0b111 => (word >> 22) & 3 == 0 || word & 0xffc0_0000 == 0x3d80_0000,
         _ => false,
     };

@@ -1,11 +1,11 @@
-//! sites/code/arm64/deciding.rs: the registers that a branch decides on, where it compares them itself or the comparison is next to it.
+//! sites/code/arm64/deciding.rs: the registers on which a branch depends, compared by itself or just before it.
 
 use super::words::words;
 use crate::code::deciding::Operand;
 use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::Register;
 
-/// `code` is a block.
+/// Returns the compared registers; `code` is a basic block.
 pub(super) fn deciding(code: &[u8]) -> Vec<Operand> {
     let mut words = words(code).rev();
     let Some(branch) = words.next() else { return Vec::new() };
@@ -16,10 +16,10 @@ pub(super) fn deciding(code: &[u8]) -> Vec<Operand> {
     }
     let (true, Some(test)) = (branch & 0xff00_0000 == 0x5400_0000, words.next()) else { return Vec::new() };
     let is_wide = test >> 31 != 0;
-    // Comparisons write their result to no register; the others of their kind may overwrite what they compare.
+    // A comparison discards its result; other instructions of the kind may overwrite their operand.
     let registers: &[u32] = match test {
         _ if test & 0x1f != 31 => &[],
-        // subs, adds, ands with a number.
+        // subs, adds, ands, immediate.
         _ if test & 0x1f80_0000 == 0x1100_0000 || test & 0x7f80_0000 == 0x7200_0000 => &[5],
         // With a register, shifted or extended.
         _ if test & 0x1f00_0000 == 0x0b00_0000 || test & 0x7f00_0000 == 0x6a00_0000 => &[5, 16],
@@ -36,7 +36,8 @@ pub(super) fn deciding(code: &[u8]) -> Vec<Operand> {
     found
 }
 
-/// The register whose number is at this bit; 31 is zero or the stack pointer, and neither is worth a look.
+/// Returns the register whose number begins at this bit; `None` for 31, which is zero or the stack pointer
+/// and not of interest.
 fn operand(word: u32, at: u32, is_wide: bool) -> Option<Operand> {
     let number = (word >> at) & 0x1f;
     let register = Register::new(Machine::Aarch64, number as u16).filter(|_| number != 31)?;

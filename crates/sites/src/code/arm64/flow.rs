@@ -5,7 +5,7 @@ use kinst_base::probe::{Condition, When};
 
 pub(super) const NOP: u32 = 0xd503_201f;
 
-/// `brk` with a number.
+/// Encodes `brk` with an immediate.
 pub(super) const fn brk(number: u16) -> u32 {
     0xd420_0000 | (number as u32) << 5
 }
@@ -15,7 +15,7 @@ pub(super) fn control(word: u32, address: u64) -> Control {
     match word {
         _ if word & 0xfc00_0000 == 0x1400_0000 => Control::Jump(to(26, 0)),
         _ if word & 0xfc00_0000 == 0x9400_0000 => Control::Call(to(26, 0)),
-        // b.al and b.nv are taken always.
+        // b.al and b.nv are always taken.
         _ if word & 0xff00_000e == 0x5400_000e => Control::Jump(to(19, 5)),
         // b.cond and bc.cond.
         _ if word & 0xff00_0000 == 0x5400_0000 => Control::Branch(to(19, 5)),
@@ -32,23 +32,23 @@ pub(super) fn control(word: u32, address: u64) -> Control {
     }
 }
 
-/// Branches to a register, with or without authentication.
+/// Classifies a branch to a register, with or without authentication.
 fn by_register(word: u32) -> Control {
     match (word >> 21) & 0xf {
         0 | 8 => Control::JumpIndirect,
-        // blr and its kin come back.
+        // blr and its variants return.
         1 | 9 => Control::Next,
-        // ret, eret, drps and their kin.
+        // ret, eret, drps and their variants.
         2 | 4 | 5 => Control::Return,
         _ => Control::Next,
     }
 }
 
-/// The hits at which a conditional branch is taken, and those at which it is not.
+/// Returns the hits at which a conditional branch is taken, and those at which it is not.
 pub(super) fn branch(word: u32) -> Option<[When; 2]> {
     let register = (word & 0x1f) as u8;
     let zero = |bits| {
-        // Those with n are taken unless the bits are 0.
+        // The variants with n are taken unless the bits are 0.
         let is = word & 0x0100_0000 == 0;
         Some([When::Zero { register, bits, is }, When::Zero { register, bits, is: !is }])
     };
@@ -66,18 +66,18 @@ pub(super) fn branch(word: u32) -> Option<[When; 2]> {
     }
 }
 
-/// The register that `br` jumps to. An address that is authenticated is not what the register has.
+/// Returns the register that `br` jumps to. With authentication, the target differs from the register's value.
 pub(super) fn jump(word: u32) -> Option<u8> {
     (word & 0xffff_fc1f == 0xd61f_0000).then_some((word >> 5 & 0x1f) as u8)
 }
 
-/// Whether a call: bl, blr and its kin.
+/// Whether it is a call: bl, or blr and its variants.
 pub(super) fn calls(word: u32) -> bool {
     word & 0xfc00_0000 == 0x9400_0000
         || word & 0xfe00_0000 == 0xd600_0000 && matches!((word >> 21) & 0xf, 1 | 9)
 }
 
-/// A signed field of so many bits, in units of four bytes.
+/// Returns a signed field of `bits` bits, in units of four bytes.
 fn distance(word: u32, bits: u32, at: u32) -> i64 {
     let field = i64::from((word >> at) & ((1 << bits) - 1));
     let sign = 1 << (bits - 1);

@@ -1,4 +1,4 @@
-//! sites/code/arm64/: the instructions of aarch64; the one home of yaxpeax-arm, which only writes them as text.
+//! sites/code/arm64/: the instructions of aarch64; the only user of yaxpeax-arm, which disassembles.
 
 mod classes;
 mod deciding;

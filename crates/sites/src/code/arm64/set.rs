@@ -1,4 +1,4 @@
-//! sites/code/arm64/set.rs: the instruction set.
+//! sites/code/arm64/set.rs: the instruction set of aarch64.
 
 use super::words::{LEN, first, target, words};
 use super::{classes, deciding, flow, tables, text};
@@ -9,20 +9,20 @@ use kinst_base::probe::{Jump, When};
 use kinst_dwarf::variables::term::Term;
 use std::ops::Range;
 
-/// The 64-bit state of Arm, in which each instruction has four bytes.
+/// 64-bit Arm, whose instructions are four bytes long.
 #[derive(Debug)]
 pub(crate) struct Arm64;
 
 impl InstructionSet for Arm64 {
-    /// Words that are no instruction are steps too: the processor would trap there.
+    /// Invalid words are steps too: the processor would trap there.
     fn steps<'c>(&self, code: &'c [u8], address: u64) -> Box<dyn Iterator<Item = Step> + 'c> {
-        // Addresses end at the highest one.
+        // Addresses must not overflow.
         let addresses = (0..).map_while(move |index: u64| address.checked_add(index * u64::from(LEN)));
         let step = |(word, address)| Step { address, len: LEN, control: flow::control(word, address) };
         Box::new(words(code).zip(addresses).map(step))
     }
 
-    /// A nop, or the zeros that a linker leaves.
+    /// A nop, or zeros from the linker.
     fn fills(&self, bytes: &[u8]) -> bool {
         matches!(first(bytes), Some(flow::NOP | 0))
     }
@@ -51,7 +51,7 @@ impl InstructionSet for Arm64 {
         deciding::deciding(code)
     }
 
-    /// There are no drivers with such notes: kinst/sdt.h is for x86-64.
+    /// No driver has such notes: kinst/sdt.h is only for x86-64.
     fn argument(&self, _: &[u8], _: u64, _: u8) -> Option<Term> {
         None
     }
@@ -84,8 +84,8 @@ impl InstructionSet for Arm64 {
         (first(code) == Some(flow::brk(4))).then_some(LEN.into())
     }
 
-    /// The second of two nops (-fpatchable-function-entry=2), after a bti. With two more before the function (=4,2), it is
-    /// those that are in the list (arch/arm64/kernel/ftrace.c, ftrace_call_adjust).
+    /// The second of two nops (-fpatchable-function-entry=2), after a bti. With two more nops before the
+    /// function (=4,2), those are in the list (arch/arm64/kernel/ftrace.c, ftrace_call_adjust).
     fn ftrace_site(&self, code: &[u8], start: u64, listed: u64) -> Range<u64> {
         const BTI_C: u32 = 0xd503_245f;
         let nops = match (listed < start, first(code)) {
@@ -102,7 +102,8 @@ impl InstructionSet for Arm64 {
     }
 
     fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry> {
-        /// `bti c` and `paciasp`, either of which a function may begin with; then the link is kept, and nothing is called.
+        /// `bti c` and `paciasp`, either of which may begin a function; then the link is saved, and a nop
+        /// takes the place of the call.
         const MARKS: [u32; 2] = [0xd503_245f, 0xd503_233f];
         const KEEP_LINK: u32 = 0xaa1e_03e9;
         const NOP: u32 = 0xd503_201f;
@@ -138,7 +139,7 @@ mod tests {
         }
     }
 
-    /// One of each 65,521 numbers, and each as part of some code.
+    /// One word in every 65,521, each also as a part of some code.
     #[test]
     fn any_words_are_read() {
         let mut code = Vec::new();

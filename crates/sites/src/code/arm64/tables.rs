@@ -1,22 +1,23 @@
 //! sites/code/arm64/tables.rs: the targets of jumps through tables, as gcc compiles a `switch`.
 //!
 //! `cmp w0, #4; b.hi other; adrp x1, table; add x1, x1, :lo12:table; ldrb w1, [x1, w0, uxtw]; adr x2, here;
-//! add x1, x2, w1, sxtb #2; br x1`: the entries are distances from `here`, of one, two or four bytes, in units of four.
+//! add x1, x2, w1, sxtb #2; br x1`: the entries are distances from `here`, of one, two or four bytes, in
+//! units of four.
 
 use super::flow;
 use crate::code::set::{Control, IndirectJump};
 
-/// How far to look for what a jump depends on, in instructions.
+/// How far to search for the inputs of a jump, in instructions.
 const FAR: usize = 64;
-/// How far a branch to the code of a jump may be away, in instructions.
+/// Maximum distance of a branch to the code of a jump, in instructions.
 const REACH: usize = 1 << 12;
-/// How many branches may lead to one jump one after the other.
+/// Maximum number of successive branches on the path to a jump.
 const DEEP: usize = 4;
 
-/// Reads the data at an address.
+/// A function that reads the data at an address.
 pub(super) type Data<'d> = dyn Fn(u64, usize) -> Option<Vec<u8>> + 'd;
 
-/// The indirect jumps of a section that do not leave their function, by address.
+/// Returns the indirect jumps of a section that stay in their function, by address.
 pub(super) fn indirect_jumps(code: &[u8], address: u64, data: &Data<'_>) -> Vec<IndirectJump> {
     let code = Code { words: super::words::words(code).collect(), address };
     let jumps = (0..code.words.len()).filter(|at| {
@@ -38,7 +39,7 @@ struct Code {
     address: u64,
 }
 
-/// The parts of an instruction: its registers have the same places in all that matter here.
+/// Fields of an instruction. Registers are in the same bits in all relevant encodings.
 fn rd(word: u32) -> u32 {
     word & 0x1f
 }
@@ -51,7 +52,7 @@ fn rm(word: u32) -> u32 {
     (word >> 16) & 0x1f
 }
 
-/// `add x, x, w, sxtb #2` and its kin: the size of an entry.
+/// Matches `add x, x, w, sxtb #2` and its variants, and returns the size of an entry.
 fn adds_entry(word: u32) -> Option<usize> {
     // Option and shift: sxtb, sxth or sxtw.
     match word & 0xffe0_fc00 {
@@ -62,18 +63,18 @@ fn adds_entry(word: u32) -> Option<usize> {
     }
 }
 
-/// A load of one, two or four bytes with an index that is extended from 32 bits, scaled by its size.
+/// Whether it loads one, two or four bytes with an index extended from 32 bits, scaled by the size.
 fn loads_entry(word: u32, bytes: usize) -> bool {
     let plain = match bytes {
         1 => 0x3860_4800,
         2 => 0x7860_5800,
         _ => 0xb860_5800,
     };
-    // An index of 64 bits is as good: it differs in the option alone.
+    // A 64-bit index differs only in the option.
     matches!(word & 0xffe0_fc00, masked if masked == plain || masked == plain | 0x2000)
 }
 
-/// Whether the instruction writes the register, as far as that follows from where registers are in most encodings.
+/// Whether the instruction writes the register, according to the position of the destination in most encodings.
 fn writes(word: u32, register: u32) -> bool {
     let is_load_or_store = word & 0x0a00_0000 == 0x0800_0000;
     let is_pair = word & 0x3a00_0000 == 0x2800_0000;
@@ -81,7 +82,7 @@ fn writes(word: u32, register: u32) -> bool {
         _ if is_pair => word & (1 << 22) != 0 && (rd(word) == register || (word >> 10) & 0x1f == register),
         _ if is_load_or_store && word & 0x3b00_0000 == 0x1800_0000 => rd(word) == register,
         _ if is_load_or_store => word & 0x00c0_0000 != 0 && rd(word) == register,
-        // Branches and the like.
+        // Branches and system instructions.
         _ if word & 0x1c00_0000 == 0x1400_0000 => word & 0xfff0_0000 == 0xd530_0000 && rd(word) == register,
         _ => rd(word) == register,
     }
@@ -92,13 +93,12 @@ impl Code {
         self.address.wrapping_add(at as u64 * 4)
     }
 
-    /// The instruction that writes a register last before another one, without a look at what leads in between.
+    /// Returns the last instruction before another one that writes the register, ignoring incoming branches.
     fn writer(&self, before: usize, register: u32) -> Option<usize> {
         (before.saturating_sub(FAR)..before).rev().find(|at| writes(self.words[*at], register))
     }
 
-    /// Whether the target is the result of a sum, or was read from an array: any other is a call at the end of a
-    /// function.
+    /// Whether the target was computed by an addition or read from an array; any other is a tail call.
     fn is_computed(&self, jump: usize) -> bool {
         let Some(from) = self.writer(jump, rn(self.words[jump])) else { return false };
         let word = self.words[from];
@@ -128,14 +128,14 @@ impl Code {
         Some(targets)
     }
 
-    /// The address that a register has before an instruction: that of `adr`, or of `adrp` and `add`.
+    /// Returns the constant in a register before an instruction: from `adr`, or `adrp` and `add`.
     fn address_in(&self, before: usize, register: u32) -> Option<u64> {
         let at = self.writer(before, register)?;
         let word = self.words[at];
         if word & 0x9f00_0000 == 0x1000_0000 {
             return Some(self.address_of(at).wrapping_add_signed(adr(word)));
         }
-        // add with a number, which is not shifted.
+        // add, immediate, unshifted.
         if word & 0xffc0_0000 != 0x9100_0000 {
             return None;
         }
@@ -145,7 +145,8 @@ impl Code {
         Some(base.wrapping_add(((word >> 10) & 0xfff).into()))
     }
 
-    /// The number of values that the index may have at an instruction; `None` if some way to it does not compare it.
+    /// Returns the number of possible index values at an instruction; `None` if some path to it does not
+    /// compare the index.
     fn bound(&self, before: usize, index: u32, deep: usize) -> Option<usize> {
         let mut most = None;
         let mut start = before;
@@ -183,33 +184,34 @@ impl Code {
         most
     }
 
-    /// The number of values with which a branch is taken (or not), where it follows a comparison of the index.
+    /// Returns the number of index values with which a branch is taken (or not), if it follows a comparison
+    /// of the index.
     fn compared(&self, branch: usize, index: u32, taken: bool) -> Option<usize> {
         let word = self.words[branch];
         if word & 0xff00_0010 != 0x5400_0000 {
             return None;
         }
-        // All that sets flags has this bit among sums, differences and bits.
+        // Additions, subtractions and bit operations all set flags with this bit.
         let sets_flags = |word: u32| word & 0x3f00_0000 == 0x3100_0000 || word & 0x3f00_0000 == 0x2b00_0000;
         let from = (branch.saturating_sub(FAR)..branch).rev().find(|at| sets_flags(self.words[*at]))?;
         let test = self.words[from];
-        // cmp with a number.
+        // cmp, immediate.
         let is_same = test & 0x7fc0_001f == 0x7100_001f && rn(test) == index;
         if !is_same || (from + 1..branch).any(|at| writes(self.words[at], index)) {
             return None;
         }
         let number = ((test >> 10) & 0xfff) as usize;
         match (word & 0xf, taken) {
-            // Higher; lower or the same.
+            // Unsigned higher; unsigned lower or same.
             (8, false) | (9, true) => Some(number + 1),
-            // Higher or the same; lower.
+            // Unsigned higher or same; unsigned lower.
             (2, false) | (3, true) => Some(number),
             _ => None,
         }
     }
 }
 
-/// The number of adr and adrp.
+/// The immediate of adr and adrp.
 fn adr(word: u32) -> i64 {
     let field = i64::from(((word >> 5) & 0x7_ffff) << 2 | (word >> 29) & 3);
     (field ^ (1 << 20)) - (1 << 20)

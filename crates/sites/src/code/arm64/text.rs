@@ -1,11 +1,11 @@
-//! sites/code/arm64/text.rs: an instruction as text, with the names that the GNU assembler prefers.
+//! sites/code/arm64/text.rs: disassembly, with the names that the GNU assembler prefers.
 
 use yaxpeax_arch::{Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
 
 use super::words::target;
 
-/// The instruction; `name` returns the name of the target of a jump or call.
+/// Disassembles an instruction; `name` returns the name of the target of a jump or call.
 pub(super) fn of(word: u32, address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
     if let Some(hint) = hint(word) {
         return hint;
@@ -28,9 +28,9 @@ pub(super) fn of(word: u32, address: u64, name: &dyn Fn(u64) -> Option<String>) 
     format!("{mnemonic} {operands}").trim_end().to_owned()
 }
 
-/// What the GNU assembler writes in another way than yaxpeax-arm.
+/// Rewrites instructions that the GNU assembler spells differently from yaxpeax-arm.
 fn spelt<'m>(mnemonic: &'m str, operands: &str, word: u32) -> Option<(&'m str, String)> {
-    // The other synonyms of conditions are an operand, the last one.
+    // Other synonyms of conditions are the last operand.
     let condition = |synonym: &str| operands.strip_suffix(synonym).filter(|rest| rest.ends_with(", "));
     if let Some(before) = condition("lo") {
         return Some((mnemonic, format!("{before}cc")));
@@ -45,7 +45,7 @@ fn spelt<'m>(mnemonic: &'m str, operands: &str, word: u32) -> Option<(&'m str, S
         };
         return Some((mnemonic, extended));
     }
-    // An index of bytes that is not scaled at all; scaled by one, it has the zero.
+    // An unscaled byte index omits the zero; one that is scaled by one has it.
     if word & 0x3b20_1c00 == 0x3820_0800 && operands.ends_with("tw #0]") {
         return Some((mnemonic, operands.replace("tw #0]", "tw]")));
     }
@@ -55,7 +55,7 @@ fn spelt<'m>(mnemonic: &'m str, operands: &str, word: u32) -> Option<(&'m str, S
     shifted_zero(operands, word).or_else(|| Some((mnemonic, with_range(operands)?)))
 }
 
-/// movz and movn of a zero that is shifted, which is none of those that mov makes.
+/// movz and movn of a shifted zero, which mov cannot express.
 fn shifted_zero(operands: &str, word: u32) -> Option<(&'static str, String)> {
     let mnemonic = match word & 0x7f9f_ffe0 {
         0x5280_0000 => "movz",
@@ -67,7 +67,7 @@ fn shifted_zero(operands: &str, word: u32) -> Option<(&'static str, String)> {
     Some((mnemonic, format!("{register}, #0x0, lsl #{}", half * 16)))
 }
 
-/// A list of three registers and more as a range, unless it goes on with the first one after the last.
+/// Converts a list of three or more registers to a range, unless it wraps around.
 fn with_range(operands: &str) -> Option<String> {
     let (before, rest) = operands.split_once('{')?;
     let (list, after) = rest.split_once('}')?;
@@ -77,12 +77,13 @@ fn with_range(operands: &str) -> Option<String> {
     (number(first)? < number(last)?).then(|| format!("{before}{{{first}-{last}}}{after}"))
 }
 
-/// Whether it adds or subtracts the lower half of a register, which yaxpeax-arm writes as if that were all of it.
+/// Whether it adds or subtracts the lower half of a register, which yaxpeax-arm prints as if it were the full
+/// register.
 fn is_extended_by_32(word: u32) -> bool {
     word & 0x9fe0_e000 == 0x8b20_4000
 }
 
-/// The operands with an address in place of a distance from the instruction, `$+0x10`.
+/// Replaces a relative operand, `$+0x10`, with an address.
 fn with_address(
     operands: &str,
     mnemonic: &str,
@@ -103,7 +104,7 @@ fn with_address(
     format!("{before}{to:#x}")
 }
 
-/// The hints that have a name of their own.
+/// The hints with names.
 fn hint(word: u32) -> Option<String> {
     let name = match word {
         0xd503_20bf => "sevl",

@@ -1,11 +1,11 @@
-//! sites/code/arm64/words.rs: code as words, and where a branch goes.
+//! sites/code/arm64/words.rs: code as 32-bit words, and branch targets.
 
 use super::flow;
 use crate::code::set::Control;
 
 pub(super) const LEN: u8 = 4;
 
-/// The instructions of `code` as numbers; bytes that are too few for one are left out.
+/// Returns the words of `code`; an incomplete last one is dropped.
 pub(super) fn words(code: &[u8]) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator {
     code.chunks_exact(LEN.into()).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
 }
@@ -14,7 +14,7 @@ pub(super) fn first(code: &[u8]) -> Option<u32> {
     words(code).next()
 }
 
-/// The target of a direct jump, branch or call, if the word is one.
+/// Returns the target of a direct jump, branch or call, if the word is one.
 pub(super) fn target(word: u32, address: u64) -> Option<u64> {
     match flow::control(word, address) {
         Control::Jump(to) | Control::Branch(to) | Control::Call(to) => Some(to),

@@ -1,11 +1,11 @@
-//! sites/code/x86/argument.rs: the value that an instruction of a driver's note moves.
+//! sites/code/x86/argument.rs: the value that an instruction in a driver's note moves.
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register as Iced};
 
 use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::{Binary, Register, Term};
 
-/// The value that a `mov` to the accumulator would put there.
+/// Returns the value that a `mov` to the accumulator would load.
 pub(super) fn value(code: &[u8], at: u64, bytes: u8) -> Option<Term> {
     let insn: Instruction = Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
     if insn.mnemonic() != Mnemonic::Mov || insn.len() != code.len() || insn.op0_kind() != OpKind::Register {
@@ -38,7 +38,7 @@ fn address(insn: &Instruction) -> Option<Term> {
     Some(Term::binary(Binary::Add, sum, Term::Constant(displacement)))
 }
 
-/// A general register, of which the argument's type says how much counts.
+/// Returns a general register; the argument's type says how much of it counts.
 fn register(register: Iced) -> Option<Term> {
     use Iced as R;
     let number = match register.full_register() {

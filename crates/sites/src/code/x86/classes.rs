@@ -1,4 +1,4 @@
-//! sites/code/x86/classes.rs: the classes of instructions that the kernel module does not run at another address.
+//! sites/code/x86/classes.rs: instructions that the kernel module cannot relocate, and ones that write.
 
 use iced_x86::{
     Decoder, DecoderOptions, EncodingKind, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
@@ -7,8 +7,8 @@ use iced_x86::{
 
 use crate::code::refusal::Refusal;
 
-/// Why no breakpoint may be put on the first instruction of `code`. The module decides in the same way
-/// (kmod/arch/x86/insn.c), and has the last word.
+/// Returns why the first instruction of `code` cannot have a breakpoint. The module applies the same rules
+/// (kmod/arch/x86/insn.c) and decides.
 pub(super) fn refusal(code: &[u8], address: u64) -> Option<Refusal> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let insn = decoder.decode();
@@ -18,7 +18,7 @@ pub(super) fn refusal(code: &[u8], address: u64) -> Option<Refusal> {
     if insn.encoding() != EncodingKind::Legacy {
         return None;
     }
-    // After sti, the next instruction runs before an interrupt can come; with hlt that must stay so.
+    // After sti, one instruction runs before an interrupt can occur; for hlt, that must not change.
     if insn.mnemonic() == Mnemonic::Sti && decoder.can_decode() && is_wait(decoder.decode().mnemonic()) {
         return Some(Refusal::StiHlt);
     }
@@ -50,7 +50,7 @@ fn of_instruction(insn: &Instruction, bytes: &[u8]) -> Option<Refusal> {
             Refusal::Privileged
         }
         M::Invept | M::Invvpid | M::Rsm | M::Xbegin | M::Xabort | M::Senduipi => Refusal::Privileged,
-        // The register forms of 0f 01: only those that are known to be harmless pass.
+        // Register forms of 0f 01: only those known to be harmless pass.
         M::Clac | M::Monitor | M::Stac | M::Xgetbv | M::Xsetbv | M::Serialize => return None,
         M::Rdpkru | M::Wrpkru | M::Rdtscp | M::Monitorx => return None,
         _ if is_group_0f01(bytes) => Refusal::Privileged,
@@ -58,7 +58,7 @@ fn of_instruction(insn: &Instruction, bytes: &[u8]) -> Option<Refusal> {
     })
 }
 
-/// Whether the instruction writes memory that is not addressed by the stack pointer, or is privileged.
+/// Whether the instruction writes memory not addressed through the stack pointer, or is privileged.
 pub(super) fn writes(bytes: &[u8]) -> bool {
     let insn = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
     let mut factory = InstructionInfoFactory::new();
@@ -97,14 +97,14 @@ fn is_far(insn: &Instruction) -> bool {
     insn.is_jmp_far() || insn.is_jmp_far_indirect() || insn.is_call_far() || insn.is_call_far_indirect()
 }
 
-/// Whether the operand uses rsp: in a slot, the push of the return address comes first and would change it.
+/// Whether the operand uses rsp: in a slot, the return address is pushed first and changes it.
 fn uses_rsp(insn: &Instruction) -> bool {
     insn.op0_register() == Register::RSP
         || insn.op0_kind() == OpKind::Memory && insn.memory_base() == Register::RSP
 }
 
-/// Whether it is one of the instructions for virtual machines, enclaves and the like, each of which is a ModRM byte of
-/// its own. Those with an operand in memory, smsw and lmsw are ordinary ones.
+/// Whether it is one of the instructions for virtual machines, enclaves and the like, each encoded by a ModRM
+/// byte. Those with a memory operand, smsw and lmsw are ordinary ones.
 fn is_group_0f01(bytes: &[u8]) -> bool {
     let opcode = bytes.iter().position(|byte| !is_prefix(*byte) && !matches!(byte, 0x40..=0x4f));
     match opcode.and_then(|at| bytes.get(at..at + 3)) {
@@ -113,7 +113,7 @@ fn is_group_0f01(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether the prefix is before the opcode.
+/// Whether the prefix precedes the opcode.
 fn has_prefix(bytes: &[u8], prefix: u8) -> bool {
     bytes.iter().take_while(|byte| is_prefix(**byte)).any(|byte| *byte == prefix)
 }

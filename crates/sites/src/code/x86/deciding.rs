@@ -1,4 +1,4 @@
-//! sites/code/x86/deciding.rs: the values that a branch decides on, as far as they are still where they were compared.
+//! sites/code/x86/deciding.rs: the values on which a branch depends, if they are still where they were compared.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
@@ -9,7 +9,7 @@ use crate::code::deciding::Operand;
 use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::Register as Named;
 
-/// The operands that decide where the branch at the end of a block goes; empty if they are not known. `code` is the block.
+/// Returns the operands that decide the branch at the end of a block; empty if unknown. `code` is the block.
 pub(super) fn deciding(code: &[u8], address: u64) -> Vec<Operand> {
     let insns: Vec<Instruction> =
         Decoder::with_ip(64, code, address, DecoderOptions::NONE).into_iter().collect();
@@ -42,7 +42,7 @@ fn operand(insn: &Instruction, number: u32) -> Option<Operand> {
     match insn.op_kind(number) {
         OpKind::Register => {
             let register = insn.op_register(number);
-            // %ah is none of the lowest bytes.
+            // %ah is not one of the lowest bytes.
             let high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
             let bytes = register.size() as u8;
             general(register).filter(|_| !high).map(|register| Operand::Register { register, bytes })
@@ -58,7 +58,8 @@ fn operand(insn: &Instruction, number: u32) -> Option<Operand> {
     }
 }
 
-/// Whether it is the same before the branch as it was when it was compared: afterwards, for what the comparison changes itself.
+/// Whether the value is unchanged between the comparison and the branch, or, if the comparison itself changes
+/// it, after that.
 fn is_kept(operand: &Operand, test: &Instruction, after: &[Instruction]) -> bool {
     let mut factory = InstructionInfoFactory::new();
     let writes = |access: OpAccess| {
@@ -78,12 +79,12 @@ fn is_kept(operand: &Operand, test: &Instruction, after: &[Instruction]) -> bool
                 .any(|used| writes(used.access()) && general(used.register()) == Some(register))
             || memory && info.used_memory().iter().any(|used| writes(used.access()))
     };
-    // A source that the comparison overwrites is gone, but for the result, which decides.
+    // A source that the comparison overwrites is lost, except for the result, which decides.
     let is_result = matches!(operand, Operand::Register { .. }) && self::operand(test, 0) == Some(*operand);
     !changes(test, !is_result) && !after.iter().any(|insn| changes(insn, true))
 }
 
-/// The number in debug information: the order of the System V ABI for x86-64, figure 3.36.
+/// Returns the register number in debug information, from figure 3.36 of the System V ABI for x86-64.
 fn general(register: Register) -> Option<Named> {
     const ORDER: [Register; 16] = [
         Register::RAX,
@@ -116,7 +117,7 @@ mod tests {
         let named = |number| Named::new(Machine::X86_64, number).unwrap();
         let register = |number, bytes| Operand::Register { register: named(number), bytes };
         let memory = |base, by, bytes| Operand::Memory { base: named(base), by, bytes };
-        // je +0 is at the end of each.
+        // Each is followed by je +0.
         let cases: [(&[u8], Vec<Operand>); 9] = [
             // test %eax,%eax
             (&[0x85, 0xc0], vec![register(0, 4)]),

@@ -1,4 +1,4 @@
-//! sites/code/x86/decode.rs: where instructions end, where control goes after them, and their text.
+//! sites/code/x86/decode.rs: instruction boundaries, control flow, and disassembly.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, Mnemonic, OpKind, Register,
@@ -7,7 +7,7 @@ use iced_x86::{
 use crate::code::set::{Control, Step, Takes};
 use kinst_base::probe::Jump;
 
-/// The control flow of `code`, instruction by instruction, up to the first bytes that do not decode.
+/// Returns the control flow of `code`, instruction by instruction, up to the first bytes that do not decode.
 pub(super) fn steps(code: &[u8], address: u64) -> impl Iterator<Item = Step> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let mut insn = Instruction::default();
@@ -25,7 +25,7 @@ fn control(insn: &Instruction) -> Control {
     match insn.flow_control() {
         FlowControl::Next | FlowControl::IndirectCall => Control::Next,
         FlowControl::Call if is_near(insn) => Control::Call(insn.near_branch_target()),
-        // syscall, far calls, and what only looks like a call.
+        // syscall, far calls, and instructions that only resemble a call.
         FlowControl::Call | FlowControl::XbeginXabortXend => Control::Next,
         FlowControl::UnconditionalBranch if is_near(insn) => Control::Jump(insn.near_branch_target()),
         FlowControl::UnconditionalBranch => Control::Return,
@@ -43,19 +43,19 @@ fn is_near(insn: &Instruction) -> bool {
     matches!(insn.op0_kind(), OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64)
 }
 
-/// `jmp *pointer(%rip)`: without an index it is no jump table.
+/// `jmp *pointer(%rip)`: without an index it is not a jump table.
 fn is_fixed(insn: &Instruction) -> bool {
     insn.op0_kind() == OpKind::Memory
         && insn.memory_index() == Register::None
         && matches!(insn.memory_base(), Register::RIP | Register::None)
 }
 
-/// Whether an instruction is one that fills the room between others: a nop, or int3.
+/// Whether an instruction is padding between others: a nop or int3.
 pub(super) fn fills(bytes: &[u8]) -> bool {
     decode(bytes, 0).next().is_some_and(|insn| matches!(insn.mnemonic(), Mnemonic::Nop | Mnemonic::Int3))
 }
 
-/// The operand of an indirect jump; `None` if it is none, or is relative to a segment.
+/// Returns the operand of an indirect jump; `None` for another instruction, or if it is relative to a segment.
 pub(super) fn jump(bytes: &[u8], address: u64) -> Option<Jump> {
     let insn = decode(bytes, address).next()?;
     if insn.flow_control() != FlowControl::IndirectBranch || insn.segment_prefix() != Register::None {
@@ -79,7 +79,7 @@ pub(super) fn jump(bytes: &[u8], address: u64) -> Option<Jump> {
     }
 }
 
-/// The opcode of a conditional jump, as that of its short form.
+/// Returns the opcode of a conditional jump in its short form.
 pub(super) fn condition(bytes: &[u8]) -> Option<u8> {
     let prefix =
         |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
@@ -123,7 +123,7 @@ fn is_immediate(kind: OpKind) -> bool {
         || matches!(kind, K::Immediate8to16 | K::Immediate8to32 | K::Immediate8to64 | K::Immediate32to64)
 }
 
-/// The instruction as AT&T text; `name` returns the name of the target of a jump or call.
+/// Disassembles in AT&T syntax; `name` returns the name of the target of a jump or call.
 pub(super) fn text_with(bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
     let Some(insn) = decode(bytes, address).next() else { return "(bad)".to_owned() };
     let mut formatter = GasFormatter::new();
@@ -133,7 +133,7 @@ pub(super) fn text_with(bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option
     let mut text = String::new();
     formatter.format(&insn, &mut text);
     match name(insn.near_branch_target()).filter(|_| is_near(&insn)) {
-        // The target of a branch is all that follows the mnemonic.
+        // The target of a branch is everything after the mnemonic.
         Some(name) => match text.rsplit_once(' ') {
             Some((mnemonic, _)) => format!("{mnemonic} {name}"),
             None => text,

@@ -1,4 +1,4 @@
-//! sites/code/x86/: the instructions of x86-64; the one home of iced-x86.
+//! sites/code/x86/: the instructions of x86-64; the only user of iced-x86.
 
 mod argument;
 mod classes;
@@ -82,7 +82,7 @@ impl InstructionSet for X86 {
         code.starts_with(&[0xcc]).then_some(1)
     }
 
-    /// A call of five bytes.
+    /// The five-byte call.
     fn ftrace_site(&self, _: &[u8], _: u64, listed: u64) -> Range<u64> {
         listed..listed.saturating_add(5)
     }
@@ -92,7 +92,7 @@ impl InstructionSet for X86 {
     }
 
     fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry> {
-        /// endbr64, and what the kernel puts in its place where nothing jumps to a function by its address.
+        /// endbr64, and what the kernel replaces it with if the function is never called indirectly.
         const MARKS: [[u8; 4]; 3] =
             [[0xf3, 0x0f, 0x1e, 0xfa], [0x66, 0x0f, 0x1f, 0x00], [0x0f, 0x1f, 0x40, 0xd6]];
         const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
@@ -107,7 +107,7 @@ impl InstructionSet for X86 {
     }
 }
 
-/// A call, and a jump, of 5 bytes.
+/// Opcodes of a 5-byte call and a 5-byte jump.
 const CALL: u8 = 0xe8;
 const JUMP: u8 = 0xe9;
 

@@ -1,7 +1,8 @@
 //! sites/code/x86/tables.rs: the targets of jumps through tables, as gcc and clang compile a `switch`.
 //!
-//! `cmp $4, %edi; ja other; mov %edi, %edi; lea table(%rip), %rdx; movslq (%rdx,%rdi,4), %rax; add %rdx, %rax; jmp *%rax`: the
-//! entries are distances from the table. Code that is not moved has addresses of eight bytes: `jmp *table(,%rdi,8)`.
+//! `cmp $4, %edi; ja other; mov %edi, %edi; lea table(%rip), %rdx; movslq (%rdx,%rdi,4), %rax; add %rdx,
+//! %rax; jmp *%rax`: the entries are distances from the table. In code that is not relocatable they are
+//! addresses of eight bytes: `jmp *table(,%rdi,8)`.
 
 use std::ops::Range;
 
@@ -12,15 +13,15 @@ use iced_x86::{
 
 use crate::code::set::IndirectJump;
 
-/// How far to look for what a jump depends on, in instructions.
+/// How far to search for the inputs of a jump, in instructions.
 const FAR: usize = 64;
-/// How many branches may lead to one jump one after the other.
+/// Maximum number of successive branches on the path to a jump.
 const DEEP: usize = 4;
 
-/// Reads the data at an address.
+/// A function that reads the data at an address.
 pub(super) type Data<'d> = dyn Fn(u64, usize) -> Option<Vec<u8>> + 'd;
 
-/// The indirect jumps of a section that may not leave their function, by address.
+/// Returns the indirect jumps of a section that may stay in their function, by address.
 pub(super) fn indirect_jumps(code: &[u8], address: u64, data: &Data<'_>) -> Vec<IndirectJump> {
     let section = Section::new(code, address);
     let found = section.jumps.iter().map(|at| (*at, section.targets(*at, data)));
@@ -37,23 +38,23 @@ pub(super) fn indirect_jumps(code: &[u8], address: u64, data: &Data<'_>) -> Vec<
 struct Section<'c> {
     code: &'c [u8],
     address: u64,
-    /// Where each begins, from the start of the section.
+    /// Offset of each from the start of the section.
     starts: Vec<u32>,
     /// Indirect jumps.
     jumps: Vec<usize>,
-    /// The targets of branches and jumps, with these, sorted.
+    /// Targets of branches and jumps, with the indices of these; sorted.
     branches: Vec<(u64, u32)>,
 }
 
-/// A table: its address, and what an entry is.
+/// A table: its address, and the format of its entries.
 #[derive(Clone, Copy, Debug)]
 struct Table {
     address: u64,
-    /// Whether an entry is the distance from the table, in four bytes; else it is an address of eight.
+    /// Whether an entry is a four-byte distance from the table; else it is an eight-byte address.
     relative: bool,
 }
 
-/// The value that selects the entry: where it is, and how many of its lowest bits it consists of.
+/// The value that selects the entry: its location, and the number of its low bits.
 #[derive(Clone, Copy, Debug)]
 struct Index {
     place: Place,
@@ -62,7 +63,7 @@ struct Index {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// A general register, as its whole.
+    /// A general register, as its full register.
     Register(Register),
     Memory {
         base: Register,
@@ -78,7 +79,7 @@ impl<'c> Section<'c> {
         while decoder.can_decode() {
             decoder.decode_out(&mut insn);
             let at = starts.len();
-            // No section of code is as large as that.
+            // No code section is that large.
             let Ok(start) = u32::try_from(insn.ip() - address) else { break };
             starts.push(start);
             match insn.flow_control() {
@@ -102,12 +103,12 @@ impl<'c> Section<'c> {
         Decoder::with_ip(64, code, self.address_of(at), DecoderOptions::NONE).decode()
     }
 
-    /// The instructions before one, the nearest first.
+    /// Returns the instructions before one, the nearest first.
     fn before(&self, at: usize) -> impl Iterator<Item = (usize, Instruction)> {
         (at.saturating_sub(FAR)..at).rev().map(|at| (at, self.insn(at)))
     }
 
-    /// Whether the jump follows instructions that give the stack frame up: a call at the end of a function.
+    /// Whether the jump follows instructions that tear down the stack frame: a tail call.
     fn is_after_epilogue(&self, jump: usize) -> bool {
         let straight = self.before(jump).take_while(|(_, insn)| insn.flow_control() == FlowControl::Next);
         let mut straight = straight.map(|(_, insn)| insn);
@@ -118,7 +119,7 @@ impl<'c> Section<'c> {
         })
     }
 
-    /// The instruction that writes a register last before another one, without a look at what leads in between.
+    /// Returns the last instruction before another one that writes a register, ignoring incoming branches.
     fn writer(&self, before: usize, register: Register) -> Option<(usize, Instruction)> {
         let mut factory = InstructionInfoFactory::new();
         self.before(before).find(|(_, insn)| writes(&mut factory, insn, register))
@@ -126,7 +127,7 @@ impl<'c> Section<'c> {
 
     fn targets(&self, jump: usize, data: &Data<'_>) -> Option<Vec<u64>> {
         let (table, load, index) = self.table(jump)?;
-        // What comes in after the entry was read may have read another one.
+        // An incoming branch after the load may have loaded another entry.
         if load < jump && self.into(load + 1..jump).next().is_some() {
             return None;
         }
@@ -147,7 +148,7 @@ impl<'c> Section<'c> {
         Some(targets)
     }
 
-    /// The table of a jump, the instruction that reads an entry, and the register that selects it.
+    /// Returns the table of a jump, the instruction that loads an entry, and the register that selects it.
     fn table(&self, jump: usize) -> Option<(Table, usize, Register)> {
         let insn = self.insn(jump);
         if insn.op0_kind() == OpKind::Memory {
@@ -161,7 +162,7 @@ impl<'c> Section<'c> {
         if from.mnemonic() != Mnemonic::Add || from.op1_kind() != OpKind::Register {
             return None;
         }
-        // One summand is the table's address, the other one the entry.
+        // One summand is the address of the table, the other one the entry.
         let other = from.op1_register();
         [(register, other), (other, register)].into_iter().find_map(|(entry, base)| {
             let (load, read) = self.writer(at, entry)?;
@@ -175,7 +176,7 @@ impl<'c> Section<'c> {
         })
     }
 
-    /// The table that an operand in memory is an entry of.
+    /// Returns the table of an entry in a memory operand.
     fn absolute(&self, at: usize, insn: &Instruction) -> Option<(Table, usize, Register)> {
         let is_entry = insn.memory_index() != Register::None && insn.memory_index_scale() == 8;
         let base = match insn.memory_base() {
@@ -186,19 +187,20 @@ impl<'c> Section<'c> {
         is_entry.then_some((Table { address, relative: false }, at, insn.memory_index()))
     }
 
-    /// The address that a register has before an instruction: that of `lea`.
+    /// Returns the address in a register before an instruction, from `lea`.
     fn address_in(&self, before: usize, register: Register) -> Option<u64> {
         let (_, insn) = self.writer(before, register)?;
         let is_address = insn.mnemonic() == Mnemonic::Lea && insn.memory_base() == Register::RIP;
         is_address.then(|| insn.memory_displacement64())
     }
 
-    /// The number of values that the index may have at an instruction; `None` if some way to it does not compare it.
+    /// Returns the number of possible index values at an instruction; `None` if some path to it does not
+    /// compare the index.
     fn bound(&self, before: usize, index: Index, deep: usize) -> Option<usize> {
         let mut factory = InstructionInfoFactory::new();
         let mut index = index;
         let mut start = before;
-        // A comparison of fewer bits than the index is known to have.
+        // A comparison of fewer bits than the index has; it counts only if the others turn out to be zero.
         let mut narrow: Option<(u32, usize)> = None;
         while start > 0 && before - start < FAR {
             let insn = self.insn(start - 1);
@@ -237,7 +239,8 @@ impl<'c> Section<'c> {
         self.with_branches(start..before, index, None, deep)
     }
 
-    /// The number of values at the end of a straight run of instructions, with those of the branches that lead into it.
+    /// Returns the number of index values at the end of a straight run of instructions, including the
+    /// branches into it.
     fn with_branches(
         &self,
         run: Range<usize>,
@@ -262,7 +265,7 @@ impl<'c> Section<'c> {
         most
     }
 
-    /// The branches and jumps to one of these instructions, or to the one after them.
+    /// Returns the branches and jumps to one of these instructions, or to the one after them.
     fn into(&self, run: Range<usize>) -> impl Iterator<Item = usize> {
         let addresses = self.address_of(run.start)..=self.address_of(run.end);
         let first = self.branches.partition_point(|(to, _)| to < addresses.start());
@@ -270,8 +273,8 @@ impl<'c> Section<'c> {
         into.map(|(_, at)| *at as usize)
     }
 
-    /// The number of values with which a branch is taken (or not), where it follows a comparison of the index with a number, and
-    /// the number of bits that are compared.
+    /// Returns the number of index values with which a branch is taken (or not), if it follows a comparison
+    /// of the index with a constant, and the number of compared bits.
     fn compared(
         &self,
         branch: usize,
@@ -296,17 +299,17 @@ impl<'c> Section<'c> {
     }
 }
 
-/// The value that an instruction gives the index.
+/// The value that an instruction assigns to the index.
 struct Source {
-    /// Where it is before, if it is only moved.
+    /// Its previous location, if it is only moved.
     index: Option<Index>,
-    /// How many of its lowest bits may be other than zero.
+    /// Number of low bits that may be nonzero.
     bits: u32,
-    /// Its greatest value, if the instruction says it.
+    /// Its maximum, if the instruction determines it.
     mask: Option<usize>,
 }
 
-/// `None`: of what an instruction writes, the upper bits are not known.
+/// `None` if the upper bits of the written value are unknown.
 fn source(insn: &Instruction, index: &Index) -> Option<Source> {
     use Mnemonic as M;
     let written = operand_bits(insn, 0);
@@ -319,7 +322,7 @@ fn source(insn: &Instruction, index: &Index) -> Option<Source> {
         }
         M::And if written >= 32 => {
             let mask = immediate(insn, 1).and_then(|mask| usize::try_from(mask).ok());
-            // Larger tables are compared.
+            // For larger tables, compilers emit a comparison.
             Source { index: None, bits: written, mask: mask.filter(|mask| *mask < 1 << 10) }
         }
         _ if written >= 32 => Source { index: None, bits: written, mask: None },
@@ -332,7 +335,7 @@ fn is_branch(insn: &Instruction) -> bool {
     insn.flow_control() != FlowControl::Next
 }
 
-/// Whether a call keeps a place: the ABI names these registers.
+/// Whether a call preserves a location: the ABI names these registers.
 fn is_kept(index: &Index) -> bool {
     use Register as R;
     matches!(index.place, Place::Register(R::RBX | R::RBP | R::R12 | R::R13 | R::R14 | R::R15))
@@ -344,7 +347,7 @@ fn writes(factory: &mut InstructionInfoFactory, insn: &Instruction, register: Re
         .any(|used| is_write(used.access()) && used.register().full_register() == register.full_register())
 }
 
-/// Whether an instruction may change what is at a place.
+/// Whether an instruction may change the contents of a location.
 fn changes(factory: &mut InstructionInfoFactory, insn: &Instruction, place: &Place) -> bool {
     match *place {
         Place::Register(register) => writes(factory, insn, register),
@@ -359,12 +362,12 @@ fn is_write(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
-/// The place of an operand: a register whose lowest bits it is, or memory that a register points to.
+/// Returns the location of an operand: a register of whose low bits it consists, or memory at a register.
 fn place(insn: &Instruction, operand: u32) -> Option<Place> {
     match insn.op_kind(operand) {
         OpKind::Register => {
             let register = insn.op_register(operand);
-            // %ah is none of the lowest bits.
+            // %ah is not one of the lowest bytes.
             let is_high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
             (register.is_gpr() && !is_high).then(|| Place::Register(register.full_register()))
         }
@@ -378,7 +381,7 @@ fn place(insn: &Instruction, operand: u32) -> Option<Place> {
     }
 }
 
-/// The size of an operand; 0 of one that is neither a register nor in memory.
+/// Returns the size of an operand; 0 for neither a register nor memory.
 fn operand_bits(insn: &Instruction, operand: u32) -> u32 {
     let bytes = match insn.op_kind(operand) {
         OpKind::Register => insn.op_register(operand).size(),
@@ -388,7 +391,7 @@ fn operand_bits(insn: &Instruction, operand: u32) -> u32 {
     bytes as u32 * 8
 }
 
-/// A number that is not negative.
+/// Returns a non-negative immediate.
 fn immediate(insn: &Instruction, operand: u32) -> Option<u64> {
     let is_number = insn.op_count() > operand && insn.try_immediate(operand).is_ok();
     is_number.then(|| insn.immediate(operand)).filter(|number| *number <= u32::MAX.into())
