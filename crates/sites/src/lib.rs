@@ -1,4 +1,4 @@
-//! sites/: where a probe can go.
+//! sites/: the places in a kernel where a probe can go.
 
 mod absent;
 mod cache;

@@ -1,4 +1,4 @@
-//! sites/symtab.rs: address ↔ module, symbol, offset: over ELF symbol tables and over /proc/kallsyms.
+//! sites/symtab.rs: lookup of module, symbol and offset by address, in ELF symbol tables and in /proc/kallsyms.
 
 use kinst_base::image::KERNEL_PROPER;
 use std::collections::HashMap;
@@ -9,37 +9,37 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use kinst_debuginfo::{CodeSymbol, ElfFile, Error};
 
-/// The name of a function, or of a label in assembly text.
+/// The name of a function, or of a label in assembly code.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Symbol {
     pub address: u64,
-    /// Bytes that belong to it; for a symbol without a size, those up to the next one.
+    /// Size in bytes; for a symbol without a size, up to the next symbol.
     pub size: u64,
     name_at: u32,
     name_len: u16,
-    /// The rank among the names of one address, lower is better; the highest bit is [`Symbol::gone`].
+    /// Rank among the names at one address, lower is better; the highest bit is [`Symbol::gone`].
     rank: u16,
 }
 
-/// The bit of `rank` that marks freed code.
+/// Bit of `rank` that marks freed code.
 const GONE: u16 = 1 << 15;
 
 /// The code symbols of one module.
 #[derive(Debug, Default)]
 pub struct Symbols {
     table: Table,
-    /// Indices into the table, sorted by name; made when it pays.
+    /// Indices in the table, sorted by name; built when it pays off.
     by_name: OnceLock<Vec<u32>>,
     asked: AtomicU32,
-    /// The address of `_stext`, for the comparison of the running kernel with the file.
+    /// Address of `_stext`, for comparing the running kernel with the file.
     text_start: Option<u64>,
 }
 
-/// The storage of the symbols.
+/// Storage of the symbols.
 #[derive(Debug)]
 enum Table {
-    /// Read from a file; by address, with the preferred name of an address first.
+    /// Read from a file, by address, with the preferred name of an address first.
     Read {
         names: String,
         symbols: Vec<Symbol>,
@@ -47,7 +47,7 @@ enum Table {
     Stored(Arc<dyn Stored>),
 }
 
-/// Symbols that were read before and are kept: the results of [`Symbols::parts`] and [`Symbols::sorted_by_name`].
+/// Cached symbols: the results of [`Symbols::parts`] and [`Symbols::sorted_by_name`].
 pub trait Stored: std::fmt::Debug + Send + Sync {
     fn parts(&self) -> (&[u8], &[Symbol]);
     fn by_name(&self) -> &[u32];
@@ -61,12 +61,12 @@ impl Default for Table {
 }
 
 impl Symbol {
-    /// Whether it is code of the kernel proper that is freed after boot. Such symbols of modules are not kept.
+    /// Whether it is code of the kernel proper that is freed after boot. For modules, such symbols are dropped.
     pub fn gone(&self) -> bool {
         self.rank & GONE != 0
     }
 
-    /// Whether its name is one of these, and text.
+    /// Whether its name is UTF-8 and one of these.
     pub(crate) fn is_named_in(&self, names: &[u8]) -> bool {
         self.name_in(names).is_some_and(|name| str::from_utf8(name).is_ok())
     }
@@ -77,13 +77,13 @@ impl Symbol {
     }
 }
 
-/// The role of a file in the kernel; it decides which code is gone after the start.
+/// Role of a file in the kernel; determines which code is freed after initialization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Its .exit.text is freed with its .init.text.
+    /// Its .exit.text is freed together with its .init.text.
     Vmlinux,
     Module,
-    /// A program, or a file on its own: all code counts.
+    /// A program, or a separate file: all code counts.
     Program,
 }
 
@@ -108,7 +108,7 @@ impl Symbols {
             }
             if let Some(section) = image.section_at(symbol.address).filter(|_| !is_no_function(symbol.name)) {
                 let gone = role.is_freed(&section.name);
-                // Only vmlinux keeps the names of freed code (as kallsyms does).
+                // Only vmlinux retains the names of freed code (as kallsyms does).
                 if role == Role::Vmlinux || !gone {
                     read.push(symbol, gone, section.range().end);
                 }
@@ -117,14 +117,15 @@ impl Symbols {
         Ok(read.finish())
     }
 
-    /// The symbols of a module that were kept.
+    /// Wraps the cached symbols of a module.
     pub fn stored(stored: Arc<dyn Stored>) -> Symbols {
         let text_start = stored.text_start();
         Symbols { table: Table::Stored(stored), text_start, ..Symbols::default() }
     }
 
-    /// All modules' symbols of /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are zero for users who may not
-    /// see them. `proper`: whether to include the kernel proper, which is most of the text.
+    /// Parses the symbols of all modules in /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are
+    /// zero for users who may not see them. `proper` says whether to include the kernel proper, which is most
+    /// of the text.
     pub fn of_kallsyms(text: &str, proper: bool) -> HashMap<String, Symbols> {
         let mut modules: HashMap<&str, Reader> = HashMap::new();
         let (mut init_start, mut init_end) = (0, 0);
@@ -157,7 +158,7 @@ impl Symbols {
         modules.into_iter().map(|(name, read)| (name.to_owned(), read.finish())).collect()
     }
 
-    /// The address of `_stext` in the file.
+    /// Returns the address of `_stext` in the file.
     pub fn text_start(&self) -> Option<u64> {
         self.text_start
     }
@@ -173,23 +174,23 @@ impl Symbols {
         }
     }
 
-    /// The symbols by address; aliases are adjacent, the preferred one first.
+    /// Returns the symbols by address; aliases are adjacent, the preferred one first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Symbol)> {
         self.table().iter().map(|symbol| (self.name(symbol), symbol))
     }
 
-    /// The symbols in the order of [`Symbols::iter`], without their names, which take longer to look at.
+    /// Returns the symbols in the order of [`Symbols::iter`], without their names, which are slower to read.
     pub fn records(&self) -> &[Symbol] {
         self.table()
     }
 
-    /// The symbol at an index in that order.
+    /// Returns the symbol at an index in that order.
     pub fn at(&self, place: usize) -> (&str, &Symbol) {
         let symbol = &self.table()[place];
         (self.name(symbol), symbol)
     }
 
-    /// The symbol that contains the address, if there is one.
+    /// Returns the symbol that contains the address, if any.
     pub fn containing(&self, address: u64) -> Option<&Symbol> {
         let symbols = self.table();
         let after = symbols.partition_point(|symbol| symbol.address <= address);
@@ -200,14 +201,14 @@ impl Symbols {
         aliases.iter().find(|symbol| inside(symbol))
     }
 
-    /// All names of the function at an address.
+    /// Returns all names of the function at an address.
     pub fn names_at(&self, address: u64) -> impl Iterator<Item = &str> {
         let first = self.table().partition_point(|symbol| symbol.address < address);
         let same = self.table()[first..].iter().take_while(move |symbol| symbol.address == address);
         same.map(|symbol| self.name(symbol))
     }
 
-    /// The symbols of this name, by address; as in kallsyms, those that are gone count too.
+    /// Returns the symbols with this name, by address; freed init symbols are included, as in kallsyms.
     pub fn named(&self, name: &str) -> Vec<&Symbol> {
         let (names, symbols) = self.parts();
         let Some(by_name) = self.by_name() else {
@@ -219,8 +220,9 @@ impl Symbols {
         same.map(|place| &symbols[*place as usize]).collect()
     }
 
-    /// The out-of-line instances of a function, by their names in fbt: the function itself and its clones that begin
-    /// where it begins (`.isra.0`, `.constprop.0`), not its split-off parts (`.part.0`, `.cold`).
+    /// Returns the out-of-line instances of a function, by their names in fbt: the function itself and its
+    /// clones that begin at its start (`.isra.0`, `.constprop.0`), but not its split-off parts (`.part.0`,
+    /// `.cold`).
     pub fn instances(&self, function: &str) -> Vec<String> {
         let (names, symbols) = self.parts();
         let is_instance = |symbol: &Symbol| {
@@ -258,13 +260,13 @@ impl Symbols {
         found
     }
 
-    /// The memory that they take.
+    /// Returns their memory use in bytes.
     pub fn bytes(&self) -> usize {
         let (names, symbols) = self.parts();
         names.len() + size_of_val(symbols)
     }
 
-    /// The names, concatenated, and the symbols by address.
+    /// Returns the concatenated names, and the symbols by address.
     pub(crate) fn parts(&self) -> (&[u8], &[Symbol]) {
         match &self.table {
             Table::Read { names, symbols } => (names.as_bytes(), symbols),
@@ -272,7 +274,7 @@ impl Symbols {
         }
     }
 
-    /// Indices of the symbols in the order of names, then of addresses.
+    /// Returns the indices of the symbols, ordered by name, then by address.
     pub(crate) fn sorted_by_name(&self) -> Vec<u32> {
         let mut places: Vec<u32> = (0..self.table().len() as u32).collect();
         places.sort_unstable_by_key(|place| (self.at(*place as usize).0, *place));
@@ -280,7 +282,7 @@ impl Symbols {
     }
 
     fn by_name(&self) -> Option<&[u32]> {
-        // Most scripts look up a few names, which takes less time than making an index.
+        // Most scripts look up a few names, which is faster than building an index.
         const FEW: u32 = 32;
         if let Table::Stored(stored) = &self.table {
             return Some(stored.by_name());
@@ -296,19 +298,19 @@ impl Symbols {
     }
 }
 
-/// Symbols while they are read, in the order of their file.
+/// Symbols being read, in the order of their file.
 #[derive(Default)]
 struct Reader {
     names: String,
     symbols: Vec<Symbol>,
-    /// The end of each symbol's section; the highest address where it is not known.
+    /// End of each symbol's section; the highest address if unknown.
     ends: Vec<u64>,
     text_start: Option<u64>,
 }
 
 impl Reader {
     fn push(&mut self, symbol: CodeSymbol<'_>, gone: bool, end: u64) {
-        // No compiler makes longer names, nor so many that their offsets do not fit.
+        // No compiler generates longer names, or so many that their offsets do not fit.
         let (Ok(name_at), Ok(name_len)) = (u32::try_from(self.names.len()), u16::try_from(symbol.name.len()))
         else {
             return;
@@ -324,7 +326,7 @@ impl Reader {
         self.ends.push(end);
     }
 
-    /// Sorts the symbols, and gives a size to those without one.
+    /// Sorts the symbols, and assigns sizes to those without.
     fn finish(self) -> Symbols {
         let (names, symbols, ends) = (self.names, self.symbols, self.ends);
         let name = |symbol: &Symbol| {
@@ -332,7 +334,7 @@ impl Reader {
         };
         let mut order: Vec<(u64, u16, u32)> =
             (0..).zip(&symbols).map(|(place, symbol)| (symbol.address, symbol.rank, place)).collect();
-        // Where all addresses are zero, the order of kallsyms is all there is.
+        // If all addresses are zero, the order of kallsyms is the only information.
         let hidden = symbols.iter().all(|symbol| symbol.address == 0);
         if !hidden {
             order.sort_unstable_by(|a, b| {
@@ -351,7 +353,7 @@ impl Reader {
                 next = Some(following.address);
             }
             if symbol.size == 0 && !hidden {
-                // The end of kallsyms' last symbol is not known; a page is enough to look at its instructions.
+                // The end of the last symbol in kallsyms is unknown; a page suffices to read its instructions.
                 let end = if end == u64::MAX { symbol.address.saturating_add(4096) } else { end };
                 keyed[index].0.size = next.map_or(end, |next| next.min(end)) - symbol.address;
             }
@@ -362,8 +364,8 @@ impl Reader {
     }
 }
 
-/// Whether the name is a mark in the text, or of what precedes a function: never a function. Kallsyms leaves out most
-/// of them too (scripts/kallsyms.c).
+/// Whether the name is a marker in the text, or of padding before a function: never a function. Kallsyms
+/// omits most of them too (scripts/kallsyms.c).
 fn is_no_function(name: &str) -> bool {
     const MARKS: [&str; 12] = [
         "_text",
@@ -379,7 +381,7 @@ fn is_no_function(name: &str) -> bool {
         "__indirect_thunk_end",
         "__end_of_kernel_reserve",
     ];
-    // Code that runs before the kernel or beside it has copies of all names, the assembler's own among them.
+    // Code that runs before or beside the kernel has copies of all names, including the assembler's.
     let own = ["__pi_", "__kvm_nvhe_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     name.starts_with("__pfx_")
         || name.starts_with("__cfi_")
@@ -396,7 +398,7 @@ fn is_no_module(module: &str) -> bool {
     module == "bpf" || module.starts_with("__builtin__")
 }
 
-/// Whether a compiler appends this to the name of a copy of a whole function.
+/// Whether this is a suffix that compilers append to the name of a copy of a whole function.
 fn is_clone_suffix(suffix: &str) -> bool {
     let mut parts = suffix.split('.');
     if parts.next() != Some("") {

@@ -19,7 +19,7 @@ pub struct Note {
 pub enum What {
     /// A probe, which is the nop at this address.
     Probe { at: u64, arguments: Vec<Argument> },
-    /// A gate: the address of a variable that is set while the probe is traced.
+    /// A gate: the address of a struct kinst_sdt_gate, whose static key is on while the probe is traced.
     Gate { at: u64 },
     /// Types of its arguments, as written by the driver.
     Types(Vec<String>),

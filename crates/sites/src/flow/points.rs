@@ -62,8 +62,9 @@ impl Point {
 const FAR: u32 = 4;
 
 impl Flow {
-    /// Points that together fire once whenever control comes to an instruction that the kernel rewrites: a static key
-    /// or a static call has no room for a probe. Empty if it has room, or if there are no such points.
+    /// Returns points that together fire once whenever control reaches an instruction that the kernel
+    /// rewrites: a static key or a static call cannot have a probe. Empty if the instruction can, or if there
+    /// are no such points.
     pub fn stand_ins(&self, address: u64) -> Vec<Point> {
         let Some(insn) = self.insn_at(address).filter(|insn| self.is_patched(*insn)) else {
             return Vec::new();
@@ -74,7 +75,7 @@ impl Flow {
         points
     }
 
-    /// The points for an instruction: the instruction itself, or its stand-ins.
+    /// Returns the points for an instruction: the instruction itself, or its substitutes.
     pub fn reached(&self, address: u64) -> Vec<Point> {
         let points = self.stand_ins(address);
         if points.is_empty() { vec![Point::At(address)] } else { points }
@@ -84,7 +85,7 @@ impl Flow {
         if !self.is_patched(insn) {
             return Some(vec![Point::At(self.address[insn as usize])]);
         }
-        // A static key changes no state.
+        // A static key changes no state, so its targets serve as well.
         if let Some(points) = self.behind(insn, far) {
             return Some(points);
         }
@@ -95,7 +96,7 @@ impl Flow {
         }
     }
 
-    /// The points that a static key leads to, if nothing else leads there.
+    /// Returns the points after a static key, if nothing else leads there.
     fn behind(&self, key: u32, far: u32) -> Option<Vec<Point>> {
         let number = self.block[key as usize];
         let block = &self.blocks[number as usize];
@@ -117,13 +118,13 @@ impl Flow {
         Some(points)
     }
 
-    /// The edges over a static key to an address, from the instructions that lead to the key.
+    /// Returns the edges over a static key to an address, from the instructions that lead to the key.
     pub(crate) fn over_key(&self, key: u32, to: u64) -> Option<Vec<Point>> {
         self.is_key(key)
             .then(|| self.before(key, Over::default().behind(self.address[key as usize])?, to, FAR))?
     }
 
-    /// The edges from all predecessors of an instruction to an address, which it leads to over static keys.
+    /// Returns the edges from all predecessors of an instruction to an address that it leads to over static keys.
     fn before(&self, insn: u32, over: Over, to: u64, far: u32) -> Option<Vec<Point>> {
         let number = self.block[insn as usize];
         let block = &self.blocks[number as usize];

@@ -1,8 +1,10 @@
-//! sites/flow/routes.rs: where to look in a function, so that the way of a call follows from what fires, in its order.
+//! sites/flow/routes.rs: chooses where to probe in a function, and derives a call's path from the hits.
 //!
-//! Each branch has a witness on each of its edges, as the values that it decides on are of interest. Between two witnesses control goes
-//! only over ways without one, so these must leave no choice: where they would, a block beside a spanning tree gets a witness too
-//! (Ball and Larus 1994). What has no room for a probe may leave a choice all the same; then a piece of the way is unknown.
+//! Each branch has a witness on each of its edges, because the values on which it depends are of interest.
+//! Between two witnesses control passes only arcs without one, so these must not leave a choice: where they
+//! would, a block outside a spanning tree gets a witness too (Ball and Larus 1994). Code that cannot have a
+//! probe may still leave a choice; then a piece of the path is unknown. Arcs are those of the counting graph
+//! in counts.rs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,62 +13,62 @@ use super::counts::{AROUND, Counts, Room, Way, What, beginning, end, root};
 use super::graph::Flow;
 use super::points::{Over, Point};
 
-/// The witnesses of a function or copy, and what leads from one to the next.
+/// The witnesses of a function or copy, and the arcs between them.
 #[derive(Debug)]
 pub struct Routes {
     ways: Vec<Way>,
-    /// The ways with witnesses, with the point of each.
+    /// The arcs with witnesses, with the point of each.
     witnesses: HashMap<u32, Point>,
-    /// The ways without, by the node where each begins.
+    /// The arcs without, by the node where each begins.
     free: Vec<Vec<u32>>,
-    /// Whether the block is looked at.
+    /// Whether each block is selected.
     chosen: Vec<bool>,
 }
 
-/// A part of the way of a call.
+/// A part of a call's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The block with this index in the flow graph was executed.
     Block(u32),
-    /// A branch has gone this way.
+    /// An edge of a branch was taken.
     Edge {
-        /// The index of the block that control left.
+        /// Index of the source block.
         from: u32,
-        /// The index of the block that control came to.
+        /// Index of the target block.
         to: u32,
-        /// The index of its event in the list of what fired.
+        /// Index of its event in the list of hits.
         event: usize,
     },
-    /// Several ways lead from the step before to the next one.
+    /// Several paths lead from the previous step to the next one.
     Unknown,
 }
 
-/// Something that fired.
+/// A hit of a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// The way that the witness is on, as of [`Routes::witnesses`].
+    /// The witness's arc, as in [`Routes::witnesses`].
     pub way: u32,
-    /// Its place in what fired.
+    /// Its index in the list of hits.
     pub event: usize,
 }
 
-/// Where a call ends.
+/// The end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// At this instruction, which was executed.
     After(u64),
-    /// Before this one.
+    /// Before this instruction.
     Before(u64),
-    /// On an edge from this one.
+    /// On an edge from this instruction.
     Over(u64),
 }
 
-/// The longest piece without a witness, in ways.
+/// Maximum length of a piece without a witness, in arcs.
 const FAR: usize = 4096;
 
 impl Flow {
-    /// Chooses the witnesses in the blocks that have instructions of `ranges`, or in all; `room` and `leads` are those of [`Flow::counts`].
-    /// `entries`: where calls begin.
+    /// Chooses the witnesses in the blocks with instructions of `ranges`, or in all blocks; `room` and
+    /// `leads` are those of [`Flow::counts`]. `entries` has the instructions where calls begin.
     pub fn routes(
         &self,
         ranges: Option<&[Range<u64>]>,
@@ -85,7 +87,7 @@ impl Flow {
                 witnesses.insert(number, *point);
             }
         }
-        // What a call ends with needs no witness: its return is one.
+        // The end of a call needs no witness: its return is one.
         let entered: Vec<u32> = entries.iter().filter_map(|entry| self.block_over(*entry)).collect();
         for way in &mut ways {
             let may = matches!(way.what, What::Block(block) if !entered.contains(&block) && !self.next(block).is_empty());
@@ -128,7 +130,8 @@ impl Flow {
         Routes { ways, witnesses, free, chosen: own.iter().map(Option::is_some).collect() }
     }
 
-    /// Works out the way of a call from what fired, in its order. `None`: it is none, as something is missing in it.
+    /// Derives the path of a call from the hits, in order; `None` if they do not form a path, because some
+    /// are missing.
     pub fn way(&self, routes: &Routes, entry: u64, passed: &[Passed], left: Left) -> Option<Vec<Step>> {
         let mut node = beginning(self.block_over(entry)?);
         let mut steps = Vec::new();
@@ -157,7 +160,7 @@ impl Flow {
 }
 
 impl Routes {
-    /// The ways with witnesses, by number.
+    /// Returns the arcs with witnesses, by index.
     pub fn witnesses(&self) -> impl Iterator<Item = (u32, What, Point)> {
         let mut all: Vec<_> =
             self.witnesses.iter().map(|(way, point)| (*way, self.ways[*way as usize].what, *point)).collect();
@@ -165,12 +168,12 @@ impl Routes {
         all.into_iter()
     }
 
-    /// The number of blocks that are looked at.
+    /// Returns the number of selected blocks.
     pub fn blocks(&self) -> usize {
         self.chosen.iter().filter(|chosen| **chosen).count()
     }
 
-    /// The blocks after which control goes to several others.
+    /// Returns the blocks with several successors.
     pub fn forks(&self) -> impl Iterator<Item = u32> {
         let mut edges: Vec<u32> = self.ways.iter().filter_map(|way| edge(way.what)).collect();
         edges.sort_unstable();
@@ -182,10 +185,11 @@ impl Routes {
             .into_iter()
     }
 
-    /// Goes over ways without witnesses to a node. `None`: no such way leads there.
+    /// Follows arcs without witnesses to a node; `None` if they do not lead there.
     fn go(&self, from: u32, is_end: &dyn Fn(u32) -> bool, steps: &mut Vec<Step>) -> Option<()> {
         let mut found: Option<Vec<u32>> = None;
-        // Simple routes, depth first; the second one that is found is one too many, and so is a way round in a circle on one.
+        // Enumerates simple paths depth first. A second path makes the route ambiguous, and so does a cycle
+        // on the only one.
         let mut path: Vec<(u32, u32, usize)> = vec![(from, u32::MAX, 0)];
         let (mut choice, mut tried) = (false, 0);
         let mut on = vec![from];
@@ -226,10 +230,10 @@ impl Routes {
         Some(())
     }
 
-    /// Whether control may have gone round a circle without a witness from a node of the route.
+    /// Whether control may have taken a cycle without witnesses from a node of the route.
     fn may_turn(&self, from: u32, route: &[u32]) -> bool {
         let nodes = route.iter().map(|way| self.ways[*way as usize].to).chain([from]);
-        // Where there is no choice anywhere on it, it is just the route.
+        // Without a fork, the route is the only path.
         let forks: Vec<u32> = nodes.filter(|node| self.free[*node as usize].len() > 1).collect();
         forks.iter().any(|fork| {
             let (mut seen, mut next) = (vec![false; self.free.len()], vec![*fork]);
@@ -249,7 +253,7 @@ impl Routes {
     }
 }
 
-/// The block that an edge begins at.
+/// Returns the source block of an edge.
 fn edge(what: What) -> Option<u32> {
     match what {
         What::Edge { from, .. } => Some(from),

@@ -1,6 +1,6 @@
-//! sites/flow/scratch.rs: the working memory of queries on a flow graph.
+//! sites/flow/scratch.rs: scratch memory for queries on a flow graph.
 
-/// The working memory of one query, kept for the next. A mark is valid if it has the number of the query.
+/// Scratch memory of one query, reused by the next. A mark is valid if it has the number of the query.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub question: u32,
@@ -39,7 +39,7 @@ impl Scratch {
         (question == self.question).then_some(end)
     }
 
-    /// Marks the block's start as one that can be reached without passing an entry; returns whether it was not yet.
+    /// Marks the block's start as reachable without passing an entry; returns whether it was not marked yet.
     pub(crate) fn bypass(&mut self, block: u32) -> bool {
         std::mem::replace(&mut self.bypassed[block as usize], self.question) != self.question
     }
@@ -48,7 +48,7 @@ impl Scratch {
         self.bypassed[block as usize] == self.question
     }
 
-    /// Whether the start of the block becomes a site for the first time.
+    /// Whether the start of the block becomes a site for the first time in this query.
     pub(crate) fn is_first(&mut self, block: u32) -> bool {
         std::mem::replace(&mut self.left[block as usize], self.question) != self.question
     }

@@ -1,4 +1,4 @@
-//! sites/image/handle.rs: one image of a set that is searched together, and what the set has to know of each.
+//! sites/image/handle.rs: one image in a set that is searched together, and a trait of such sets.
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -13,52 +13,52 @@ use crate::code::tables::Tables;
 use crate::flow::callers::Callers;
 use crate::symtab::Symbols;
 
-/// A set of images: a kernel with its modules. All that differs between sets of different kinds is here; what is
-/// asked of one image is [`Image`].
+/// A set of images: a kernel with its modules. Everything that differs between kinds of sets is in this
+/// trait; queries about one image are in [`Image`].
 pub trait Images: Sync {
-    /// The image as the second field of a description names it.
+    /// Returns the image's name in the second field of a description.
     fn name(&self, image: ImageId) -> &str;
-    /// Whether a function's name alone means that of this image, where others have such a function too.
+    /// Whether an unqualified function name refers to this image if other images have such a function too.
     fn is_first(&self, image: ImageId) -> bool;
     /// Whether several functions of the set have this name.
     fn is_shared(&self, function: &str) -> bool;
 
-    /// The functions and their addresses.
+    /// Returns the functions and their addresses.
     fn symbols(&self, image: ImageId) -> Option<&Symbols>;
-    /// The file with the debug information.
+    /// Returns the file with the debug information.
     fn debug(&self, image: ImageId) -> Option<&ElfFile>;
-    /// The file by whose addresses the symbols are, or what an index says of it.
+    /// Returns the file whose addresses the symbols use, or its layout from an index.
     fn layout(&self, image: ImageId) -> Option<&ElfFile>;
-    /// The file with the instructions, if it is not that of the debug information.
+    /// Returns the file with the instructions, if it is not the one with the debug information.
     fn binary(&self, image: ImageId) -> Option<&ElfFile>;
-    /// The index of inlined functions, if one is kept.
+    /// Returns the index of inlined functions, if cached.
     fn index(&self, image: ImageId) -> Option<&Arc<ImageIndex>>;
-    /// The frames and lines, if they are kept.
+    /// Returns the frames and lines, if cached.
     fn cached_source(&self, image: ImageId) -> Option<Source>;
-    /// The command that installs what is missing.
+    /// Returns the command that installs the missing debug information.
     fn debug_package(&self) -> String;
 
-    /// The functions as callers of inlined copies; `None` without a file whose code can be read.
+    /// Returns the functions as callers of inlined copies; `None` without a file with readable code.
     fn callers(&self, image: ImageId) -> Option<Callers<'_>>;
-    /// The lists of places in the text that the file has; `None` without any.
+    /// Returns the tables of special places in the file's text; `None` without a file.
     fn tables(&self, image: ImageId) -> Option<&Tables>;
-    /// The target of a call or jump by the addresses of its bytes in the file.
+    /// Returns the target of a call or jump, by the addresses of its bytes in the file.
     fn reference(&self, image: ImageId, bytes: Range<u64>) -> Option<&Reference>;
 
-    /// Converts an address of the symbols to the one that the image runs at; `None` if that is hidden.
+    /// Converts an address of the symbols to a run-time address; `None` if that is hidden.
     fn run_time(&self, image: ImageId, address: u64) -> Option<u64>;
-    /// Whether calls are linked only in memory, where an address has the name that `name_at` gives it.
+    /// Whether calls are linked only in memory, where `name_at` names their targets.
     fn is_linked_in_memory(&self, image: ImageId) -> bool;
-    /// The function or variable at an address at run time, with the distance from its beginning.
+    /// Returns the function or variable at a run-time address, and the offset in it.
     fn name_at(&self, address: u64) -> Option<(String, u64)>;
 
     /// Reports a problem that does not stop a run.
     fn warn(&self, warning: Diagnostic);
-    /// Reports for `-v` what was left out, and why.
+    /// Reports for `-v` what was left out and why.
     fn remark(&self, remark: String);
 }
 
-/// The lists of a file that has none.
+/// The tables of a file that has none.
 static NO_TABLES: LazyLock<Tables> = LazyLock::new(Tables::default);
 
 /// An image of a set.
@@ -85,7 +85,7 @@ impl<'k> Image<'k> {
         self.all.name(self.id)
     }
 
-    /// The functions by the addresses that all of [`Image`] speaks of.
+    /// Returns the functions, with the addresses that all of [`Image`] uses.
     pub fn symbols(self) -> Option<&'k Symbols> {
         self.all.symbols(self.id)
     }

@@ -1,4 +1,4 @@
-//! sites/image/info.rs: what is known of an image's code in the source: from its debug information, or as it was kept.
+//! sites/image/info.rs: source information on an image's code, from its debug information or from the cache.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::cache::source::Source;
 use kinst_debuginfo::{ElfFile, Error};
 use kinst_dwarf::{Body, DebugInfo, Definition, InlineCopy, Lines};
 
-/// This little debug information is always read to its end, even if the machine is busy with something else.
+/// Debug information of up to this size is always read completely, even if the machine is busy.
 pub(crate) const READ_WHOLE_BELOW: u64 = 1 << 20;
 
 /// The frames and lines of an image, open for many queries.
@@ -18,7 +18,7 @@ pub(crate) enum Info<'k> {
 }
 
 impl Info<'_> {
-    /// The function that has the code at an address.
+    /// Returns the function whose code includes an address.
     pub(crate) fn body_at(&self, address: u64) -> Result<Option<Arc<Body>>, Error> {
         match self {
             Info::File(info) => info.body_at(address),
@@ -26,7 +26,7 @@ impl Info<'_> {
         }
     }
 
-    /// The lines of a range of code of one function.
+    /// Returns the lines of a code range in one function.
     pub(crate) fn lines_in(&self, range: &Range<u64>) -> Result<Option<Arc<Lines>>, Error> {
         match self {
             Info::File(info) => info.lines_at(range.start),
@@ -34,7 +34,7 @@ impl Info<'_> {
         }
     }
 
-    /// The definition of the function that a frame is an instance of.
+    /// Returns the definition of the function that a frame is an instance of.
     pub(crate) fn definition(&self, origin: u64) -> Result<Arc<Definition>, Error> {
         match self {
             Info::File(info) => info.definition(origin),
@@ -42,7 +42,8 @@ impl Info<'_> {
         }
     }
 
-    /// The code that is compiled from the source file of this path, or from those in the folder: `fs/open.c`, `fs/ext4/`.
+    /// Returns the code compiled from the source file with this path, or from all files in the folder:
+    /// `fs/open.c`, `fs/ext4/`.
     pub(crate) fn code_from(&self, path: &str) -> Result<Vec<Range<u64>>, Error> {
         match self {
             Info::File(info) => info.code_from(path),
@@ -50,7 +51,7 @@ impl Info<'_> {
         }
     }
 
-    /// The copies of a function in the order of the debug information.
+    /// Returns the copies of a function in the order of the debug information.
     pub(crate) fn copies(&self, function: &str) -> Result<Vec<InlineCopy>, Error> {
         match self {
             Info::File(info) => {
@@ -63,7 +64,7 @@ impl Info<'_> {
 }
 
 impl<'k> Image<'k> {
-    /// The knowledge of the code in the source; `None` if there is neither debug information nor what was kept of it.
+    /// Opens the source information; `None` if neither debug information nor a cache of it exists.
     pub(crate) fn info(self) -> Option<Result<Info<'k>, Error>> {
         if let Some(file) = self.debug() {
             return Some(DebugInfo::open(file).map(|info| Info::File(Box::new(info))));
@@ -71,7 +72,7 @@ impl<'k> Image<'k> {
         self.all().cached_source(self.id()).map(|source| Ok(Info::Cached(Box::new(source))))
     }
 
-    /// Whether it may have a function or copies of it: most do not have a given name.
+    /// Whether it may have a function or copies of it: most images do not have a given name.
     pub(crate) fn may_mention(self, function: &str) -> bool {
         let wanted = [function.to_owned()];
         match (self.debug(), self.index()) {
@@ -84,14 +85,14 @@ impl<'k> Image<'k> {
         }
     }
 
-    /// Whether the debug information may have any of these names: a search for their bytes, which is much quicker than a
-    /// walk. A kernel that is small is walked over.
+    /// Whether the debug information may contain any of these names: searches for their bytes, which is much
+    /// faster than a walk. Small files are walked instead.
     pub(crate) fn may_know(self, file: &ElfFile, names: &[String]) -> bool {
         self.all().is_first(self.id()) && file.debug_info_size() < READ_WHOLE_BELOW
             || kinst_dwarf::may_know(file, names)
     }
 
-    /// The names of the functions that are inlined, or could be.
+    /// Returns the names of the functions that are or could be inlined.
     pub(crate) fn inline_names(self) -> Vec<String> {
         if let Some(index) = self.index() {
             return index.names().map(str::to_owned).collect();

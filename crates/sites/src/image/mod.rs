@@ -1,4 +1,4 @@
-//! sites/image/: what has code with sites: the kernel proper, a module, or another file; its names, instructions, source.
+//! sites/image/: an image with sites (the kernel proper, a module, or another file): its names, instructions, source.
 
 mod handle;
 pub(super) mod info;

@@ -1,4 +1,4 @@
-//! sites/image/naming.rs: the name of an address in a probe description, never that of a namesake.
+//! sites/image/naming.rs: unambiguous names of addresses in probe descriptions.
 
 use super::handle::Image;
 use crate::flow::points::Point;
@@ -6,14 +6,14 @@ use crate::model::FoundSite;
 use crate::symtab::Symbol;
 use kinst_base::probe::{Site, Target};
 
-/// A function as it is written in a description.
+/// A function as written in a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FunctionRef {
     pub function: String,
     pub module_needed: bool,
 }
 
-/// Splits the name of a function in a description: `show#2` is the second of its namesakes in address order.
+/// Splits a function name in a description: `show#2` is the second of its namesakes in address order.
 pub(crate) fn split_ordinal(function: &str) -> (&str, Option<usize>) {
     match function.rsplit_once('#') {
         Some((name, ordinal)) if !name.is_empty() => match ordinal.parse() {
@@ -25,8 +25,8 @@ pub(crate) fn split_ordinal(function: &str) -> (&str, Option<usize>) {
 }
 
 impl<'k> Image<'k> {
-    /// The shortest name that means only this function. Among namesakes of one module it has the position in address
-    /// order, as livepatch counts; the kernel proper comes before all modules.
+    /// Returns the shortest unambiguous name of the function. Namesakes within a module are numbered in
+    /// address order, as in livepatch; across modules, the kernel proper comes first.
     pub(crate) fn function_ref(self, symbol: &Symbol) -> Option<FunctionRef> {
         let symbols = self.symbols()?;
         let name = symbols.name(symbol);
@@ -44,13 +44,13 @@ impl<'k> Image<'k> {
         })
     }
 
-    /// The function that contains an address, unless its code is freed.
+    /// Returns the function that contains an address, unless its code has been freed.
     pub(crate) fn caller(self, address: u64) -> Result<&'k Symbol, NoSite> {
         let symbol = self.symbols().and_then(|symbols| symbols.containing(address));
         match symbol {
             Some(symbol) if !symbol.gone() => Ok(symbol),
             Some(_) => Err(NoSite::Freed),
-            // A module's freed code has no symbols.
+            // Freed code of a module has no symbols.
             None => {
                 let section = self.layout().and_then(|image| image.section_at(address));
                 let freed = section.is_some_and(|section| section.name.starts_with(".init"));
@@ -59,7 +59,7 @@ impl<'k> Image<'k> {
         }
     }
 
-    /// The site at an address.
+    /// Returns the site at an address.
     pub(crate) fn site(self, address: u64) -> Result<FoundSite, NoSite> {
         let symbol = self.caller(address)?;
         let name = self.function_ref(symbol).ok_or(NoSite::Dead)?;
@@ -72,7 +72,7 @@ impl<'k> Image<'k> {
         Ok(FoundSite { site, module_needed: name.module_needed })
     }
 
-    /// The site of a point in the control flow.
+    /// Returns the site of a point in the control flow.
     pub(crate) fn point(self, point: Point) -> Result<FoundSite, NoSite> {
         let found = self.site(point.address())?;
         let Point::Edge { from, over, to } = point else { return Ok(found) };
@@ -83,8 +83,8 @@ impl<'k> Image<'k> {
         Ok(FoundSite { site, ..found })
     }
 
-    /// The end of an edge, as its description names it. A namesake needs no ordinal: the branch goes to only one
-    /// address.
+    /// Returns the end of an edge by its name in a description. A namesake needs no ordinal: the branch has
+    /// only one target address.
     pub(crate) fn target(self, from: u64, to: u64) -> Option<Target> {
         let symbols = self.symbols()?;
         let own = symbols.containing(from)?;
@@ -101,7 +101,7 @@ impl<'k> Image<'k> {
 pub(crate) enum NoSite {
     /// In a section that is freed after boot.
     Freed,
-    /// Outside every function: code that the linker removed.
+    /// Outside all functions: code that the linker removed.
     Dead,
 }
 

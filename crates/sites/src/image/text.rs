@@ -1,4 +1,4 @@
-//! sites/image/text.rs: the instructions of an image's functions, as its file has them.
+//! sites/image/text.rs: the instructions of an image's functions, from its file.
 
 use kinst_debuginfo::{ElfFile, Reference};
 
@@ -8,29 +8,29 @@ use crate::model::LiveInsn;
 use crate::symtab::Symbol;
 
 impl<'k> Image<'k> {
-    /// The instructions of a function as the file has them; `None` without a file, or if the instructions of
-    /// its machine are not known.
+    /// Returns the instructions of a function from the file; `None` without a file, or if its machine is not
+    /// supported.
     pub fn instructions(self, symbol: &Symbol) -> Option<Vec<Insn>> {
         let code = self.code(symbol.address, symbol.size)?;
         let (file, _) = self.in_code(symbol.address)?;
         Some(decode::instructions(file.machine()?, code, symbol.address))
     }
 
-    /// Bytes of the file at an address of the symbols.
+    /// Returns bytes of the file at an address of the symbols.
     pub fn code(self, address: u64, len: u64) -> Option<&'k [u8]> {
         let len = usize::try_from(len).ok()?;
         let (file, address) = self.in_code(address)?;
         file.machine().and_then(|_| file.code_at(address))?.get(..len)
     }
 
-    /// The file that has the instructions, and an address of the symbols converted to that file's.
+    /// Returns the file that has the instructions, and an address of the symbols converted to this file.
     pub(crate) fn in_code(self, address: u64) -> Option<(&'k ElfFile, u64)> {
         let named = self.layout();
         let code = match named {
             Some(file) if file.has_code() => file,
             _ => self.binary()?,
         };
-        // A file of debug information alone and the module itself may lay out their sections differently.
+        // A file with only debug information and the module itself may lay out their sections differently.
         let address = match named {
             Some(named) if code.is_relocatable() && !std::ptr::eq(named, code) => {
                 let section = named.section_at(address)?;
@@ -41,8 +41,8 @@ impl<'k> Image<'k> {
         Some((code, address))
     }
 
-    /// The inverse of `in_code`: the file with the code may place its sections elsewhere than the one with the
-    /// symbols.
+    /// The inverse of `in_code`: the file with the code may place its sections differently from the one with
+    /// the symbols.
     fn out_of_code(self, address: u64) -> u64 {
         let named = self.layout();
         let code = named.filter(|file| file.has_code()).or_else(|| self.binary());
@@ -54,7 +54,7 @@ impl<'k> Image<'k> {
         moved.unwrap_or(address)
     }
 
-    /// An instruction of a function as text; `live`: as it is in memory, where a module has been linked.
+    /// Disassembles an instruction of a function; with `live`, as it is in memory, where a module has been linked.
     pub(crate) fn insn_text(self, symbol: &Symbol, insn: &LiveInsn, live: bool) -> String {
         let offset = u64::from(insn.offset);
         let at = symbol.address.saturating_add(offset);
@@ -81,7 +81,7 @@ impl<'k> Image<'k> {
         decode::of(insn.machine).text_with(&insn.bytes, at, &name)
     }
 
-    /// The target of a jump or call: inside the function with its offset, which is how probes count, otherwise a name.
+    /// Returns the target of a jump or call: an offset inside the function, as in probe names, otherwise a name.
     fn target_name(self, from: &Symbol, target: u64) -> Option<String> {
         let symbols = self.symbols()?;
         let inside = target.wrapping_sub(from.address) < from.size;

@@ -1,4 +1,4 @@
-//! sites/index/build.rs: the indices of a kernel: opened where they are kept, else made and kept.
+//! sites/index/build.rs: opens the cached indices of a kernel, and builds and caches missing ones.
 
 use kinst_base::image::ModuleId;
 use std::sync::Arc;
@@ -19,35 +19,36 @@ use kinst_debuginfo::{BuildId, ElfFile};
 /// The result of [`Kernel::index_all`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Built {
-    /// The modules with debug information.
+    /// Number of modules with debug information.
     pub modules: usize,
-    /// The modules whose indices existed already.
+    /// Number of modules whose indices existed already.
     pub kept: usize,
-    /// The sum over all indices of the names of inlined functions.
+    /// Total number of names of inlined functions in all indices.
     pub functions: usize,
 }
 
-/// Indices that were not requested are made if that is a matter of seconds; on a slower machine, each query walks.
+/// Indices are built without request if that takes seconds; on a slower machine, each query walks the debug
+/// information.
 const UNASKED_BUILD_BUDGET: Duration = Duration::from_secs(5);
 
-/// The time after which the speed of the machine can be estimated.
+/// Time after which the machine's speed can be estimated.
 const SPEED_SAMPLE_AFTER: Duration = Duration::from_millis(200);
 
 impl Kernel {
-    /// The kept index of a module, if there is one for this very file: one that was made here, or was carried here.
+    /// Returns the cached index of a module, if there is one for exactly this file: built here or imported.
     pub fn index(&self, module: ModuleId) -> Option<&Arc<ImageIndex>> {
         let this = &self.modules()[module];
         let open = || self.open_index(module).map(Arc::new);
         this.index.get().or_else(|| this.cached_index.get_or_init(open).as_ref())
     }
 
-    /// Opens the index of a module in the first place that has it.
+    /// Opens the index of a module in the first directory that has it.
     pub(super) fn open_index(&self, module: ModuleId) -> Option<ImageIndex> {
         let id = self.index_id(module).filter(|_| self.caches.places().next().is_some())?;
         self.caches.places().find_map(|place| place.index(&id))
     }
 
-    /// Makes all indices that are missing, however long it takes; `None` if they cannot be kept.
+    /// Builds all missing indices, however long it takes; `None` if they cannot be cached.
     pub fn index_all(&self) -> Option<Built> {
         self.cache().filter(|cache| cache.can_be_written())?;
         let all = self.modules().all();
@@ -60,8 +61,8 @@ impl Kernel {
         Some(Built { modules: indices().count(), kept, functions })
     }
 
-    /// Returns those of these modules that may have any of these functions (no names: any at all), after all that can
-    /// be kept has been: what is missing is made, unless that is too much.
+    /// Returns the modules that may have any of these functions (or any function, if no names are given).
+    /// First builds missing indices, unless that takes too long.
     pub(super) fn ensure_indexed(&self, modules: &[ModuleId], names: &[&str]) -> Vec<ModuleId> {
         if self.cache().is_none() {
             return modules.to_vec();
@@ -84,8 +85,8 @@ impl Kernel {
         needed
     }
 
-    /// Whether any of these modules can have a function, by its symbols or by the names in its debug information. A name
-    /// that is misspelt is in neither, and no index need be made to say so.
+    /// Whether any of these modules may have a function, according to its symbols or the names in its debug
+    /// information. A misspelt name is in neither, and is refused without building an index.
     pub(super) fn may_have(&self, modules: &[ModuleId], name: &str) -> bool {
         if self.cache().is_none() || self.directory().is_some() {
             return true;
@@ -103,7 +104,7 @@ impl Kernel {
         })
     }
 
-    /// The names of all functions of these modules that were inlined, or could be, sorted.
+    /// Returns the sorted names of all functions of these modules that are or could be inlined.
     pub fn inlined_functions(&self, module: &str) -> Vec<String> {
         let modules = self.modules_matching(module);
         self.ensure_indexed(&modules, &[]);
@@ -114,7 +115,7 @@ impl Kernel {
         names
     }
 
-    /// The number of copies of a function in these modules, including those that cannot be traced.
+    /// Returns the number of copies of a function in these modules, including those that cannot be traced.
     pub(crate) fn copies(&self, modules: &[ModuleId], function: &str) -> u32 {
         let wanted = [function.to_owned()];
         let in_module = |module: ModuleId| {
@@ -131,7 +132,8 @@ impl Kernel {
         modules.iter().copied().filter(may_know).filter_map(in_module).sum()
     }
 
-    /// The modules that may have a function, inlined or not, or its clones; `None` if that is not known of all.
+    /// Returns the modules that may have a function, inlined or not, or its clones; `None` if not all modules
+    /// are known.
     pub(crate) fn modules_knowing(&self, function: &str) -> Option<Vec<usize>> {
         let knowing = self.directory()?.knowing(hash(name_of_clone(function)))?;
         let is_sure = if knowing.is_empty() {
@@ -142,7 +144,7 @@ impl Kernel {
         is_sure.then_some(knowing)
     }
 
-    /// The directory of all modules, if the one that is kept is of just these files.
+    /// Returns the directory of all modules, if the cached one matches these files.
     pub(crate) fn directory(&self) -> Option<&Directory> {
         let caches = &self.caches;
         if caches.is_stale.load(Ordering::Relaxed) {
@@ -156,7 +158,7 @@ impl Kernel {
         Some(caches.directory.get_or_init(|| Directory::of(file)))
     }
 
-    /// The modules with debug information and without an index.
+    /// Returns the modules with debug information but without an index.
     fn not_indexed(&self, modules: &[ModuleId]) -> Vec<ModuleId> {
         let missing = modules.par_iter().filter(|module| self.index(**module).is_none());
         missing
@@ -165,7 +167,7 @@ impl Kernel {
             .collect()
     }
 
-    /// Makes the indices of these modules; `false` if that was given up.
+    /// Builds the indices of these modules; returns `false` if it gave up.
     fn build(&self, modules: &[ModuleId], patience: Option<Duration>) -> bool {
         let size = |module: &ModuleId| (*module, self.debug(*module).map_or(0, ElfFile::debug_info_size));
         let mut sizes: Vec<(ModuleId, u64)> = modules.iter().map(size).collect();
@@ -196,8 +198,8 @@ impl Kernel {
         !pace.stopped.load(Ordering::Relaxed)
     }
 
-    /// Makes the index of a module, and keeps it. Without the instructions, the exits of copies are not known, which may
-    /// be different the next time: then it is kept for this run alone.
+    /// Builds and caches the index of a module. Without the instructions, the exits of copies are unknown; as
+    /// they may be available next time, such an index is only used in this run.
     fn build_one(&self, module: ModuleId, walked: &(dyn Fn(u64) -> bool + Sync)) {
         let Some(cache) = self.cache() else { return };
         let Some((id, bytes)) = make::index_of(self.image(module), walked) else { return };
@@ -246,7 +248,7 @@ impl Kernel {
         let contents = Contents { names: names.collect(), ids, knows };
         let digest = self.digest();
         let Some(bytes) = Directory::write(&digest, contents) else { return };
-        // That files cannot be kept has been reported for the indices. A digest of files that have changed is that of none.
+        // Failures to cache files have been reported with the indices. A digest over changed files would be wrong.
         if !self.is_unanswered() && !self.caches.is_stale.load(Ordering::Relaxed) {
             let _ = cache.write(&directory_name(self.release(), digest), &bytes);
         }
@@ -255,7 +257,7 @@ impl Kernel {
         }
     }
 
-    /// The build id of a module's debug file, or the one that this file would have, if there is an index of it.
+    /// Returns the build id of a module's debug file, or the one that this file would have, if it has an index.
     pub(crate) fn index_id(&self, module: ModuleId) -> Option<BuildId> {
         match self.caches.directory.get().filter(|_| self.is_module_as_listed(module.index())) {
             Some(directory) => directory.id(module.index()),
@@ -263,7 +265,7 @@ impl Kernel {
         }
     }
 
-    /// The build id of a module's debug file, or the one that this file would have.
+    /// Returns the build id of a module's debug file, or the one that this file would have.
     pub(super) fn file_id(&self, module: ModuleId) -> Option<BuildId> {
         match self.debug(module) {
             Some(image) => image.build_id().cloned(),
@@ -271,7 +273,7 @@ impl Kernel {
         }
     }
 
-    /// The digest of all files that determine the contents of the directory.
+    /// Returns the digest of all files that determine the contents of the directory.
     fn digest(&self) -> [u8; 8] {
         *self.caches.digest.get_or_init(|| {
             let of_module = |module: ModuleId| {
@@ -293,7 +295,7 @@ impl Kernel {
     }
 }
 
-/// The progress of making indices, and whether it is worth going on.
+/// The progress of a build, and whether to continue.
 struct Pace {
     started: Instant,
     total: u64,
@@ -320,7 +322,7 @@ impl Pace {
     }
 }
 
-/// The name of the function that a clone is made of: `f` of `f.isra.0`.
+/// Returns the name of a clone's function: `f` for `f.isra.0`.
 fn name_of_clone(name: &str) -> &str {
     name.split_once('.').map_or(name, |(function, _)| function)
 }

@@ -1,4 +1,4 @@
-//! sites/index/carry.rs: the indices of a kernel, taken to another machine in one file or in a folder.
+//! sites/index/carry.rs: export and import of a kernel's indices, in one file or in a folder.
 
 use kinst_base::image::ModuleId;
 use std::collections::HashSet;
@@ -20,39 +20,39 @@ use kinst_dwarf::{Body, DebugInfo, Lines};
 /// The result of [`Kernel::import`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// The release of the kernel that it was exported for.
+    /// Release of the kernel for which it was exported.
     pub release: String,
-    /// The files of which there is an index.
+    /// Number of files that have an index in it.
     pub files: usize,
-    /// The number of those that are vmlinux or modules of this kernel; `None` if it does not show its build ids.
+    /// Number of those that are vmlinux or modules of this kernel; `None` if it does not show its build ids.
     pub ours: Option<usize>,
 }
 
-/// Why nothing came in.
+/// Why nothing was imported.
 #[derive(Debug, thiserror::Error)]
 pub enum NotImported {
-    /// The file is damaged, of another format, or cannot be read. Other files of its folder may be damaged too.
+    /// The file is damaged, of another format, or unreadable. Other files in its folder may be damaged too.
     #[error("{}: {cause}", path.display())]
     Unfit {
-        /// The file, or the folder that was to be imported.
+        /// The file or folder to be imported.
         path: PathBuf,
-        /// The defect of the file, or the error of reading it.
+        /// Defect of the file, or error when reading it.
         cause: Unfit,
     },
-    /// The user's directory of indices cannot be written.
+    /// The user's index directory is not writable.
     #[error("the index cannot be kept in {}: {cause}", dir.display())]
     NotWritten {
         /// The directory: `~/.cache/kinst/index`.
         dir: PathBuf,
-        /// The error of writing there.
+        /// Error when writing there.
         cause: io::Error,
     },
 }
 
 impl Kernel {
-    /// Writes all indices that there are into a file, or into a folder that exists, as a package would bring it.
+    /// Writes all existing indices to a file, or to an existing folder as a package would install them.
     pub fn export(&self, to: &Path) -> io::Result<Built> {
-        // From where they are kept: one that was made without the instructions is only for now.
+        // Reads the cache: an index built without the instructions is only for this run.
         let kept = |module| Some((self.index_id(module)?, self.open_index(module)?, module));
         let indices: Vec<(BuildId, ImageIndex, ModuleId)> = self.modules().ids().filter_map(kept).collect();
         let sources: Vec<Source> =
@@ -64,7 +64,7 @@ impl Kernel {
                 fs::write(to.join(name_of(file).unwrap_or_default()), file.bytes())?;
             }
         } else {
-            // A half of it would be of no use.
+            // A partial file would be useless.
             let beside = to.with_added_extension("part");
             let write = || {
                 let mut packing = Packing::new(BufWriter::new(File::create(&beside)?), self.release())?;
@@ -80,7 +80,7 @@ impl Kernel {
         Ok(Built { modules: indices.len(), kept: indices.len(), functions })
     }
 
-    /// The frames and lines of a module: as they are kept, else made of its debug information, and kept.
+    /// Returns the frames and lines of a module from the cache, or builds and caches them.
     fn source(&self, module: ModuleId, id: &BuildId) -> Option<Source> {
         if let Some(source) = self.caches.places().find_map(|place| place.source(id)) {
             return Some(source);
@@ -92,14 +92,14 @@ impl Kernel {
         let bytes = Source::write(id, bodies.into_iter().flatten().collect(), lines, definition)?;
         info.image().give_back();
         if let Some(cache) = self.cache() {
-            // Without it, the next export makes it again.
+            // If this fails, the next export builds it again.
             let _ = cache.write(&source::file_name(id), &bytes);
         }
         Sealed::any(bytes).map(Source::of)
     }
 
-    /// Checks all that is in an exported file, or in a folder of indices, and then takes it into the user's directory.
-    /// Nothing is taken of a file that is damaged anywhere.
+    /// Verifies everything in an exported file or in a folder of indices, then copies it to the user's
+    /// directory. Nothing is imported from a file with any damage.
     pub fn import(&self, from: &Path, cache: &Cache) -> Result<Imported, NotImported> {
         let ids = self.modules().ids().filter_map(|module| self.file_id(module));
         let ours: HashSet<BuildId> = ids.collect();
@@ -114,14 +114,14 @@ impl Kernel {
             let kept = cache.write(name, file.bytes());
             kept.map_err(|cause| NotImported::NotWritten { dir: cache.dir().to_owned(), cause })
         })?;
-        // What was concluded without them is out of date.
+        // Invalidates conclusions drawn without the indices.
         let kept = cache.write(IMPORTED, imported.files.to_string().as_bytes());
         kept.map_err(|cause| NotImported::NotWritten { dir: cache.dir().to_owned(), cause })?;
         Ok(imported)
     }
 }
 
-/// Visits each index of an exported file, or of a folder; returns the release that it was exported for.
+/// Visits each index of an exported file or of a folder; returns the release for which it was exported.
 fn each(
     from: &Path,
     mut visit: impl FnMut(&str, &Sealed) -> Result<(), NotImported>,
@@ -148,7 +148,7 @@ fn each(
     Ok(unpacking.release)
 }
 
-/// A file with its name, if it is one of those that are kept, and all in it is in its place.
+/// Returns the file and its name, if it is a cache file and all of its contents are consistent.
 fn checked(file: Sealed) -> Option<(Sealed, String)> {
     let name = name_of(&file)?;
     let file = match file.kind() {
@@ -167,7 +167,7 @@ fn name_of(file: &Sealed) -> Option<String> {
     }
 }
 
-/// The files of a folder that are called as indices are, by name.
+/// Returns the files of a folder that are named like indices, by name.
 fn indices_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(dir)?.flatten().map(|entry| entry.path());
     let is_kept = |path: &PathBuf| {

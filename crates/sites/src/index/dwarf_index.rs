@@ -1,4 +1,4 @@
-//! sites/index/dwarf_index.rs: the sites of the inlined functions that a script names, in all modules of a kernel.
+//! sites/index/dwarf_index.rs: the sites of a script's inlined functions in all modules of a kernel.
 
 use kinst_base::image::{ImageId, ModuleId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,7 +16,7 @@ use crate::target::refusals::{Missing, no_debug_information, no_module};
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::{Pattern, is_glob};
 
-/// A function whose boundaries a script names: the fields of `kinst:module:function:entry`.
+/// A function with probed boundaries: the fields of `kinst:module:function:entry`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InlineProbe {
     /// A glob, or empty.
@@ -25,14 +25,14 @@ pub struct InlineProbe {
     pub function: String,
 }
 
-/// [`SiteIndex`] over the debug information of a kernel. Nothing is read before the first query; then all wanted
-/// functions are looked up at once.
+/// [`SiteIndex`] over the debug information of a kernel. Nothing is read before the first query; then all
+/// wanted functions are looked up together.
 pub struct DwarfIndex {
     kernel: Arc<Kernel>,
     wanted: Vec<InlineProbe>,
-    /// The most probes that a glob over functions may become.
+    /// Maximum number of probes for a glob over functions.
     max_probes: usize,
-    /// The most probes that the kernel module arms for one program.
+    /// Maximum number of probes in one program that the kernel module arms.
     most_armed: usize,
     known: Mutex<HashMap<(ImageId, String), Arc<ImageFunction>>>,
     walked: Mutex<HashSet<InlineProbe>>,
@@ -42,8 +42,8 @@ pub struct DwarfIndex {
 pub const MAX_PROBES: usize = 1024;
 
 impl DwarfIndex {
-    /// Makes an index and reads nothing. `wanted`: the functions that the first query looks up together; globs among them
-    /// are left out.
+    /// Makes an index without reading anything. `wanted` has the functions that the first query looks up
+    /// together; globs among them are ignored.
     pub fn new(kernel: Arc<Kernel>, wanted: impl IntoIterator<Item = InlineProbe>) -> DwarfIndex {
         DwarfIndex {
             kernel,
@@ -55,12 +55,12 @@ impl DwarfIndex {
         }
     }
 
-    /// Sets the limits for globs over functions: what the user permits, and what the kernel module does.
+    /// Sets the limits for globs over functions: the user's and the kernel module's.
     pub fn with_max_probes(self, max_probes: usize, most_armed: usize) -> DwarfIndex {
         DwarfIndex { max_probes, most_armed, ..self }
     }
 
-    /// Looks for the given function, and for all wanted ones with it, unless that has been done.
+    /// Looks up the given function together with all wanted ones, unless that has been done.
     fn look_for(&self, asked: InlineProbe) {
         let mut walked = lock(&self.walked);
         if walked.contains(&asked) {
@@ -121,10 +121,10 @@ impl DwarfIndex {
         modules.iter().filter_map(|module| known.get(&image(module)).cloned()).collect()
     }
 
-    /// All functions that a glob matches: inlined ones, and those that fbt can serve.
+    /// Returns all functions that match a glob: inlined ones, and those that fbt can probe.
     fn names_matching(&self, modules: &[ModuleId], pattern: &str) -> Vec<String> {
         let glob = Pattern::new(pattern);
-        // Functions in Rust have names like `eq<[u8]>`.
+        // Rust functions have names like `eq<[u8]>`.
         let matches = |name: &str| glob.matches(name) || name == pattern;
         self.kernel.ensure_indexed(modules, &[]);
         let of_module = |module: &ModuleId| functions::names(self.kernel.image(*module), matches);
@@ -134,8 +134,9 @@ impl DwarfIndex {
         names
     }
 
-    /// Refuses a glob by what is known without a walk over debug information: functions with code of their own, of which
-    /// each is a probe at least, and what is kept of the kernel proper.
+    /// Refuses a glob that matches too much, without a walk over debug information: counts out-of-line
+    /// functions, each of which is at least one probe, and functions in the cached index of the kernel
+    /// proper.
     fn refuse_early(
         &self,
         modules: &[ModuleId],
@@ -171,7 +172,7 @@ impl DwarfIndex {
         refuse(pattern, count, most)
     }
 
-    /// All functions that a glob matches, by name. They are counted before any address is given a name.
+    /// Returns all functions that match a glob, by name. They are counted before any address is resolved to a name.
     fn glob(
         &self,
         modules: &[ModuleId],
@@ -217,7 +218,7 @@ impl SiteIndex for DwarfIndex {
         }
         self.look_for(InlineProbe { module: module.to_owned(), function: function.to_owned() });
         let found = self.found(&modules, function);
-        // Without the debug information of the kernel proper, an out-of-line instance is not the whole answer.
+        // Without the debug information of the kernel proper, an out-of-line instance is not the complete answer.
         if modules.contains(&ModuleId::PROPER)
             && self.kernel.layout(ModuleId::PROPER).is_none()
             && found.iter().all(|found| found.image == ImageId::Kernel(ModuleId::PROPER))
@@ -249,6 +250,6 @@ impl SiteIndex for DwarfIndex {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The data under a lock is only ever added to: it is whole even if a thread panicked.
+    // The data under the lock is only ever added to: it is valid even after a panic in another thread.
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

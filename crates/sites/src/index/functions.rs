@@ -1,4 +1,4 @@
-//! sites/index/functions.rs: the functions of one image with their sites, from its index or its debug information.
+//! sites/index/functions.rs: the functions of one image and their sites, from its index or its debug information.
 
 use kinst_base::image::ImageId;
 use std::collections::BTreeSet;
@@ -11,13 +11,13 @@ use crate::model::{Boundary, FunctionSites};
 use crate::symtab::Symbols;
 use kinst_dwarf::Function;
 
-/// A function of an image: the sites of its copies, and the symbols of its own code.
+/// A function of an image: the sites of its copies, and its out-of-line symbols.
 #[derive(Debug)]
 pub(super) struct ImageFunction {
     pub image: ImageId,
     pub name: String,
     pub known: Known,
-    /// The symbol of the function, and those of its clones; empty if all calls of it are inlined.
+    /// The symbols of the function and its clones; empty if all calls are inlined.
     pub out_of_line: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl ImageFunction {
     }
 }
 
-/// The places at which a function begins or ends.
+/// Returns the points where a function begins or ends.
 pub(super) fn points(known: &Known, boundary: Boundary) -> &[Point] {
     match boundary {
         Boundary::Entry => &known.entries,
@@ -35,7 +35,7 @@ pub(super) fn points(known: &Known, boundary: Boundary) -> &[Point] {
     }
 }
 
-/// The functions among these that the image has, with their sites: from the index, if one is kept.
+/// Returns those of the named functions that the image has, with their sites; from the index, if cached.
 pub(super) fn named(image: Image<'_>, names: Vec<String>) -> Vec<ImageFunction> {
     match image.index() {
         Some(index) => {
@@ -46,19 +46,19 @@ pub(super) fn named(image: Image<'_>, names: Vec<String>) -> Vec<ImageFunction> 
     }
 }
 
-/// Like [`named`] for very many names, in order, of which an image has few.
+/// Like [`named`], for a long sorted list of names of which an image has few.
 pub(super) fn among(image: Image<'_>, names: &[String]) -> Vec<ImageFunction> {
     let Some(index) = image.index() else { return explored(image, names.to_vec()) };
     let is_wanted = |name: &&str| names.binary_search_by(|wanted| wanted.as_str().cmp(name)).is_ok();
     let own = image.symbols().into_iter().flat_map(Symbols::iter);
-    // For a clone, the function's name.
+    // For a clone, the name of its function.
     let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
     let here: BTreeSet<&str> = index.names().filter(is_wanted).chain(own.filter(is_wanted)).collect();
     let known = here.iter().map(|name| index.function(name).unwrap_or_default()).collect();
     with_instances(image, here.into_iter().map(str::to_owned).collect(), known)
 }
 
-/// The names of all functions that pass: inlined ones, and those with code of their own.
+/// Returns the names of all matching functions, inlined and out-of-line.
 pub(super) fn names(image: Image<'_>, passes: impl Fn(&str) -> bool) -> Vec<String> {
     let mut names = image.inline_names();
     names.retain(|name| passes(name));
@@ -67,13 +67,13 @@ pub(super) fn names(image: Image<'_>, passes: impl Fn(&str) -> bool) -> Vec<Stri
     names
 }
 
-/// The names of the functions with code of their own; clones have none.
+/// Returns the names of the out-of-line functions, without clones.
 pub(super) fn own_names(image: Image<'_>) -> impl Iterator<Item = &'_ str> {
     let own = image.symbols().into_iter().flat_map(Symbols::iter);
     own.filter(|(name, symbol)| !symbol.gone() && !name.contains('.')).map(|(name, _)| name)
 }
 
-/// Converts the places of a function to offsets in the functions that have them; `None` if nothing is left.
+/// Converts the points of a function to offsets in the containing functions; `None` if nothing is left.
 pub(super) fn sites(image: Image<'_>, found: &ImageFunction, boundary: Boundary) -> Option<FunctionSites> {
     let points = found.points(boundary).iter();
     let function = FunctionSites {
@@ -85,15 +85,15 @@ pub(super) fn sites(image: Image<'_>, found: &ImageFunction, boundary: Boundary)
     (!function.sites.is_empty() || !function.out_of_line.is_empty()).then_some(function)
 }
 
-/// Looks for functions in the debug information.
+/// Looks up functions in the debug information.
 fn explored(image: Image<'_>, names: Vec<String>) -> Vec<ImageFunction> {
     let functions = match image.debug() {
-        // Most files do not have a given name. What the kernel has in assembler is in its symbols alone.
+        // Most files do not have a given name. The kernel's assembly functions are only in its symbols.
         Some(file) if !image.may_know(file, &names) => match image.all().is_first(image.id()) {
             true => vec![Function::default(); names.len()],
             false => Vec::new(),
         },
-        // The names of the sites take as long to read as the sites themselves: both at once.
+        // Reading the names of the sites takes as long as reading the sites: both run in parallel.
         Some(file) => {
             match rayon::join(|| kinst_dwarf::find(file, &names, false), || image.symbols().map(|_| ())).0 {
                 Ok(findings) => {
@@ -116,7 +116,7 @@ fn explored(image: Image<'_>, names: Vec<String>) -> Vec<ImageFunction> {
     with_instances(image, names, known)
 }
 
-/// Leaves out what the image does not have.
+/// Drops functions that the image does not have.
 fn with_instances(image: Image<'_>, names: Vec<String>, known: Vec<Known>) -> Vec<ImageFunction> {
     let symbols = image.symbols();
     let found = names.into_iter().zip(known).map(|(name, known)| {

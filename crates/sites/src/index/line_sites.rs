@@ -1,4 +1,4 @@
-//! sites/index/line_sites.rs: the instructions where the statements of a source line begin, in a function and in its inlined copies.
+//! sites/index/line_sites.rs: the instructions where a source line begins, in a function and its inlined copies.
 
 use kinst_base::image::{ImageId, ModuleId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -14,8 +14,8 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::Site;
 use kinst_dwarf::{Body, Frame, Statement};
 
-/// Finds one site for each body and copy of the function that has code of the line, in the order of the debug
-/// information.
+/// Returns one site for each body and copy of the function that has code on the line, in the order of the
+/// debug information.
 pub(super) fn line_sites(
     kernel: &Kernel,
     module: &str,
@@ -48,7 +48,7 @@ pub(super) fn line_sites(
     }
 }
 
-/// The module has the function, or may have it, and its lines are not known.
+/// Reports that the module has or may have the function, but that its lines are unknown.
 fn no_lines(kernel: &Kernel, modules: &[ModuleId], module: ModuleId, function: &str) -> Diagnostic {
     let known = !kernel.functions_named(modules, function).is_empty();
     no_debug_information(kernel, module, function, Missing::Lines { out_of_line: known })
@@ -62,12 +62,13 @@ struct Search<'k> {
     taken: HashSet<(ImageId, u64)>,
 }
 
-/// The lines that the function has instead, for messages.
+/// The lines with code in the function, for messages.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// The number of bodies: the function itself and its copies.
+    /// Number of bodies: the function itself and its copies.
     pub bodies: usize,
-    /// Lines where statements of the function begin, without those of inlined functions: its own file's first.
+    /// Lines where statements of the function begin, without those of inlined functions; by file, the
+    /// function's own file first.
     pub own: BTreeMap<String, BTreeSet<u64>>,
     /// Lines where statements begin, including those of inlined functions.
     pub all: BTreeMap<String, BTreeSet<u64>>,
@@ -93,7 +94,7 @@ impl Search<'_> {
         for (_, symbol) in named {
             if let Some(body) = info.body_at(symbol.address)? {
                 let function = body.function();
-                // The symbol may be one of assembly that happens to have the name.
+                // The symbol may be an assembly function with the same name.
                 if function.contains(symbol.address) {
                     self.body(image, info, &body, function)?;
                 }
@@ -156,9 +157,9 @@ impl Search<'_> {
     }
 }
 
-/// The functions that lines belong to. A line does not belong to the innermost copy at its address: where a call
-/// begins, statements of the caller and of the copy begin at one instruction. In C, functions do not nest: a line
-/// belongs to the last function that is defined before it.
+/// Assigns lines to functions. A line does not belong to the innermost copy at its address: at the beginning
+/// of a call, statements of the caller and of the copy begin at the same instruction. C functions do not
+/// nest, so a line belongs to the last function that is defined before it.
 struct Owners {
     /// File, line and origin of the definitions of all functions in a body.
     defined: Vec<(String, u64, u64)>,
@@ -198,24 +199,24 @@ impl Seen {
         }
     }
 
-    /// The lines of all files whose paths end with `file`.
+    /// Returns the lines of all files whose paths end with `file`.
     pub(super) fn lines_of(&self, file: &str) -> BTreeSet<u64> {
         let files = self.all.iter().filter(|(path, _)| is_suffix(file, path));
         files.flat_map(|(_, lines)| lines.iter().copied()).collect()
     }
 }
 
-/// Whether a path ends with the components of `end`: `file.h` matches `include/linux/file.h`, and not `profile.h`.
+/// Whether a path ends with the components of `end`: `file.h` matches `include/linux/file.h`, but not `profile.h`.
 fn is_suffix(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
-/// Whether two paths mean one file: two units may name it from different directories.
+/// Whether two paths denote the same file: two units may name it from different directories.
 fn same_file(a: &str, b: &str) -> bool {
     !a.is_empty() && !b.is_empty() && (is_suffix(a, b) || is_suffix(b, a))
 }
 
-/// The function is known, but has no code on the line.
+/// Reports that the function has no code on the line.
 fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
     let number = line.line;
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);

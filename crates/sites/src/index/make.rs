@@ -1,4 +1,4 @@
-//! sites/index/make.rs: the index of one image, made by a walk over its debug information.
+//! sites/index/make.rs: builds the index of one image by a walk over its debug information.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,12 +7,12 @@ use crate::copies::resolve::resolve;
 use crate::image::Image;
 use kinst_debuginfo::BuildId;
 
-/// The number of bytes after which what was read of a file is given back: the pages stay in the page cache, and are not
-/// ours.
+/// Number of bytes after which read pages of a file are released: they stay in the page cache, but no longer
+/// count as our memory.
 const GIVE_BACK: u64 = 64 << 20;
 
-/// The index with the build id that it is for. `walked` gets the bytes that were read and returns whether to go on.
-/// `None` if that was given up, or if the image lacks debug information, a build id or symbols.
+/// Returns the index and its build id. `walked` is called with the number of bytes read, and returns whether
+/// to continue. `None` if that was aborted, or if the image lacks debug information, a build id or symbols.
 pub(super) fn index_of<'k>(
     image: Image<'k>,
     walked: &(dyn Fn(u64) -> bool + Sync),

@@ -1,4 +1,4 @@
-//! sites/index/: the sites of all inlined functions: from the index on disk, or from one walk over the debug information.
+//! sites/index/: the sites of all inlined functions, from the index on disk or from a walk over the debug information.
 
 mod build;
 mod carry;

@@ -1,4 +1,4 @@
-//! sites/index/refusals.rs: why a function has no sites.
+//! sites/index/refusals.rs: diagnostics for functions without sites.
 
 use crate::cache::known::Known;
 use crate::target::Kernel;
@@ -6,7 +6,7 @@ use crate::target::refusals::place;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::image::ModuleId;
 
-/// The function is not known, or nothing of it can be probed.
+/// The function does not exist, or nothing of it can be probed.
 pub(crate) fn no_sites(
     kernel: &Kernel,
     modules: &[ModuleId],
@@ -55,20 +55,20 @@ pub(crate) fn no_sites(
     error.help(format!("did you mean {}?", near.join(" or ")))
 }
 
-/// Names like the given one: of functions with symbols first, then of inlined ones.
+/// Returns similar names: first of functions with symbols, then of inlined ones.
 fn similar(kernel: &Kernel, modules: &[ModuleId], function: &str) -> Vec<String> {
     let names = modules
         .iter()
         .filter_map(|module| kernel.symbols(*module))
         .flat_map(|symbols| symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
-    // For modules the symbols are enough: their inline functions are mostly those of the kernel's headers.
+    // For modules the symbols suffice: their inline functions are mostly from the kernel's headers.
     let inlining =
         || modules.iter().copied().filter(|module| *module == ModuleId::PROPER || modules.len() == 1);
     let indices: Vec<_> = inlining().filter_map(|module| kernel.index(module)).collect();
     let names = names.chain(indices.iter().flat_map(|index| index.names()));
     let mut near: Vec<String> =
         suggest::nearest_few(function, names, 3).into_iter().map(str::to_owned).collect();
-    // Without an index, a walk over the debug information: only if nothing else is like it.
+    // Without an index, walks the debug information, but only if no other name is similar.
     if near.is_empty() && indices.is_empty() {
         let inline: Vec<String> = inlining().flat_map(|module| kernel.image(module).inline_names()).collect();
         let found = suggest::nearest_few(function, inline.iter().map(String::as_str), 3);
@@ -77,20 +77,20 @@ fn similar(kernel: &Kernel, modules: &[ModuleId], function: &str) -> Vec<String>
     near
 }
 
-/// A glob that no function matches.
+/// A glob without matching functions.
 pub(crate) fn nothing_inlined(kernel: &Kernel, modules: &[ModuleId], pattern: &str) -> Diagnostic {
     let place = place(kernel, modules);
     Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
 }
 
-/// How many probes a glob would become.
+/// The number of probes that a glob would become.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
     Exact {
         count: usize,
         functions: usize,
     },
-    /// So many without a walk over debug information.
+    /// A lower bound, computed without a walk over debug information.
     AtLeast(usize),
 }
 
@@ -111,14 +111,14 @@ fn too_many(pattern: &str, count: Count) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, title)
 }
 
-/// A glob that matches more than the kernel module arms, whatever the user permits.
+/// A glob that matches more than the kernel module arms, whatever the user's limit.
 pub(crate) fn too_many_to_arm(pattern: &str, count: Count, most: usize) -> Diagnostic {
     too_many(pattern, count)
         .note(format!("the kernel module arms {most} for one program (its parameter max_probes)"))
         .help("name fewer functions, or a module: kinst:MODULE:PATTERN:entry")
 }
 
-/// A glob that matches too much.
+/// A glob that matches more than the user's limit.
 pub(crate) fn too_many_sites(pattern: &str, count: Count, most: usize) -> Diagnostic {
     let limit = match count {
         Count::Exact { count, .. } => count.to_string(),

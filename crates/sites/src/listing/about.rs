@@ -1,4 +1,4 @@
-//! sites/listing/about.rs: what is known of the instruction of a kinst probe.
+//! sites/listing/about.rs: facts about the instruction of a kinst probe.
 
 use super::opened::Opened;
 use super::place::Place;
@@ -13,27 +13,27 @@ use kinst_dwarf::Frame;
 /// The instruction of a probe, for a listing.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// The address in the running kernel, or in the file of a kernel that does not run; `None` if the kernel hides it.
+    /// Address in the running kernel, or in the file of a kernel that is not running; `None` if the kernel hides it.
     pub address: Option<u64>,
-    /// The instruction; `None` if there is no file with it.
+    /// Disassembled instruction; `None` without a file that has it.
     pub text: Option<String>,
-    /// The source line of the instruction; `None` if the debug information has none.
+    /// Source line of the instruction; `None` if the debug information has none.
     pub place: Option<Place>,
-    /// The innermost first; the last one is the function. Empty if the debug information has none.
+    /// Frames, the innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Vec<Frame>,
-    /// The copies that are entered there, including those that have no instructions, and those that begin at a static
-    /// key, for which this probe stands in.
+    /// Copies that are entered here, including those without instructions, and those that begin at a static
+    /// key for which this probe substitutes.
     pub entered: Vec<Frame>,
 }
 
-/// Answers about many probes; the debug information of a module is opened once.
+/// Answers queries about many probes; the debug information of a module is opened once.
 pub struct Answers<'k> {
     kernel: &'k Kernel,
     opened: Opened<'k>,
 }
 
 impl<'k> Answers<'k> {
-    /// Answers about a kernel, of which nothing is read yet.
+    /// Makes the answers for a kernel; nothing is read yet.
     pub fn new(kernel: &'k Kernel) -> Answers<'k> {
         Answers { kernel, opened: Opened::default() }
     }
@@ -67,8 +67,8 @@ impl<'k> Answers<'k> {
         Some(about)
     }
 
-    /// The inlined functions around the copy of a function that a probe is at, the innermost first, without the function
-    /// that has the code. Where several copies of it begin there, those that are around all of them.
+    /// Returns the inlined functions around the copy at a probe, the innermost first, without the containing
+    /// function. If several copies of the function begin there, returns the functions around all of them.
     pub fn around(&mut self, probe: &Probe, copy: &str) -> Vec<String> {
         let Some((image, symbol)) = self.place(probe) else { return Vec::new() };
         let linked = symbol.address.saturating_add(probe.place.offset().unwrap_or(0).into());
@@ -94,7 +94,7 @@ impl<'k> Answers<'k> {
     fn place(&self, probe: &Probe) -> Option<(Image<'k>, Symbol)> {
         let modules = self.kernel.modules_matching(&probe.name.module);
         let named = self.kernel.functions_named(&modules, &probe.name.function);
-        // Among namesakes, the probe's address determines which one it is.
+        // Among namesakes, the probe's address selects one.
         let here = |(module, symbol): &(ModuleId, Symbol)| {
             self.kernel.run_time(*module, symbol.address).unwrap_or(0) == probe.place.func().unwrap_or(0)
         };

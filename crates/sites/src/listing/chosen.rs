@@ -1,4 +1,4 @@
-//! sites/listing/chosen.rs: the functions that patterns name, each with its graph and its lines.
+//! sites/listing/chosen.rs: the functions that patterns match, with their graphs and lines.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,53 +24,53 @@ pub struct Chosen<'k> {
     symbol: Symbol,
 }
 
-/// A function that was read, with what the compiler put elsewhere.
+/// A function that was read, including parts that the compiler put elsewhere.
 pub struct FunctionCode<'k> {
-    /// The module that has it; `vmlinux` for the kernel proper.
+    /// Its module; `vmlinux` for the kernel proper.
     pub module: &'k str,
-    /// As probe descriptions name it.
+    /// Its name in probe descriptions.
     pub name: String,
-    /// The line that defines it.
+    /// Line of its definition.
     pub source: Option<Place>,
-    /// Its start, as the file has it.
+    /// Start address in the file.
     pub address: u64,
-    /// The size of its symbol in bytes, without the parts that the compiler put elsewhere.
+    /// Size of its symbol in bytes, without parts that the compiler put elsewhere.
     pub size: u64,
-    /// Its control flow, and the room for probes in it.
+    /// Its control flow, and which of its instructions can have a probe.
     pub around: Around,
-    /// The lines of each part.
+    /// Lines of each part.
     pub lines: Vec<(Range<u64>, Arc<Lines>)>,
     image: Image<'k>,
 }
 
 impl Chosen<'_> {
-    /// Says which function it is, among those of all images.
+    /// Returns a key that is unique among the functions of all images.
     pub fn key(&self) -> (ImageId, u64) {
         (self.image.id(), self.symbol.address)
     }
 
-    /// The size of its code, in bytes.
+    /// Returns the size of its code in bytes.
     pub fn size(&self) -> u64 {
         self.symbol.size
     }
 }
 
 impl FunctionCode<'_> {
-    /// The site of a point in the graph, if there can be one.
+    /// Returns the site of a point in the graph, if it can be one.
     pub fn site(&self, point: Point) -> Option<Site> {
         Some(self.image.point(point).ok()?.site)
     }
 }
 
 impl<'k> Disassembler<'k> {
-    /// The functions of a pattern: a source file or folder (it has a `/`), a module, or `[module:]function`, where both may be
-    /// globs.
+    /// Returns the functions that match a pattern: a source file or folder (with a `/`), a module, or
+    /// `[module:]function`, where both may be globs.
     pub fn chosen(&mut self, pattern: &str) -> Result<Vec<Chosen<'k>>, Box<Diagnostic>> {
         let meant = self.lister.meant_by(pattern)?;
         Ok(meant.into_iter().map(|(image, symbol)| Chosen { image, symbol }).collect())
     }
 
-    /// Reads a function. What the source says of it is read only if its control flow is known.
+    /// Reads a function. Source information is read only if its control flow is known.
     pub fn code(&mut self, chosen: &Chosen<'k>) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
         self.lister.read(chosen.image, &chosen.symbol)
     }
@@ -111,11 +111,11 @@ impl<'k> Lister<'k> {
         }
     }
 
-    /// The functions that are compiled from a source file, or from those in a folder.
+    /// Returns the functions that are compiled from a source file or from those in a folder.
     fn compiled_from(&mut self, path: &str) -> Result<Vec<(Image<'k>, Symbol)>, Box<Diagnostic>> {
         let mut found = Vec::new();
         let path = path.trim_start_matches("./");
-        // A folder may be written without the slash at its end.
+        // The trailing slash of a folder may be omitted.
         let folder = format!("{}/", path.trim_end_matches('/'));
         for module in self.kernel.modules().all() {
             let image = self.kernel.image(module);
@@ -180,7 +180,7 @@ fn is_named(image: Image<'_>, symbol: &Symbol, glob: &Pattern) -> bool {
     image.symbols().is_some_and(|symbols| symbols.names_at(symbol.address).any(|name| glob.matches(name)))
 }
 
-/// The functions of an image that stay after the start, each once, with their unlikely parts as part of them.
+/// Returns the functions of an image that are not freed after boot, each once, including their unlikely parts.
 fn functions(image: Image<'_>, wanted: impl Fn(&Symbol) -> bool) -> Vec<(Image<'_>, Symbol)> {
     let Some(symbols) = image.symbols() else { return Vec::new() };
     let mut found: Vec<Symbol> = symbols

@@ -1,4 +1,4 @@
-//! sites/listing/disas.rs: the instructions of a function and of its inlined copies, with what is known of each.
+//! sites/listing/disas.rs: the annotated instructions of a function and of its inlined copies.
 
 use kinst_base::image::ModuleId;
 use std::collections::HashSet;
@@ -25,59 +25,59 @@ use kinst_dwarf::{Body, Frame, InlineCopy};
 /// One function, or one inlined copy of it.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// The module that has the function; `vmlinux` for the kernel proper.
+    /// Module of the function; `vmlinux` for the kernel proper.
     pub module: String,
-    /// The function that has the code, as a probe description names it.
+    /// The containing function, by its name in probe descriptions.
     pub function: String,
-    /// The start of the function: in the running kernel, or in the file of a kernel that does not run.
+    /// Start of the function in the running kernel, or in the file of a kernel that is not running.
     pub address: u64,
-    /// The size of the function's symbol in bytes.
+    /// Size of the function's symbol in bytes.
     pub size: u64,
-    /// Set if the listing is of a copy, or of the part of it that is in this function.
+    /// Set for a copy, or for the part of it that is in this function.
     pub copy: Option<Copy>,
-    /// The source line that defines what is listed.
+    /// Source line of the definition.
     pub source: Option<Place>,
-    /// Whether the instructions are those in memory now rather than those of the file.
+    /// Whether the instructions are from memory instead of from the file.
     pub live: bool,
-    /// The instructions of the function, or only those of the copy, by address.
+    /// Instructions of the function, or only of the copy, by address.
     pub instructions: Vec<Listed>,
 }
 
-/// The inlined function of a copy, and where it is entered.
+/// The inlined function of a copy, and its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
-    /// The function that was inlined, as the description names it.
+    /// The inlined function, by its name in the description.
     pub function: String,
-    /// The function around it, not the one that has its unlikely parts.
+    /// The containing function, not the one with its unlikely parts.
     pub caller: String,
-    /// The offsets of the instructions where control enters it, in bytes from the start of the caller.
+    /// Offsets of the instructions where control enters it, in bytes from the start of the caller.
     pub entries: Vec<u64>,
 }
 
 /// One instruction.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// In bytes from the start of the function: the name of its kinst probe.
+    /// Offset in bytes from the start of the function: the name of its kinst probe.
     pub offset: u32,
-    /// Its address, counted as [`Listing::address`].
+    /// Its address, counted as in [`Listing::address`].
     pub address: u64,
-    /// Its bytes, as they are in memory or in the file.
+    /// Its bytes in memory or in the file.
     pub bytes: Vec<u8>,
-    /// The kind of machine that it is for.
+    /// Machine of the code.
     pub machine: Machine,
-    /// The instruction in assembler syntax, with symbols in the place of addresses.
+    /// Disassembled instruction, with symbols in place of addresses.
     pub text: String,
-    /// The source line that it belongs to; `None` if the debug information has none.
+    /// Its source line; `None` if the debug information has none.
     pub place: Option<Place>,
     /// Whether a statement of its line begins here.
     pub begins: bool,
-    /// The innermost first; the last one is the function. Empty if the debug information has none.
+    /// Frames, the innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Arc<Vec<Frame>>,
-    /// The reason why it cannot be traced; `None` if it can.
+    /// Why it cannot be traced; `None` if it can.
     pub refused: Option<Untraceable>,
-    /// Set only where there is nothing but the file.
+    /// How the kernel rewrites it at boot. Set only if the file is the only source.
     pub rewritten: Option<Rewriting>,
-    /// Whether it is the call of ftrace, or precedes it. Set only where there is nothing but the file.
+    /// Whether it is ftrace's call or precedes it. Set only if the file is the only source.
     pub fentry: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct Listed {
 pub struct Disassembly {
     /// One for each function, or for each part of each copy.
     pub listings: Vec<Listing>,
-    /// Reasons why something could not be listed.
+    /// Reasons why parts could not be listed.
     pub remarks: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub struct Disassembler<'k> {
 }
 
 impl<'k> Disassembler<'k> {
-    /// A disassembler of a kernel. `live`: the text in memory; `None` leaves only the files.
+    /// Makes a disassembler for a kernel. `live` reads the text in memory; with `None`, only files are used.
     pub fn new(kernel: &'k Kernel, live: Option<&'k dyn LiveText>) -> Disassembler<'k> {
         Disassembler {
             kernel,
@@ -105,7 +105,7 @@ impl<'k> Disassembler<'k> {
         }
     }
 
-    /// `description` is `[[provider:]module:]function` or `` module`function ``; `function` may be `name#2`.
+    /// Disassembles `[[provider:]module:]function` or `` module`function ``; `function` may be `name#2`.
     pub fn disassemble(&mut self, description: &str) -> Result<Disassembly, Box<Diagnostic>> {
         let (modules, meant) = self.meant(description)?;
         let listings = match meant {
@@ -120,7 +120,8 @@ impl<'k> Disassembler<'k> {
         Ok(Disassembly { listings, remarks: self.take_remarks() })
     }
 
-    /// The functions of a description, or the copies if there is no function of that name; and the modules that it names.
+    /// Returns the functions that match a description, or the copies if no function has the name; and the
+    /// matching modules.
     pub(super) fn meant(&self, description: &str) -> Result<(Vec<ModuleId>, Meant), Box<Diagnostic>> {
         let kernel = self.kernel;
         let (module, function) = split(description);
@@ -141,19 +142,19 @@ impl<'k> Disassembler<'k> {
         Ok((modules, meant))
     }
 
-    /// Reasons why something could not be listed.
+    /// Takes the reasons why parts could not be listed.
     pub fn take_remarks(&mut self) -> Vec<String> {
         std::mem::take(&mut self.lister.remarks)
     }
 }
 
-/// What a description means.
+/// The meaning of a description.
 pub(super) enum Meant {
     Functions(Vec<(ModuleId, Symbol)>),
     Copies { function: String, copies: Vec<(ModuleId, InlineCopy)> },
 }
 
-/// The number of copies of the function, whether or not it also has code of its own.
+/// Returns the number of copies of the function, whether or not it also has out-of-line code.
 pub fn times_inlined(kernel: &Kernel, description: &str) -> u32 {
     let (module, function) = split(description);
     kernel.copies(&kernel.modules_matching(module), function)
@@ -230,8 +231,8 @@ impl<'k> Lister<'k> {
         Ok(listings)
     }
 
-    /// The part of a copy in the function that is entered, then the parts in other functions. Empty if its code is
-    /// gone.
+    /// Lists the part of a copy in the function that is entered, then the parts in other functions. Empty if
+    /// its code has been freed.
     pub(super) fn copy(
         &mut self,
         image: Image<'k>,
@@ -249,7 +250,7 @@ impl<'k> Lister<'k> {
                 None => parts.push((symbol, vec![range.clone()])),
             }
         }
-        // Without instructions of its own, it is entered at an instruction of the code around it.
+        // A copy without instructions is entered at an instruction of the surrounding code.
         if parts[0].1.is_empty() {
             parts[0].1.extend(copy.entries.iter().map(|entry| *entry..entry + 1));
         }
@@ -281,7 +282,7 @@ impl<'k> Lister<'k> {
         Ok(listings)
     }
 
-    /// The instructions of the function in a range of offsets.
+    /// Lists the instructions of the function in a range of offsets.
     fn listing(
         &mut self,
         image: Image<'k>,
@@ -328,13 +329,13 @@ impl<'k> Lister<'k> {
         Listing { module, function: name, address, size: symbol.size, copy: None, source, live, instructions }
     }
 
-    /// The instructions of a function: from memory, or from the file where no kernel can be asked.
+    /// Returns the instructions of a function from memory, or from the file if there is no running kernel.
     pub(super) fn code(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
         let name = || image.symbols().map(|all| all.name(symbol)).unwrap_or_default();
         if let (Some(live), Some(address)) = (self.live, image.run_time(symbol.address)) {
             match live.instructions(address) {
                 Ok(insns) => return Ok(Code { insns, verdicts: None }),
-                // Where nothing can be traced, the file still has the instructions.
+                // If nothing can be traced, the file still has the instructions.
                 Err(reason) => {
                     self.remarks.push(format!("{}: nothing of it can be traced: {reason}", name()))
                 }

@@ -1,4 +1,4 @@
-//! sites/listing/frames.rs: the functions at an address of the running kernel as its source has them, inlined ones too.
+//! sites/listing/frames.rs: the source functions at an address of the running kernel, including inlined ones.
 
 use super::opened::Opened;
 use super::place::Place;
@@ -12,37 +12,37 @@ use std::rc::Rc;
 /// A function at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFrame {
-    /// Its name in the source.
+    /// Name in the source.
     pub function: String,
-    /// Of the innermost function the line of the instruction, of the others that of the call.
+    /// For the innermost function, the line of the instruction; for the others, the line of the call.
     pub place: Option<Place>,
 }
 
-/// Those at an address, as caches hold them: the innermost first.
+/// Functions at an address, as caches hold them: the innermost first.
 pub type SourceFrames = Rc<[SourceFrame]>;
 
-/// Answers about many addresses; the debug information of a module is opened once.
+/// Answers queries about many addresses; the debug information of a module is opened once.
 pub struct Frames<'k> {
     kernel: &'k Kernel,
     opened: Opened<'k>,
 }
 
 impl<'k> Frames<'k> {
-    /// Answers about a kernel, of which nothing is read yet.
+    /// Makes the answers for a kernel; nothing is read yet.
     pub fn new(kernel: &'k Kernel) -> Frames<'k> {
         Frames { kernel, opened: Opened::default() }
     }
 
-    /// The functions at an address, the innermost first; the last one has the code. Empty if nothing is known of the
-    /// source there.
-    /// `lines`: with their places, which takes several times as long for the first address of a unit.
+    /// Returns the functions at an address, the innermost first; the last one has the code. Empty without
+    /// source information. With `lines`, includes their places, which takes several times as long for the
+    /// first address of a unit.
     pub fn at(&mut self, address: u64, lines: bool) -> Vec<SourceFrame> {
         let Some((image, linked)) = self.linked(address) else { return Vec::new() };
         let Some(info) = self.opened.info(image) else { return Vec::new() };
         of(info, linked, lines).unwrap_or_default()
     }
 
-    /// The image of an address, and the address there as [`Kernel::symbols`] has it.
+    /// Returns the image of an address, and the address as in [`Kernel::symbols`].
     fn linked(&self, address: u64) -> Option<(Image<'k>, u64)> {
         let found = self.kernel.symbolize(address)?;
         let module = self.kernel.modules().named(&found.module)?;
@@ -54,7 +54,7 @@ impl<'k> Frames<'k> {
     }
 }
 
-/// The functions at an address of a file.
+/// Returns the functions at an address of a file.
 pub(crate) fn of(info: &Info<'_>, address: u64, lines: bool) -> Result<Vec<SourceFrame>, Error> {
     let Some(body) = info.body_at(address)? else { return Ok(Vec::new()) };
     if !lines {

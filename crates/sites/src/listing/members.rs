@@ -1,4 +1,4 @@
-//! sites/listing/members.rs: the functions or copies of a description, each with its listings, and the graph and the room around it.
+//! sites/listing/members.rs: the functions or copies of a description, with their listings and graphs.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,38 +21,38 @@ use kinst_dwarf::InlineCopy;
 
 pub use crate::code::deciding::Operand;
 
-/// The graph around a copy, and which of its instructions have room for a probe.
+/// The graph around a copy, and which of its instructions can have a probe.
 pub struct Around {
-    /// The graph, at the addresses of the file; or why control cannot be followed.
+    /// The graph, with addresses of the file; or why control cannot be followed.
     pub flow: Result<Rc<Flow>, Undecodable>,
     room: HashMap<u64, Room>,
-    /// The addresses that follow each instruction as it is in memory; of another section of a module they are others than those of the
-    /// graph.
+    /// The successors of each instruction in memory. In another section of a module, the addresses differ
+    /// from the graph's.
     next: HashMap<u64, Vec<u64>>,
     kinds: HashMap<u64, Kind>,
-    /// The parts of the function: where each starts in memory, and at the addresses of the graph.
+    /// The parts of the function: the start of each in memory, and in the graph.
     starts: HashMap<u64, u64>,
     /// The parts that the compiler put elsewhere.
     pub(super) elsewhere: Vec<Symbol>,
 }
 
-/// The instructions that come after one.
+/// The successors of an instruction.
 pub struct After {
-    /// The addresses of the instructions that can be next.
+    /// Addresses of the possible next instructions.
     pub ways: Vec<u64>,
-    /// Whether control parts here.
+    /// Whether it is a conditional branch.
     pub parts: bool,
 }
 
 impl After {
-    /// The ways from an instruction at an address of the graph; `None`: it is not one.
+    /// Returns the successors of an instruction at an address of the graph; `None` if it does not decode.
     pub fn new(insn: &Listed, address: u64) -> Option<After> {
         let step = decode::step(insn.machine, &insn.bytes, address)?;
         Some(After { ways: decode::ways(&step), parts: matches!(step.control, Control::Branch(_)) })
     }
 }
 
-/// The operands that the last of some instructions, a branch, decides on.
+/// Returns the operands on which the last of these instructions, a branch, depends.
 pub fn deciding(insns: &[&Listed]) -> Vec<Operand> {
     let Some(first) = insns.first() else { return Vec::new() };
     let code: Vec<u8> = insns.iter().flat_map(|insn| insn.bytes.clone()).collect();
@@ -62,18 +62,18 @@ pub fn deciding(insns: &[&Listed]) -> Vec<Operand> {
 /// A function, or a copy of one.
 pub struct Member<'m> {
     image: Image<'m>,
-    /// Of a copy, the function that it is in.
+    /// For a copy, the containing function.
     pub around: &'m Around,
-    /// One for each part that the compiler made of it.
+    /// One for each part made by the compiler.
     pub listings: Vec<Listing>,
-    /// The copy; `None` if it is a whole function.
+    /// The copy; `None` for a whole function.
     pub copy: Option<&'m InlineCopy>,
-    /// The instructions where it is entered.
+    /// Instructions where it is entered.
     pub entries: Vec<u64>,
 }
 
 impl<'m> Member<'m> {
-    /// The code of a copy. One without instructions of its own is entered at those of the code around it.
+    /// Returns the code of a copy. A copy without instructions is entered at those of the surrounding code.
     pub fn ranges(&self) -> Option<Cow<'m, [Range<u64>]>> {
         let copy = self.copy?;
         Some(match copy.ranges.is_empty() {
@@ -82,19 +82,20 @@ impl<'m> Member<'m> {
         })
     }
 
-    /// The start of each listing's function at the addresses of the graph.
+    /// Returns the start of each listing's function, as an address of the graph.
     pub fn starts(&self) -> Vec<Option<u64>> {
         self.listings.iter().map(|listing| self.around.starts.get(&listing.address).copied()).collect()
     }
 
-    /// The site of a point in the graph, if there can be one.
+    /// Returns the site of a point in the graph, if it can be one.
     pub fn site(&self, point: Point) -> Option<Site> {
         Some(self.image.point(point).ok()?.site)
     }
 }
 
 impl Disassembler<'_> {
-    /// Makes something of each function or copy of a description, as of [`Disassembler::disassemble`].
+    /// Calls a function for each function or copy of a description, as in [`Disassembler::disassemble`], and
+    /// collects the results.
     pub fn each<T, E: From<Box<Diagnostic>>>(
         &mut self,
         description: &str,
@@ -188,7 +189,7 @@ impl<'k> Lister<'k> {
     }
 }
 
-/// The function around an address; that of `f.cold` is `f`.
+/// Returns the function around an address; for `f.cold`, this is `f`.
 fn caller(image: Image<'_>, address: u64) -> Option<Symbol> {
     match image.callers() {
         Some(callers) => callers.caller(address).copied(),
@@ -196,7 +197,7 @@ fn caller(image: Image<'_>, address: u64) -> Option<Symbol> {
     }
 }
 
-/// The ftrace site of a function. What is probed up to there costs a call of ftrace.
+/// Returns the ftrace site of a function. Probes up to there are traced through ftrace, at the cost of a call.
 fn fentry(image: Image<'_>, symbol: &Symbol) -> Option<u64> {
     let (_, start) = image.in_code(symbol.address)?;
     let site = image.tables().fentry(start..start.saturating_add(symbol.size.max(1)))?;
@@ -204,7 +205,8 @@ fn fentry(image: Image<'_>, symbol: &Symbol) -> Option<u64> {
 }
 
 impl Around {
-    /// Whether an instruction is executed only within calls of a copy: it is the copy's own, and does not come before an entry.
+    /// Whether an instruction executes only within calls of a copy: it belongs to the copy, and does not
+    /// precede an entry.
     pub fn is_within(&self, copy: &InlineCopy, address: u64) -> bool {
         let is_before = |flow: &Rc<Flow>| {
             let in_block = |entry: &&u64| flow.block_over(**entry) == flow.block_over(address);
@@ -215,17 +217,17 @@ impl Around {
         is_own && !self.flow.as_ref().is_ok_and(is_before)
     }
 
-    /// Whether an instruction of the function can be counted.
+    /// Returns whether an instruction of the function can be counted.
     pub fn room(&self, address: u64) -> Room {
         self.room.get(&address).copied().unwrap_or(Room::None)
     }
 
-    /// The kind of an instruction, where the time is taken.
+    /// Returns the kind of an instruction, for timing.
     pub fn kind(&self, address: u64) -> Kind {
         self.kinds.get(&address).copied().unwrap_or_default()
     }
 
-    /// Whether a branch goes to an address as it is in memory.
+    /// Returns whether a branch goes to an address in memory.
     pub fn leads(&self, flow: &Flow, from: u64, to: u64) -> Option<bool> {
         let next = self.next.get(&from)?;
         if flow.is_one_symbol(from, to) {

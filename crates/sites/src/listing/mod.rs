@@ -1,4 +1,4 @@
-//! sites/listing/: the contents of --disas, of the description of a probe, and of a frame of a stack; functions with the graph of their code.
+//! sites/listing/: contents of --disas, of probe descriptions and of stack frames; functions with their graphs.
 
 pub mod about;
 pub mod chosen;

@@ -5,10 +5,10 @@ use kinst_base::image::ImageId;
 use crate::image::Image;
 use crate::image::info::Info;
 
-/// The debug information of the images that have been queried.
+/// Debug information of the images queried so far.
 #[derive(Default)]
 pub(crate) struct Opened<'k> {
-    /// `None` where nothing is known of the source.
+    /// `None` without source information.
     images: Vec<(ImageId, Option<Info<'k>>)>,
 }
 

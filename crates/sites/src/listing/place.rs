@@ -1,9 +1,9 @@
-//! sites/listing/place.rs: a line of the source.
+//! sites/listing/place.rs: a source line.
 
-/// A line of the source.
+/// A source line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// The path as the debug information has it.
+    /// Path as in the debug information.
     pub file: String,
     /// The line, from 1.
     pub line: u64,

@@ -1,4 +1,4 @@
-//! sites/listing/programs.rs: the functions at an address of a user program as its source has them, inlined ones too.
+//! sites/listing/programs.rs: the source functions at an address of a user program, including inlined ones.
 
 use super::frames::{self, SourceFrame};
 use crate::image::info::Info;
@@ -15,7 +15,7 @@ self_cell!(
     }
 );
 
-/// The debug information of a program or library, its own or a separate file's.
+/// Debug information of a program or library, in the same or a separate file.
 pub struct ProgramSource {
     opened: Opened,
 }
@@ -31,8 +31,8 @@ impl ProgramSource {
         Some(ProgramSource { opened: Opened::try_new(image, open).ok()? })
     }
 
-    /// The functions at an address of the file, the innermost first; the last one has the code. Empty if nothing is
-    /// known of the source there.
+    /// Returns the functions at an address of the file, the innermost first; the last one has the code. Empty
+    /// without source information.
     pub fn at(&self, address: u64, lines: bool) -> Vec<SourceFrame> {
         self.opened.with_dependent(|_, info| frames::of(info, address, lines)).unwrap_or_default()
     }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// The functions at each address of a program are those that addr2line names.
+    /// The functions at each address of a program are the ones that addr2line names.
     #[test]
     fn frames_of_a_program() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! sites/listing/variables.rs: the variables in scope at instructions of a kernel, as probe descriptions name them.
+//! sites/listing/variables.rs: the variables in scope at instructions of a kernel, given by probe descriptions.
 
 use crate::catalog::Catalog;
 use crate::image::Image;
@@ -10,9 +10,9 @@ use kinst_base::probe::{Fields, Site};
 use kinst_dwarf::Variables;
 use kinst_dwarf::variables::scope::{NoScope, Scope};
 
-/// An instruction that was found in an image.
+/// An instruction located in an image.
 struct Found<'q> {
-    /// The index among the sites that were asked for.
+    /// Index in the list of queried sites.
     index: usize,
     asked: &'q Site,
     image: Image<'q>,
@@ -20,7 +20,8 @@ struct Found<'q> {
 }
 
 impl Kernel {
-    /// The variables in scope at each instruction, in their order. The debug information of each module is opened once.
+    /// Returns the variables in scope at each instruction, in order. The debug information of each module is
+    /// opened once.
     pub fn scopes(&self, asked: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let mut answers: Vec<Result<Scope, NoScope>> = Vec::with_capacity(asked.len());
         let mut found: Vec<Found<'_>> = Vec::new();
@@ -74,7 +75,7 @@ fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope>
     let address = symbol.address.wrapping_add(asked.offset);
     let mut frames = at(address);
     if matches!(frames, Err(NoScope::Copy { .. })) {
-        // The probe may stand in for the entry of a copy.
+        // The probe may substitute for the entry of a copy.
         let others = same_state(*image, symbol, asked);
         frames = others.into_iter().map(at).find(Result::is_ok).unwrap_or(frames);
     }
@@ -86,8 +87,8 @@ fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope>
     Ok(Scope { module, function: asked.function.clone(), offset: asked.offset, frames })
 }
 
-/// Sites at which all registers have the same values as at `asked`: those that an edge leads to from a branch, and the
-/// static keys from which control comes.
+/// Returns sites at which all registers have the same values as at `asked`: the end of an edge from a branch,
+/// and the static keys that lead to the site.
 fn same_state(image: Image<'_>, symbol: &Symbol, asked: &Site) -> Vec<u64> {
     const FAR: usize = 4;
     let address = |offset: &u64| symbol.address.wrapping_add(*offset);
@@ -107,8 +108,8 @@ fn same_state(image: Image<'_>, symbol: &Symbol, asked: &Site) -> Vec<u64> {
 }
 
 impl Catalog {
-    /// The instructions that a description of kinst names, each as a site that means no other one. An error is an
-    /// impossible description.
+    /// Returns the instructions that match a kinst description, each as an unambiguous site. Fails if the
+    /// description is impossible.
     pub fn instructions_named(&self, fields: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         let mut named = Vec::new();
         for (of, symbol, probe) in self.kinst_probes(fields)? {

@@ -1,4 +1,4 @@
-//! sites/listing/verdict.rs: which instructions of a function can be traced, according to the kernel's file.
+//! sites/listing/verdict.rs: determines from the kernel's file which instructions of a function can be traced.
 
 use crate::code::decode::{self, Insn};
 use crate::code::refusal::{Refusal, overlap};
@@ -7,19 +7,19 @@ use crate::image::Image;
 use crate::symtab::Symbol;
 use kinst_base::machine::Machine;
 
-/// The properties of one instruction according to the file.
+/// Properties of one instruction according to the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// The reason why it cannot be traced; `None` if it can.
+    /// Why it cannot be traced; `None` if it can.
     pub refused: Option<Refusal>,
-    /// Set if the kernel rewrites it when it boots.
+    /// Set if the kernel rewrites it at boot.
     pub rewritten: Option<Rewriting>,
-    /// Whether it is the call of ftrace, or precedes it: it is then traced through ftrace.
+    /// Whether it is ftrace's call or precedes it: it is then traced through ftrace.
     pub fentry: bool,
 }
 
 impl Image<'_> {
-    /// The verdicts on the function's instructions, one for each.
+    /// Returns one verdict for each instruction of the function.
     pub(crate) fn verdicts(self, symbol: &Symbol, insns: &[Insn]) -> Vec<Verdict> {
         let name = self.symbols().map(|symbols| symbols.name(symbol)).unwrap_or_default();
         let tables = self.tables();
@@ -37,7 +37,7 @@ impl Image<'_> {
             if whole.is_some() {
                 return Verdict { refused: whole, rewritten, fentry: false };
             }
-            // The module has ftrace make the hit at its site, and at the endbr64 before it.
+            // The module has ftrace report the hit at its site, and at the endbr64 before it.
             let site = fentry.as_ref().map(|site| site.start).filter(|_| machine.facts().has_module);
             if site == Some(at) || site == Some(covered.end) && insn.offset == 0 {
                 return Verdict { fentry: true, ..Verdict::default() };
@@ -53,11 +53,11 @@ impl Image<'_> {
         insns.iter().map(judge).collect()
     }
 
-    /// Why nothing of the function can be traced.
+    /// Returns why nothing of the function can be traced.
     fn whole(self, symbol: &Symbol, name: &str, start: u64, machine: Machine) -> Option<Refusal> {
         let tables = self.tables();
         let of_module = machine.facts().has_module;
-        // A copy or part that the compiler made is blacklisted with the function itself.
+        // A compiler-made copy or part is blacklisted together with the function.
         let listed = |address: u64| tables.is_blacklisted(address);
         let origin = name.split_once('.').filter(|_| !listed(start)).and_then(|(origin, _)| {
             let symbol = **self.symbols()?.named(origin).first()?;
@@ -82,7 +82,7 @@ impl Image<'_> {
     }
 }
 
-/// A copy of the list in kmod/arch/x86/trappath.c, which explains how the names were found.
+/// A copy of the list in kmod/arch/x86/trappath.c, which explains how the names were determined.
 const TRAP_PATH: &[&str] = &[
     "asm_exc_int3",
     "exc_int3",
@@ -199,7 +199,7 @@ const NO_TRAP: &[&str] = &[
     "swap_pages",
 ];
 
-/// Whether a list has the name without what a compiler adds for a copy or a part.
+/// Whether a list has the name, without the suffix of a compiler-made copy or part.
 fn is_listed(list: &[&str], name: &str) -> bool {
     list.contains(&name.split('.').next().unwrap_or(name))
 }

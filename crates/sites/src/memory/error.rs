@@ -1,12 +1,12 @@
-//! sites/memory/error.rs: why the instructions of a place in the kernel's text are not known.
+//! sites/memory/error.rs: why the instructions at a place in the kernel's text are unavailable.
 
-/// Why the instructions of a place or a function are not known.
+/// Why the instructions of a place or a function are unavailable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpotError {
-    /// The instruction or edge is one of a program's function.
+    /// The instruction or edge is in a user program.
     #[error("it is in a program, and not in the kernel")]
     NotKernel,
-    /// No function's symbol has the address, or its function is larger than 1 MiB.
+    /// No function's symbol contains the address, or the function is larger than 1 MiB.
     #[error("no function begins there")]
     NoFunction,
     /// The kernel does not let the memory be read.
@@ -15,27 +15,27 @@ pub enum SpotError {
     /// The function ends with bytes that are neither an instruction nor zero.
     #[error("its text cannot be decoded")]
     Undecodable,
-    /// A breakpoint or a jump of a kprobe, whose original instruction is in no file.
+    /// A breakpoint or jump of a kprobe covers an instruction that is in no file.
     #[error("a kprobe covers {function}+{offset}, and no file has what is there")]
     Covered {
-        /// The name of the function.
+        /// Name of the function.
         function: String,
-        /// The first covered byte, from the function's start.
+        /// Offset of the first covered byte in the function.
         offset: usize,
     },
     /// No instruction returns or leaves the function by a jump.
     #[error("it has no exit")]
     NoExit,
-    /// A conditional branch that leaves the function has conditions that cannot be evaluated.
+    /// A conditional branch out of the function has conditions that cannot be evaluated.
     #[error("it has a branch of an unknown kind")]
     HasUnknownBranch,
     /// The conditions of the edge's branch cannot be evaluated.
     #[error("it is a branch of an unknown kind")]
     UnknownBranch,
-    /// The target of an indirect jump cannot be calculated.
+    /// The target of an indirect jump cannot be computed.
     #[error("it jumps in a way that cannot be followed")]
     UnknownJump,
-    /// The offset of an edge is inside an instruction or beyond the function.
+    /// The edge's offset is inside an instruction or beyond the function.
     #[error("no instruction begins there")]
     NoInstruction,
     /// The instruction does not lead to the end of the edge.

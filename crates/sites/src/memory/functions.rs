@@ -1,20 +1,20 @@
-//! sites/memory/functions.rs: functions as ftrace has them, and as the kernel finds them by their names.
+//! sites/memory/functions.rs: the ftrace state of functions, and whether the kernel can look them up by name.
 
 use super::text::{Ftraced, Text};
 use crate::code::decode::{self, FtraceEntry};
 use kinst_base::image::{KERNEL_PROPER, ModuleId};
 
-/// The bytes of a function's beginning in which ftrace's call is.
+/// Number of bytes at a function's beginning that contain ftrace's call.
 const BEGINNING: usize = 16;
-/// The bytes of text that are read at once.
+/// Number of bytes of text that are read at once.
 const CHUNK: usize = 4096;
 
-/// The functions that others call for ftrace. Trampolines that were made at run time have no names, or these for a beginning.
+/// Functions that ftrace's call sites call. Trampolines made at run time have no names, or begin with these.
 const CALLED: [&str; 3] = ["ftrace_caller", "ftrace_regs_caller", "__fentry__"];
 const MADE: [&str; 2] = ["ftrace_trampoline", "bpf_trampoline_"];
 
 impl Text {
-    /// The use that ftrace makes of the beginning of each function. Text is read in chunks: functions are next to each other.
+    /// Returns ftrace's use of each function's beginning. Text is read in chunks, because functions are adjacent.
     pub(super) fn all_ftraced(&self, functions: &[u64]) -> Vec<Option<Ftraced>> {
         let mut order: Vec<usize> = (0..functions.len()).collect();
         order.sort_unstable_by_key(|at| functions[*at]);
@@ -28,7 +28,7 @@ impl Text {
         all
     }
 
-    /// The first bytes of a function, from the chunk of text that was read last if they are there.
+    /// Returns the first bytes of a function, from the last chunk of text if it has them.
     fn beginning(&self, function: u64, chunk: &mut (u64, Vec<u8>)) -> Option<[u8; BEGINNING]> {
         let within = |(start, code): &(u64, Vec<u8>)| {
             let at = usize::try_from(function.checked_sub(*start)?).ok()?;
@@ -37,7 +37,7 @@ impl Text {
         if let Some(code) = within(chunk) {
             return Some(code);
         }
-        // The text after a module's last function may not be there.
+        // The text after a module's last function may not be mapped.
         let read = self.memory.read(function, CHUNK).or_else(|| self.memory.read(function, BEGINNING));
         *chunk = (function, read?);
         within(chunk)
@@ -56,14 +56,14 @@ impl Text {
         }
     }
 
-    /// Whether the kernel finds the function of a module by its name, and no other one. For a function of a module, kernels
-    /// before 6.3 look through all that are loaded, and the kernel proper.
+    /// Whether the kernel finds this function of a module, and no other one, by its name. For a function of a
+    /// module, kernels before 6.3 search all loaded modules and the kernel proper.
     pub(super) fn is_found_by_name(&self, module: &str, name: &str) -> bool {
         let modules = match module {
             KERNEL_PROPER => vec![ModuleId::PROPER],
             _ => self.kernel.modules().ids().collect(),
         };
-        // A number after the name says which of several is meant.
+        // A number after the name selects one of several namesakes.
         !name.contains('#') && self.kernel.functions_named(&modules, name).len() == 1
     }
 }

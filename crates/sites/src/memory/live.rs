@@ -1,13 +1,13 @@
-//! sites/memory/live.rs: the instructions of functions as they are in memory, read by the module or by a program of BPF.
+//! sites/memory/live.rs: the instructions of functions in memory, read by the module or by a BPF program.
 
 use super::error::SpotError;
 use crate::model::LiveInsn;
 use kinst_base::reason::Untraceable;
 use std::error::Error;
 
-/// The present contents of memory.
+/// A reader of the kernel's text in memory.
 pub trait LiveText: Send + Sync {
-    /// `function` is the run-time address of its symbol.
+    /// Returns the instructions of a function; `function` is the run-time address of its symbol.
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, LiveError>;
 }
 

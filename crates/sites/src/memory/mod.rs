@@ -1,4 +1,4 @@
-//! sites/memory/: the kernel's text as it is in memory, for those who have no module to ask.
+//! sites/memory/: the kernel's text in memory, for use without the module.
 
 mod error;
 mod functions;

@@ -1,4 +1,4 @@
-//! sites/memory/spots.rs: the instructions at which probes of places in the text fire, and at which of their hits.
+//! sites/memory/spots.rs: the instructions at which probes of places in the text fire, and which of their hits count.
 
 use super::error::SpotError;
 use super::text::{Function, Spots, Text};
@@ -31,8 +31,8 @@ impl Spots for Text {
 }
 
 impl Text {
-    /// The instructions that leave a function: returns, and jumps to other functions or to its own start, which is a call
-    /// of itself. Its part that the compiler has moved away belongs to it.
+    /// Returns the instructions that leave a function: returns, and jumps to other functions or to its own
+    /// start, which is a recursive call. A part that the compiler moved elsewhere belongs to the function.
     fn exits(&self, func: u64) -> Result<Vec<Spot>, SpotError> {
         let function = self.function(func)?;
         let cold = self.cold(&function)?;
@@ -54,7 +54,7 @@ impl Text {
                     Control::JumpIndirect | Control::JumpThrough => {
                         let jump = part.set.jump(part.bytes(&step), step.address);
                         let jump = jump.ok_or(SpotError::UnknownJump)?;
-                        // Where there are thunks, compilers have made no jump tables.
+                        // If thunks exist, compilers have made no jump tables.
                         let known = !jump.memory && self.has_thunks();
                         if known { When::Always } else { When::Leaves(jump, bounds) }
                     }
@@ -70,7 +70,7 @@ impl Text {
         }
     }
 
-    /// Whether indirect jumps of compilers go through thunks.
+    /// Whether compiled indirect jumps go through thunks.
     fn has_thunks(&self) -> bool {
         self.kernel
             .machine()
@@ -80,7 +80,7 @@ impl Text {
             .is_some_and(|name| self.kernel.address_of(&name).is_some())
     }
 
-    /// The part of a function that has a symbol of its own, `f.cold`, by the first jump into it.
+    /// Returns the part of a function with a separate symbol, `f.cold`, located by the first jump into it.
     fn cold(&self, function: &Function) -> Result<Option<Function>, SpotError> {
         for step in function.steps() {
             let (Control::Jump(to) | Control::Branch(to)) = step.control else { continue };
@@ -116,13 +116,13 @@ impl Text {
         Ok(Spot { address: step.address, exit: 0, when, keys })
     }
 
-    /// The hits of an instruction at which control goes to the address.
+    /// Returns the hits of an instruction at which control goes to the address.
     fn way(&self, function: &Function, step: &Step, to: u64) -> Result<When, SpotError> {
         let next = step.address + u64::from(step.len) == to;
         let not = || Err(SpotError::NoEdge);
         let bytes = function.bytes(step);
         match step.control {
-            // A call of ftrace goes on, whatever it calls.
+            // A call to ftrace continues after it, whatever it calls.
             Control::Next | Control::Call(_) => {
                 if next {
                     Ok(When::Always)
@@ -148,7 +148,8 @@ impl Text {
         }
     }
 
-    /// The register that a thunk jumps through. One that was made at run time has no name, and is known by what it does.
+    /// Returns the register through which a thunk jumps. A thunk made at run time has no name and is
+    /// recognized by its code.
     pub(super) fn thunk(&self, target: u64) -> Option<u8> {
         let Some(name) = self.name_at(target) else {
             let code = self.memory.read(target, 16)?;

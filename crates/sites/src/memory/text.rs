@@ -11,50 +11,50 @@ use kinst_base::probe::{Place, Spot};
 use kinst_base::reason::{Reason, Untraceable};
 use std::sync::{Arc, OnceLock};
 
-/// What reads the kernel's memory.
+/// A reader of the kernel's memory.
 pub trait Memory: Send + Sync {
-    /// Returns the bytes at an address; `None` if they are not there, or cannot be read.
+    /// Returns the bytes at an address; `None` if they are not mapped or cannot be read.
     fn read(&self, address: u64, len: usize) -> Option<Vec<u8>>;
 }
 
-/// Where probes fire.
+/// Resolves places to the instructions where probes fire.
 pub trait Spots: Symbols {
-    /// The instructions of a place in the text.
+    /// Returns the instructions of a place in the text.
     fn spots(&self, place: &Place) -> Result<Vec<Spot>, SpotError>;
 
-    /// The machine that the kernel is for.
+    /// Returns the machine of the kernel.
     fn machine(&self) -> Machine {
         Machine::HERE
     }
 }
 
-/// What the running kernel has symbols for.
+/// Queries on the running kernel's symbols.
 pub trait Symbols {
-    /// The address of a function or variable.
+    /// Returns the address of a function or variable.
     fn symbol(&self, name: &str) -> Option<u64>;
 
-    /// The bytes from an address to the next symbol.
+    /// Returns the number of bytes from an address to the next symbol.
     fn room(&self, address: u64) -> u64;
 
-    /// Reads the kernel's memory.
+    /// Reads kernel memory.
     fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>>;
 
-    /// The use that ftrace makes of the beginnings of functions.
+    /// Returns ftrace's use of each function's beginning.
     fn ftraced(&self, functions: &[u64]) -> Vec<Option<Ftraced>>;
 
-    /// The name of the function that begins at an address.
+    /// Returns the name of the function that begins at an address.
     fn function_at(&self, address: u64) -> Option<String>;
 
-    /// Whether the kernel finds the function of a module by its name, and no other one.
+    /// Whether the kernel finds this function of a module, and no other one, by its name.
     fn is_sole(&self, module: &str, name: &str) -> bool;
 }
 
-/// The use that ftrace makes of a function's beginning.
+/// How ftrace uses a function's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ftraced {
-    /// Nothing traces it now.
+    /// Not traced now.
     Idle,
-    /// It calls or jumps to ftrace, or to a trampoline that ftrace has made.
+    /// Calls or jumps to ftrace, or to a trampoline made by ftrace.
     Used,
 }
 
@@ -62,11 +62,11 @@ pub enum Ftraced {
 pub struct Text {
     pub(super) kernel: Arc<Kernel>,
     pub(super) memory: Box<dyn Memory>,
-    /// Where returns go, if they go through a thunk.
+    /// Target of returns, if they go through a thunk.
     return_thunk: OnceLock<Option<u64>>,
 }
 
-/// A function as it is in memory.
+/// A function in memory.
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) start: u64,
@@ -74,10 +74,10 @@ pub(super) struct Function {
     pub(super) set: &'static dyn InstructionSet,
 }
 
-/// The size above which a symbol is no function.
+/// A larger symbol is not a function.
 const MOST: u64 = 1 << 20;
 
-/// On x86-64, a breakpoint, and the length of the jump that may take its place and that of what follows.
+/// On x86-64, a breakpoint; and the lengths of the jump that may replace it, and of the code after it.
 const BREAK: u8 = 0xcc;
 
 const JUMP_LEN: usize = 5;
@@ -106,13 +106,13 @@ impl Function {
 }
 
 impl Text {
-    /// The text of a kernel, as `memory` has it. Nothing is read yet.
+    /// Makes a reader of a kernel's text through `memory`. Nothing is read yet.
     pub fn new(kernel: Arc<Kernel>, memory: Box<dyn Memory>) -> Text {
         Text { kernel, memory, return_thunk: OnceLock::new() }
     }
 
-    /// The function that begins at the address, with what other tracers have put there taken out, and without the padding
-    /// that follows it.
+    /// Returns the function that begins at the address, with the patches of other tracers undone, and without
+    /// trailing padding.
     pub(super) fn function(&self, start: u64) -> Result<Function, SpotError> {
         let found =
             self.kernel.function_around(start).filter(|(_, begin, size)| *begin == start && *size <= MOST);
@@ -136,7 +136,7 @@ impl Text {
         Ok(function)
     }
 
-    /// Puts back the instructions that breakpoints and jumps of kprobes cover, from the kernel's file.
+    /// Restores the instructions that breakpoints and jumps of kprobes cover, from the kernel's file.
     fn see_through(&self, function: &mut Function) -> Result<(), SpotError> {
         let (mut at, mut dead) = (0, false);
         while let Some(step) = function.step(at) {
@@ -144,7 +144,7 @@ impl Text {
             let detour = matches!(step.control, Control::Jump(to) if self.is_detour(to));
             if broken.is_some() || detour {
                 let put_back = self.put_back(function, at, broken.unwrap_or(JUMP_LEN), broken.unwrap_or(1));
-                // Padding is breakpoints, too.
+                // Padding consists of breakpoints, too.
                 if put_back.is_some() || broken.is_some() && dead {
                     at += usize::from(put_back.is_none());
                     continue;
@@ -173,8 +173,8 @@ impl Text {
         Ok(())
     }
 
-    /// Fills what a return leaves of the jump to the return thunk that it stands for, if there is anything. The kernel
-    /// itself fills it with breakpoints, which are none of a kprobe.
+    /// Overwrites the remainder of a jump to the return thunk whose place a shorter return has taken, if any.
+    /// The kernel fills it with breakpoints, which do not belong to a kprobe.
     fn end_return(&self, function: &mut Function, at: usize) -> Option<()> {
         let next = function.start.wrapping_add((at + JUMP_LEN) as u64);
         let rest = function.code.get_mut(at + 1..at + JUMP_LEN)?;
@@ -188,7 +188,7 @@ impl Text {
         self.kernel.machine().facts().has_kprobe_jumps
     }
 
-    /// Whether a jump leads to code that is in no function and is no thunk: that of a kprobe, which there is on x86-64.
+    /// Whether a jump leads to code outside all functions and thunks: a kprobe's detour, which exists on x86-64.
     fn is_detour(&self, to: u64) -> bool {
         let in_none = || {
             let function = self.kernel.function_around(to);
@@ -197,7 +197,7 @@ impl Text {
         self.has_kprobe_jumps() && in_none() && self.thunk(to).is_none()
     }
 
-    /// Puts back the instructions of so many bytes, if the file has others there, as the first bytes show.
+    /// Restores the instructions in this many bytes, if the first bytes show that the file has others there.
     fn put_back(&self, function: &mut Function, at: usize, covered: usize, shown: usize) -> Option<()> {
         let address = (function.start + at as u64).wrapping_sub(self.kernel.slide_of_symbols()?);
         let rest = (function.code.len() - at) as u64;
@@ -221,7 +221,7 @@ impl Text {
         slide.is_some_and(|slide| listed(function.start, slide) || listed(last, slide))
     }
 
-    /// Why kprobes do not take an instruction, as far as the text and the kernel's tables show.
+    /// Returns why kprobes refuse an instruction, if the text and the kernel's tables show it.
     fn refused(&self, function: &Function, insn: &decode::Insn) -> Option<Untraceable> {
         if function.set.breakpoint(&insn.bytes).is_some() {
             return Some(Untraceable::Padding);
@@ -234,7 +234,7 @@ impl Text {
         self.kernel.tables(ModuleId::PROPER).refusal(&covered).map(Untraceable::from)
     }
 
-    /// The name of the function that begins at an address.
+    /// Returns the name of the function that begins at an address.
     pub(super) fn name_at(&self, address: u64) -> Option<String> {
         self.kernel.function_around(address).filter(|(_, start, _)| *start == address).map(|(name, ..)| name)
     }

@@ -1,27 +1,27 @@
-//! sites/target/data.rs: the symbols of the running kernel by address, for the variables among them.
+//! sites/target/data.rs: the symbols of the running kernel by address, to look up variables.
 
 use super::symbolized::Symbolized;
 use kinst_base::image::KERNEL_PROPER;
 use std::sync::OnceLock;
 
-/// The text of /proc/kallsyms, and its symbols by address once they are asked for.
+/// The text of /proc/kallsyms, and its symbols by address, which are parsed on demand.
 #[derive(Debug, Default)]
 pub(super) struct AllSymbols {
     text: String,
-    /// That of /proc/modules before it.
+    /// The text of /proc/modules, read before it.
     modules: String,
     by_address: OnceLock<ByAddress>,
 }
 
 #[derive(Debug, Default)]
 struct ByAddress {
-    /// Where the lines begin.
+    /// Start of each line.
     lines: Vec<(u64, u32)>,
-    /// The code of the kernel proper: newer kernels list its variables as `T` too.
+    /// Code of the kernel proper: newer kernels list its variables as `T` too.
     code: Vec<(u64, u64)>,
 }
 
-/// A variable at the end of a module's symbols lasts to the end of its page at most.
+/// A variable at the end of a module's symbols extends at most to the end of its page.
 const PAGE: u64 = 4096;
 
 impl AllSymbols {
@@ -47,14 +47,14 @@ impl AllSymbols {
         &self.modules
     }
 
-    /// Returns the variable that an address is in.
+    /// Returns the variable that contains an address.
     pub(super) fn variable(&self, address: u64) -> Option<Symbolized> {
         let ByAddress { lines, .. } = self.by_address();
         let after = lines.partition_point(|(start, _)| *start <= address);
         let start = lines[..after].last()?.0;
         let same = lines[..after].iter().rev().take_while(|(other, _)| *other == start);
         let names = same.filter_map(|(_, line)| Line::parse(&self.text[*line as usize..]));
-        // Labels of the linker begin with an underscore.
+        // Linker labels begin with an underscore.
         let symbol = names.min_by_key(|line| (line.name.starts_with('_'), line.kind.is_ascii_lowercase()))?;
         let next = lines.get(after).and_then(|(_, line)| Line::parse(&self.text[*line as usize..]));
         let end = match next.filter(|next| next.module == symbol.module) {
@@ -68,7 +68,7 @@ impl AllSymbols {
         })
     }
 
-    /// The address of the kernel proper's symbol of this name.
+    /// Returns the address of the kernel proper's symbol with this name.
     pub(super) fn address_of(&self, name: &str) -> Option<u64> {
         let found = memchr::memmem::find_iter(self.text.as_bytes(), name);
         let mut lines = found.filter_map(|at| {
@@ -80,7 +80,7 @@ impl AllSymbols {
             .map(|line| line.address)
     }
 
-    /// The address of the first symbol after this one.
+    /// Returns the address of the next symbol.
     pub(super) fn next(&self, address: u64) -> Option<u64> {
         let ByAddress { lines, .. } = self.by_address();
         lines.get(lines.partition_point(|(start, _)| *start <= address)).map(|(start, _)| *start)
@@ -105,7 +105,7 @@ impl ByAddress {
         let mut found = [0; 4];
         for line in text.split_inclusive('\n') {
             if let (Some(parsed), Ok(start)) = (Line::parse(line), u32::try_from(at)) {
-                // The low addresses are offsets of per-CPU variables.
+                // Low addresses are offsets of per-CPU variables.
                 if parsed.address >> 63 != 0 {
                     lines.push((parsed.address, start));
                 }

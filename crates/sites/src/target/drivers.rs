@@ -1,4 +1,4 @@
-//! sites/target/drivers.rs: what loaded modules say of their own probes, in the notes that the kernel shows of them.
+//! sites/target/drivers.rs: the static probes of loaded modules, from the notes that the kernel exports.
 
 use kinst_base::image::ModuleId;
 use std::path::Path;
@@ -11,15 +11,15 @@ use kinst_base::machine::Machine;
 pub(crate) struct Notes {
     pub module: ModuleId,
     pub notes: Vec<Note>,
-    /// Whether the addresses in them mean anything: the kernel shows where the section is to root only.
+    /// Whether its addresses are valid: the kernel shows the section's address only to root.
     pub placed: bool,
 }
 
-/// More than a driver has of them; what is beyond it is not read.
+/// More than any driver has; anything beyond is not read.
 const MOST_BYTES: u64 = 4 << 20;
 
 impl Kernel {
-    /// The notes of all loaded modules that have some. Of the others, one file is looked for that is not there.
+    /// Returns the notes of all loaded modules that have any. For the others, this costs one failed file lookup.
     pub(crate) fn driver_notes(&self) -> Vec<Notes> {
         if !self.is_running() {
             return Vec::new();
@@ -35,8 +35,8 @@ impl Kernel {
         modules.filter_map(read).collect()
     }
 
-    /// The function of a loaded module that an address of the running kernel is in, and where that begins. `None` also
-    /// for code that is gone since the module was initialized.
+    /// Returns the function of a loaded module that contains a run-time address, and the function's start.
+    /// `None` also for initialization code, which has been freed.
     pub(crate) fn function_at(&self, module: ModuleId, address: u64) -> Option<(&str, u64)> {
         let sections = self.placement(module).iter().filter(|(_, start)| **start <= address);
         let (section, _) = sections.max_by_key(|(_, start)| **start)?;

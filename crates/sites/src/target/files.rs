@@ -1,4 +1,4 @@
-//! sites/target/files.rs: the files of a module: where they are searched for, and which one it is.
+//! sites/target/files.rs: the files of a module: where they are searched for, and which one is used.
 
 use kinst_base::image::ModuleId;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use kinst_debuginfo::{BuildId, ElfFile, Searched, Stamp, bootable, debuginfod};
 use kinst_host::distribution::Family;
 
 impl Kernel {
-    /// The image with the debug information of a module.
+    /// Returns the file with the debug information of a module.
     pub fn debug(&self, module: ModuleId) -> Option<&ElfFile> {
         self.debug_search(module).found.as_ref()
     }
 
-    /// The image with the debug information of a module, and the places where it was looked for.
+    /// Returns the file with the debug information of a module, and the places where it was searched for.
     pub fn debug_search(&self, module: ModuleId) -> &Searched {
         let this = &self.modules()[module];
         this.debug.get_or_init(|| {
@@ -41,8 +41,9 @@ impl Kernel {
         })
     }
 
-    /// The file by whose addresses a module's symbols are: that of its debug information, or where this is not there, what
-    /// the index says of it. `None` if the symbols are those of the running kernel, or of the module as it is loaded.
+    /// Returns the file whose addresses a module's symbols use: the one with its debug information or,
+    /// without it, the layout from the index. `None` if the symbols are those of the running kernel, or of
+    /// the loaded module.
     pub(crate) fn layout(&self, module: ModuleId) -> Option<&ElfFile> {
         let of_index = || {
             let index = self.index(module)?;
@@ -51,13 +52,13 @@ impl Kernel {
         self.debug(module).or_else(|| self.modules()[module].layout.get_or_init(of_index).as_ref())
     }
 
-    /// The report for queries to servers, if the user names any and they answer.
+    /// Returns the report for server queries, if the user names any servers and they answer.
     fn asks(&self) -> Option<&Tell> {
         let say = self.ask.as_ref().filter(|_| self.servers().is_some())?;
         (!self.is_unanswered()).then_some(say)
     }
 
-    /// The servers that may have what is in no file.
+    /// Returns the servers that may have missing files.
     pub(crate) fn servers(&self) -> Option<String> {
         self.ask.as_ref().and_then(|_| debuginfod::servers())
     }
@@ -67,12 +68,13 @@ impl Kernel {
         self.unanswered.load(Ordering::Relaxed)
     }
 
-    /// The build id of a file without debug information, for a server or an index; a sysroot has no other source of it.
+    /// Returns the build id of a file without debug information, for a server or an index; a sysroot has no
+    /// other source of it.
     pub(crate) fn id_of_file(&self, module: ModuleId) -> Option<BuildId> {
         if self.is_running() { None } else { self.binary(module)?.build_id().cloned() }
     }
 
-    /// The build id that a file must have; `None` in a sysroot.
+    /// Returns the build id that a file must have; `None` in a sysroot.
     pub fn build_id(&self, module: ModuleId) -> Option<BuildId> {
         match module {
             _ if !self.is_running() => None,
@@ -81,7 +83,7 @@ impl Kernel {
         }
     }
 
-    /// The files that [`Kernel::debug`] and [`Kernel::binary`] choose from.
+    /// Returns the files from which [`Kernel::debug`] and [`Kernel::binary`] choose.
     pub(crate) fn debug_places(&self, module: ModuleId) -> Vec<PathBuf> {
         let wanted = self.build_id(module);
         match module {
@@ -94,13 +96,13 @@ impl Kernel {
         }
     }
 
-    /// The stamp of one of these files when it was found; `None` if it was only named.
+    /// Returns the stamp of one of these files when it was discovered; `None` if it was only named.
     pub(crate) fn seen(&self, module: ModuleId, path: &Path) -> Option<Stamp> {
         self.modules()[module].file.seen(path)
     }
 
-    /// The file of the module as it is loaded, with its instructions; with its symbols too if there is no file of debug
-    /// information. For the kernel proper, what its bootable form unpacks to, which has no symbols.
+    /// Returns the loaded file of the module, with its instructions, and with its symbols if no file has
+    /// debug information. For the kernel proper, this is the unpacked boot image, which has no symbols.
     pub fn binary(&self, module: ModuleId) -> Option<&ElfFile> {
         let this = &self.modules()[module];
         let image = this.binary.get_or_init(|| {
@@ -117,7 +119,7 @@ impl Kernel {
         image.as_ref()
     }
 
-    /// The command that installs the debug information on this distribution.
+    /// Returns the command that installs the debug information on this distribution.
     pub fn debug_package(&self) -> String {
         let release = self.release();
         let text = std::fs::read_to_string(self.root.path("/etc/os-release")).unwrap_or_default();

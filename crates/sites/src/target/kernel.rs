@@ -1,4 +1,4 @@
-//! sites/target/kernel.rs: a kernel: its modules, their symbols, their files.
+//! sites/target/kernel.rs: a kernel, with its modules, their symbols and their files.
 
 use super::data::AllSymbols;
 use super::modules::{Module, Modules};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
 
-/// Reports what the program is waiting for.
+/// A callback that reports what the program is waiting for.
 pub(super) type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 /// A kernel in which probes are looked up.
@@ -33,43 +33,43 @@ pub struct Kernel {
     all_symbols: OnceLock<AllSymbols>,
     slide: OnceLock<Option<u64>>,
     pub(crate) caches: Caches,
-    /// The hashes of all names, sorted.
+    /// Hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
-    /// Whether to search for what was meant when a function does not exist.
+    /// Whether to search for suggestions when a function does not exist.
     pub(crate) advice: bool,
-    /// Reports that debuginfod is queried; `None` if it is not.
+    /// Reports that debuginfod is queried; `None` if it is not used.
     pub(super) ask: Option<Tell>,
-    /// Whether a server did not answer; no other is queried then.
+    /// Whether a server did not answer; then no other one is queried.
     pub(super) unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
 }
 
-/// The data that is kept on disk between runs.
+/// The caches on disk.
 #[derive(Default)]
 pub(crate) struct Caches {
     pub cache: Option<Cache>,
-    /// Directories of indices that others have brought, which are only read.
+    /// Directories of installed indices, which are only read.
     pub brought: Vec<Cache>,
     pub watch: Option<Box<dyn Watch>>,
     pub directory: OnceLock<Directory>,
     pub sought: AtomicBool,
     pub digest: OnceLock<[u8; 8]>,
-    /// The name of the file that the list of modules was read from.
+    /// File name of the cached list of modules.
     pub tree: OnceLock<String>,
-    /// Whether all files of modules are those of that list.
+    /// Whether all module files match that list.
     pub as_listed: OnceLock<bool>,
-    /// Whether a file is known not to be.
+    /// Whether a file is known not to match.
     pub is_stale: AtomicBool,
 }
 
 impl Caches {
-    /// The directories that have indices, the user's first.
+    /// Returns the directories that have indices, the user's first.
     pub(crate) fn places(&self) -> impl Iterator<Item = &Cache> {
         self.cache.iter().chain(&self.brought)
     }
 
-    /// The files and directories that change when an index is brought.
+    /// Returns the files and directories that change when an index is installed.
     pub(crate) fn stamped(&self) -> Vec<PathBuf> {
         let brought = self.brought.iter().map(|place| place.dir().to_owned());
         self.cache.iter().map(Cache::imported).chain(brought).collect()
@@ -77,7 +77,7 @@ impl Caches {
 }
 
 impl Kernel {
-    /// The running kernel, with the modules that are loaded now.
+    /// Returns the running kernel, with the modules loaded now.
     pub fn running() -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::running();
         let kernel = Kernel::new(root);
@@ -85,7 +85,8 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The kernel whose files are under `path`; `release` may be omitted if there is only one, or to take the newest.
+    /// Returns the kernel whose files are under `path`; `release` may be omitted if there is only one, or to
+    /// take the newest.
     pub fn sysroot(path: &Path, release: Option<&str>) -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::sysroot(path, release).map_err(|error| Box::new(error.diagnostic()))?;
         Ok(Kernel::new(root))
@@ -108,18 +109,18 @@ impl Kernel {
         }
     }
 
-    /// Keeps the indices of inlined functions between runs.
+    /// Enables the cache of inlined functions' indices.
     pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
         Kernel { caches: Caches { cache, watch, ..Caches::default() }, ..self }
     }
 
-    /// Reads indices from these directories too, which packages put there.
+    /// Also reads indices from these directories, where packages install them.
     pub fn with_brought(mut self, brought: Vec<Cache>) -> Kernel {
         self.caches.brought = brought;
         self
     }
 
-    /// Uses a vmlinux that is not at its usual place; it is an error if that has no debug information of this kernel.
+    /// Uses a vmlinux that is not at its usual place; fails if that has no debug information of this kernel.
     pub fn with_vmlinux(self, path: Option<&Path>) -> Result<Kernel, Box<Diagnostic>> {
         let kernel = Kernel { root: self.root.with_vmlinux(path), ..self };
         let Some(path) = path else { return Ok(kernel) };
@@ -133,12 +134,12 @@ impl Kernel {
         Err(Box::new(why))
     }
 
-    /// Adds debug information from the servers that the user names; `say` reports what the program is waiting for.
+    /// Adds debug information from the user's debuginfod servers; `say` reports what the program is waiting for.
     pub fn with_debuginfod(self, say: Tell) -> Kernel {
         Kernel { ask: Some(say), ..self }
     }
 
-    /// Sets whether what does not exist is looked for elsewhere and under other names.
+    /// Sets whether missing functions are searched for elsewhere and under other names.
     pub fn with_advice(self, advice: bool) -> Kernel {
         Kernel { advice, ..self }
     }
@@ -147,17 +148,17 @@ impl Kernel {
         self.caches.cache.as_ref()
     }
 
-    /// The release, as of `uname -r`.
+    /// Returns the release, as in `uname -r`.
     pub fn release(&self) -> &str {
         self.root.release()
     }
 
-    /// Whether it is the kernel of this machine, and not that of a sysroot.
+    /// Whether it is this machine's kernel, not a sysroot's.
     pub fn is_running(&self) -> bool {
         self.root.is_running()
     }
 
-    /// The kernel proper first, then the modules by name.
+    /// Returns the kernel proper first, then the modules by name.
     pub fn modules(&self) -> &Modules {
         self.modules.get_or_init(|| {
             let files = if self.is_running() { self.root.loaded_modules() } else { self.modules_of_tree() };
@@ -166,14 +167,14 @@ impl Kernel {
         })
     }
 
-    /// The modules that a description's field names.
+    /// Returns the modules that match a description's field.
     pub fn modules_matching(&self, field: &str) -> Vec<ModuleId> {
         let field = if is_kernel_proper(field) { KERNEL_PROPER } else { field };
         let pattern = Pattern::new(field);
         self.modules().iter().filter(|(_, module)| pattern.matches(&module.name)).map(|(id, _)| id).collect()
     }
 
-    /// Whether there is a file of the module, loaded or not.
+    /// Whether a file of the module exists, loaded or not.
     pub(crate) fn has_module_file(&self, name: &str) -> bool {
         match self.is_running() {
             true => self.root.modules().contains_key(name),
@@ -199,7 +200,7 @@ impl Kernel {
         ))
     }
 
-    /// The function, or variable, that an address of the running kernel is in.
+    /// Returns the function or variable that contains an address of the running kernel.
     pub fn symbolize(&self, address: u64) -> Option<Symbolized> {
         let found = |module: &str, symbols: &Symbols, symbol: &Symbol, offset: u64| Symbolized {
             module: module.to_owned(),
@@ -241,7 +242,7 @@ impl Kernel {
         self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(remark);
     }
 
-    /// The symbols of a module: from its file, with the file's addresses, or from the running kernel.
+    /// Returns the symbols of a module: from its file, with the file's addresses, or from the running kernel.
     pub fn symbols(&self, module: ModuleId) -> Option<&Symbols> {
         let this = &self.modules()[module];
         if this.symbols.get().is_none()
@@ -255,7 +256,7 @@ impl Kernel {
             return self.kallsyms().get(&this.name);
         }
         let symbols = this.symbols.get_or_init(|| {
-            // A kernel in the form that boots has no symbols.
+            // A kernel's boot image has no symbols.
             let image = image.or_else(|| self.binary(module).filter(|_| module != ModuleId::PROPER))?;
             Symbols::of_image(image, if module == ModuleId::PROPER { Role::Vmlinux } else { Role::Module })
                 .map_err(|error| self.warn(error.warning()))
@@ -273,8 +274,8 @@ impl Kernel {
         );
     }
 
-    /// Converts an address of [`Kernel::symbols`] to the running kernel's; in a sysroot it is that of the file. `None`
-    /// if the kernel hides it.
+    /// Converts an address of [`Kernel::symbols`] to the running kernel's; in a sysroot it is the file's.
+    /// `None` if the kernel hides it.
     pub fn run_time(&self, module: ModuleId, address: u64) -> Option<u64> {
         if !self.is_running() {
             return Some(address);
@@ -289,7 +290,7 @@ impl Kernel {
         }
     }
 
-    /// The machine that it is for.
+    /// Returns the machine of the kernel.
     pub fn machine(&self) -> Machine {
         if self.is_running() {
             return Machine::HERE;
@@ -298,7 +299,7 @@ impl Kernel {
         image.and_then(ElfFile::machine).unwrap_or_default()
     }
 
-    /// The target of a call or jump in a module's file, by the addresses of its bytes in that file.
+    /// Returns the target of a call or jump in a module's file, by the addresses of its bytes in that file.
     pub(crate) fn reference(&self, module: ModuleId, bytes: Range<u64>) -> Option<&Reference> {
         let this = &self.modules()[module];
         let references = this.references.get_or_init(|| {
@@ -309,7 +310,7 @@ impl Kernel {
         references.get(first).filter(|(field, _)| *field < bytes.end).map(|(_, reference)| reference)
     }
 
-    /// The module's own lists of places in its text.
+    /// Returns the module's tables of special places in its text.
     pub(crate) fn tables(&self, module: ModuleId) -> &Tables {
         let this = &self.modules()[module];
         this.tables.get_or_init(|| {
@@ -320,13 +321,13 @@ impl Kernel {
         })
     }
 
-    /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
-    /// file whose code can be read.
+    /// Returns the module's functions as callers of inlined copies, with addresses of [`Kernel::symbols`];
+    /// `None` without a file with readable code.
     pub fn callers(&self, module: ModuleId) -> Option<Callers<'_>> {
         let symbols = self.symbols(module)?;
         let (layout, binary) = match self.layout(module) {
             Some(image) if image.has_code() => (image, image),
-            // To unpack the whole kernel for what its memory shows takes longer than all the rest.
+            // Unpacking the whole kernel for data that its memory also shows takes longer than everything else.
             Some(_) if module == ModuleId::PROPER && self.is_running() && self.debug(module).is_none() => {
                 return None;
             }
@@ -342,13 +343,13 @@ impl Kernel {
         (!code.is_empty()).then(|| Callers::new(symbols, code, &linked.marks))
     }
 
-    /// Whether several functions of the kernel have this name, in the kernel proper and in all its modules.
+    /// Whether several functions of the kernel proper and all its modules have this name.
     pub fn is_shared(&self, name: &str) -> bool {
         if let Some(directory) = self.directory() {
             return directory.is_shared(hash(name));
         }
-        // By hash: with 600,000 names of a sysroot, a map of strings takes longer than the walk. Two names with one
-        // hash are merely qualified without need.
+        // By hash: with 600,000 names in a sysroot, a map of strings takes longer than the walk. Two names
+        // with the same hash are merely qualified needlessly.
         let hashes = self.namesakes.get_or_init(|| {
             let mut hashes: Vec<u64> = self
                 .modules()
@@ -368,7 +369,7 @@ impl Kernel {
 
     pub(super) fn kallsyms(&self) -> &HashMap<String, Symbols> {
         self.kallsyms.get_or_init(|| {
-            // The file of the kernel proper has more than kallsyms.
+            // The file of the kernel proper has more symbols than kallsyms.
             Symbols::of_kallsyms(self.all_symbols().text(), self.layout(ModuleId::PROPER).is_none())
         })
     }
@@ -379,7 +380,7 @@ impl Kernel {
         })
     }
 
-    /// The distance by which the kernel proper was moved when it was loaded (KASLR).
+    /// Returns the distance by which the kernel proper was moved at boot (KASLR).
     pub(super) fn slide(&self) -> Option<u64> {
         *self.slide.get_or_init(|| {
             let linked = self.symbols(ModuleId::PROPER)?.text_start()?;

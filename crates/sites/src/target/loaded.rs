@@ -1,4 +1,4 @@
-//! sites/target/loaded.rs: the modules of the running kernel as they come and go, so that an address is named by what was there.
+//! sites/target/loaded.rs: modules of the running kernel over time, to name an address by its module at that time.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,62 +9,62 @@ use super::kernel::Kernel;
 use super::symbolized::Symbolized;
 use crate::symtab::Symbols;
 
-/// The modules that are loaded, and those that were when the list was read.
+/// The loaded modules, and modules that have been unloaded since the list was first read.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// In the order in which they came.
+    /// In the order of loading.
     spans: Vec<Span>,
-    /// What comes after this time is not in the list as it was last read; 0 if it was not, or one does not know when.
+    /// Modules loaded after this time are not in the list as last read; 0 if it was not read, or the time is unknown.
     looked: u64,
 }
 
-/// A module from its loading to its unloading. Times are nanoseconds of the records' clock.
+/// A module from loading to unloading. Times are nanoseconds of the records' clock.
 #[derive(Debug)]
 struct Span {
     name: String,
     base: u64,
-    /// It was not there yet at this time.
+    /// The last time at which it was not loaded yet.
     since: u64,
-    /// It was no longer there at this time.
+    /// The first time at which it was known to be unloaded.
     until: Option<u64>,
-    /// Whether its symbols were read when it was live: while it is loaded, not all are there.
+    /// Whether its symbols were read when it was live: during loading, they are incomplete.
     is_whole: bool,
     /// Whether its symbols are to be read.
     is_due: bool,
     symbols: Named,
 }
 
-/// The symbols of a module as it is loaded.
+/// The symbols of a loaded module.
 #[derive(Debug, Default)]
 struct Named {
     code: Symbols,
     data: AllSymbols,
 }
 
-/// How many modules that have gone are remembered.
+/// Number of unloaded modules to remember.
 const GONE: usize = 64;
 
 impl Kernel {
-    /// The modules that were loaded when the symbols of the running kernel were read.
+    /// Returns the modules that were loaded when the symbols of the running kernel were read.
     pub fn loaded(&self) -> Loaded {
         Loaded::of(self.all_symbols())
     }
 }
 
 impl Loaded {
-    /// Those of which symbols have been read.
+    /// Makes the list of modules whose symbols have been read.
     pub(super) fn of(symbols: &AllSymbols) -> Loaded {
         let mut loaded = Loaded::default();
         loaded.update(symbols.modules(), 0..0, || symbols.text());
         loaded
     }
 
-    /// Whether the list was ever read, and shows addresses.
+    /// Whether the list has been read, and shows addresses.
     pub fn is_known(&self) -> bool {
         !self.spans.is_empty()
     }
 
-    /// Reads the list of modules, and the symbols of new ones; not if that was done within `interval`.
+    /// Reads the list of modules, and the symbols of new ones, unless that was done within `interval`.
     pub fn look(&mut self, clock: fn() -> u64, interval: Duration) {
         let began = clock();
         if u128::from(began.saturating_sub(self.looked)) < interval.as_nanos() {
@@ -74,14 +74,15 @@ impl Loaded {
         self.update(&list, began..clock(), || std::fs::read_to_string("/proc/kallsyms").unwrap_or_default());
     }
 
-    /// Reads them unless that was done after a time, which is past: then nothing is new that was there at that time.
+    /// Reads them unless that was done after `time`, which is in the past: then every module of that time is
+    /// in the list.
     pub fn look_for(&mut self, time: u64, clock: fn() -> u64) {
         if self.looked <= time {
             self.look(clock, Duration::ZERO);
         }
     }
 
-    /// Takes over a list that was read while the time was in `read`.
+    /// Merges a list that was read during `read`.
     fn update<T: AsRef<str>>(&mut self, list: &str, read: Range<u64>, kallsyms: impl FnOnce() -> T) {
         let mut new: HashMap<(String, u64), bool> = list.lines().filter_map(parse).collect();
         for span in self.spans.iter_mut().filter(|span| span.until.is_none()) {
@@ -117,7 +118,8 @@ impl Loaded {
         });
     }
 
-    /// Reads the symbols of the modules for which that is due. One that has gone meanwhile keeps what was read of it.
+    /// Reads the symbols of the modules that are due. A module that was unloaded in the meantime retains the
+    /// symbols read before.
     fn read(&mut self, kallsyms: &str) {
         let due = self.spans.iter().filter(|span| span.is_due).map(|span| span.name.clone());
         let mut lines = lines_of(kallsyms, due);
@@ -132,7 +134,7 @@ impl Loaded {
         }
     }
 
-    /// Names an address of a module: by what was there at a time, or without one by the last that was there.
+    /// Names an address of a module: by the module that was there at a time or, without a time, by the last one.
     pub fn symbolize(&self, address: u64, time: Option<u64>) -> Option<Symbolized> {
         let was_there = |span: &&Span| {
             time.is_none_or(|time| span.since <= time && span.until.is_none_or(|until| time <= until))
@@ -153,7 +155,7 @@ impl Span {
     }
 }
 
-/// `xfs 2113536 0 - Live 0xffffffffc0a00000`: the name, where the text is, and whether it is live.
+/// Parses `xfs 2113536 0 - Live 0xffffffffc0a00000`: the name, the address of the text, and whether it is live.
 fn parse(line: &str) -> Option<((String, u64), bool)> {
     let mut words = line.split_ascii_whitespace();
     let (name, state, address) = (words.next()?, words.nth(3)?, words.next()?);
@@ -161,7 +163,7 @@ fn parse(line: &str) -> Option<((String, u64), bool)> {
     (address != 0).then(|| ((name.to_owned(), address), state == "Live"))
 }
 
-/// The lines of kallsyms of some modules.
+/// Returns the lines of kallsyms for some modules.
 fn lines_of(text: &str, modules: impl Iterator<Item = String>) -> HashMap<String, String> {
     let mut lines: HashMap<String, String> = modules.map(|name| (name, String::new())).collect();
     for line in text.lines() {
@@ -175,7 +177,7 @@ fn lines_of(text: &str, modules: impl Iterator<Item = String>) -> HashMap<String
 }
 
 impl Kernel {
-    /// Names an address that is not a module's: of the kernel proper.
+    /// Names an address of the kernel proper.
     pub fn symbolize_proper(&self, address: u64) -> Option<Symbolized> {
         self.symbolize(address).filter(|found| found.module == kinst_base::image::KERNEL_PROPER)
     }
@@ -225,7 +227,7 @@ mod tests {
         look(&mut loaded, &[other], 200);
         assert_eq!(named(&loaded, BASE + 4, Some(150)).unwrap(), "one`one_open+0x4");
         assert_eq!(named(&loaded, BASE + 4, Some(250)), None);
-        // Its range is another's now.
+        // Another module has its range now.
         look(&mut loaded, &[other, ("two", BASE)], 300);
         assert_eq!(named(&loaded, BASE + 0x110, Some(150)).unwrap(), "one`one_close+0x10");
         assert_eq!(named(&loaded, BASE + 0x110, Some(350)).unwrap(), "two`two_close+0x10");
@@ -279,7 +281,7 @@ mod tests {
         look(&mut loaded, &[("one", BASE)], 3);
         assert_eq!(named(&loaded, BASE + 4, Some(1)).unwrap(), "one`one_open+0x4");
         loaded.update(&list(&[("one", BASE)]), 4..4, nothing);
-        // Its symbols were there while it was loaded, and it has gone before they are read again.
+        // Its symbols existed during loading, and it is unloaded before they are read again.
         let gone = || kallsyms(&[]);
         let two = list(&[("two", BASE)]);
         loaded.update(&two.replace("Live", "Loading"), 5..5, || kallsyms(&[("two", BASE)]));

@@ -1,4 +1,4 @@
-//! sites/target/modules.rs: the modules of a kernel, with what has been read of each.
+//! sites/target/modules.rs: the modules of a kernel, with the data read for each.
 
 use kinst_base::image::ModuleId;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ impl Modules {
         self.ids().zip(&self.0)
     }
 
-    /// The ids as a list, for work side by side.
+    /// Returns the ids as a list, for parallel work.
     pub fn all(&self) -> Vec<ModuleId> {
         self.ids().collect()
     }
@@ -42,28 +42,28 @@ impl std::ops::Index<ModuleId> for Modules {
 
 /// One module; the kernel proper counts as one.
 pub struct Module {
-    /// Its name in probe descriptions; `vmlinux` for the kernel proper.
+    /// Name in probe descriptions; `vmlinux` for the kernel proper.
     pub name: String,
     pub(super) file: ModuleFile,
-    /// Whether the file is still the one that a kept list names.
+    /// Whether the file still matches the cached list.
     pub(super) as_listed: OnceLock<bool>,
-    /// Of most modules nothing is ever read.
+    /// Allocated on first use: most modules are never read.
     read: OnceLock<Box<Read>>,
 }
 
-/// What has been read of a module.
+/// Data read for a module.
 #[derive(Default)]
 pub struct Read {
     pub(super) debug: OnceLock<Searched>,
     pub(super) binary: OnceLock<Option<ElfFile>>,
     pub(super) symbols: OnceLock<Option<Symbols>>,
-    /// The index that this process made.
+    /// An index built by this process.
     pub(crate) index: OnceLock<Arc<ImageIndex>>,
-    /// The index that was there before.
+    /// An index that existed before.
     pub(crate) cached_index: OnceLock<Option<Arc<ImageIndex>>>,
     pub(super) layout: OnceLock<Option<ElfFile>>,
     pub(super) linked: OnceLock<Linked>,
-    /// Load addresses of the sections of a loaded module, by name.
+    /// Load addresses of a loaded module's sections, by name.
     pub(super) placement: OnceLock<HashMap<String, u64>>,
     pub(super) tables: OnceLock<Tables>,
     pub(super) references: OnceLock<Vec<(u64, Reference)>>,

@@ -1,4 +1,4 @@
-//! sites/target/own.rs: whether the files under a sysroot are those of the kernel that runs.
+//! sites/target/own.rs: whether the files under a sysroot belong to the running kernel.
 
 use kinst_base::image::ModuleId;
 use std::path::Path;
@@ -8,7 +8,7 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_debuginfo::{BuildId, Root};
 
 impl Kernel {
-    /// The running kernel if its files are under `path`; else the kernel of those that are there.
+    /// Returns the running kernel if its files are under `path`; else the kernel of the files under `path`.
     pub fn running_below(path: &Path) -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::sysroot_of_running(path).map_err(|error| Box::new(error.diagnostic()))?;
         let kernel = Kernel::new(root.clone());
@@ -20,8 +20,8 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Whether the files of a sysroot are those of the kernel that runs: one of them has its build id, or where build ids
-    /// are not known, the release is the same.
+    /// Whether the files of a sysroot belong to the running kernel: one of them has its build id or, if build
+    /// ids are unknown, the release is the same.
     pub(super) fn is_build_that_runs(&self) -> bool {
         let ids = self.ids_of_files();
         match BuildId::of_running_kernel() {
@@ -30,13 +30,13 @@ impl Kernel {
         }
     }
 
-    /// The build ids of the files of the kernel proper.
+    /// Returns the build ids of the kernel proper's files.
     fn ids_of_files(&self) -> Vec<BuildId> {
         let files = [self.debug(ModuleId::PROPER), self.binary(ModuleId::PROPER)];
         files.into_iter().flatten().filter_map(|image| image.build_id().cloned()).collect()
     }
 
-    /// Refuses to trace with the files of another kernel than the one that runs: its types and addresses are others.
+    /// Refuses to trace with the files of another kernel than the running one, whose types and addresses differ.
     pub fn require_running(&self, sysroot: &Path) -> Result<(), Box<Diagnostic>> {
         if self.is_running() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! sites/target/program.rs: the functions of a user program or library, and their callers, by place in its file.
+//! sites/target/program.rs: the functions of a user program or library, and their callers, by file offset.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -7,18 +7,18 @@ use crate::symtab::{Role, Symbols};
 use kinst_debuginfo::{Bytes, ElfFile};
 use kinst_dwarf::{Caller, Callers, Memory, Registers, demangled};
 
-/// An ELF file of user space. A file without a symbol table has the names that it exports.
+/// An ELF file of user space. Without a symbol table, it has the names that it exports.
 pub struct Program {
     image: ElfFile,
     symbols: Symbols,
-    /// Read for the first stack; `None` if it cannot be.
+    /// Read for the first stack; `None` if it cannot be read.
     callers: OnceCell<Option<Callers>>,
 }
 
-/// A place in a function.
+/// A position in a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InFunction {
-    /// As the source has it: names of Rust and C++ are demangled.
+    /// Name in the source: Rust and C++ names are demangled.
     pub name: String,
     /// Bytes from the function's start.
     pub offset: u64,
@@ -30,7 +30,7 @@ impl Program {
         Program::of_image(ElfFile::open(path).ok()?)
     }
 
-    /// A file that is in memory alone: the code that the kernel maps into each process.
+    /// Makes a program from a file that exists only in memory: the code that the kernel maps into each process.
     pub fn of_bytes(name: &str, bytes: Vec<u8>) -> Option<Program> {
         Program::of_image(ElfFile::parse(Path::new(name), Bytes::Owned(bytes)).ok()?)
     }
@@ -40,30 +40,30 @@ impl Program {
         Some(Program { image, symbols, callers: OnceCell::new() })
     }
 
-    /// The ELF file that it was made from.
+    /// Returns the ELF file.
     pub fn image(&self) -> &ElfFile {
         &self.image
     }
 
-    /// The address, as the file has it, of a byte of the file.
+    /// Returns the address in the file's layout of a file offset.
     pub fn address_of(&self, file_offset: u64) -> Option<u64> {
         self.image.address_of(file_offset)
     }
 
-    /// The memory that it takes.
+    /// Returns its memory use in bytes.
     pub fn bytes(&self) -> usize {
         self.symbols.bytes()
     }
 
-    /// The function that contains this byte of the file.
+    /// Returns the function that contains this file offset.
     pub fn symbolize(&self, file_offset: u64) -> Option<InFunction> {
         let address = self.address_of(file_offset)?;
         let symbol = self.symbols.containing(address)?;
         Some(InFunction { name: demangled(self.symbols.name(symbol)), offset: address - symbol.address })
     }
 
-    /// The caller of the function that contains this byte of the file: by its call frame information, or by the frame
-    /// pointer if the file has none at all.
+    /// Returns the caller of the function that contains this file offset, according to its call frame
+    /// information, or to the frame pointer if the file has no such information.
     pub(super) fn caller(
         &self,
         file_offset: u64,
@@ -83,7 +83,7 @@ impl Program {
 mod tests {
     use super::*;
 
-    /// Looks up a function of this very program.
+    /// Looks up a function of this program.
     #[test]
     fn our_own_functions() {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

@@ -1,11 +1,11 @@
-//! sites/target/refusals.rs: why a kernel cannot answer: a module or its debug information is missing.
+//! sites/target/refusals.rs: diagnostics for a kernel that lacks a module or its debug information.
 
 use super::kernel::Kernel;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::image::{KERNEL_PROPER, ModuleId};
 use kinst_debuginfo::OWN_MODULE;
 
-/// The module field names no module of this kernel.
+/// The module field matches no module of this kernel.
 pub(crate) fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
     if module == OWN_MODULE {
         return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` does not trace itself"));
@@ -24,14 +24,14 @@ pub(crate) fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
     }
 }
 
-/// What is not known without debug information; `out_of_line`: whether the function has code of its own.
+/// Facts that are unknown without debug information; `out_of_line` says whether the function has out-of-line code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     Copies { out_of_line: bool },
     Lines { out_of_line: bool },
 }
 
-/// The inlined copies, or the lines, are not known.
+/// Reports that the inlined copies or the lines are unknown.
 pub(crate) fn no_debug_information(
     kernel: &Kernel,
     module: ModuleId,
@@ -66,7 +66,7 @@ pub(crate) fn no_debug_information(
     error
 }
 
-/// The modules that were searched, as text.
+/// Returns the searched modules, as text.
 pub(crate) fn place(kernel: &Kernel, modules: &[ModuleId]) -> String {
     match modules {
         [one] => format!(" in {}", kernel.modules()[*one].name),

@@ -1,4 +1,4 @@
-//! sites/target/set.rs: a kernel as a set of images: itself and its modules.
+//! sites/target/set.rs: a kernel as a set of images: the kernel proper and its modules.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ impl Kernel {
         Image::new(self, ImageId::Kernel(module))
     }
 
-    /// The functions that a description's fields name without globs, in order of module and address.
+    /// Returns the functions that match a description's fields, which have no globs, in order of module and address.
     pub(crate) fn functions_named(&self, modules: &[ModuleId], function: &str) -> Vec<(ModuleId, Symbol)> {
         let (name, ordinal) = split_ordinal(function);
-        // Symbols without debug information may come from the running kernel, which does not show them to everyone.
+        // Symbols without debug information may come from the running kernel, which does not show them to all users.
         let knowing = if modules.len() > 1 { self.modules_knowing(name) } else { None };
         let may_have = |module: &&ModuleId| {
             knowing.as_ref().is_none_or(|knowing| knowing.contains(&module.index()))
@@ -42,7 +42,7 @@ impl Kernel {
     }
 }
 
-/// The module that an image is; the images of a kernel are all modules.
+/// Returns the module of an image; all images of a kernel are modules.
 fn module(image: ImageId) -> Option<ModuleId> {
     match image {
         ImageId::Kernel(module) => Some(module),

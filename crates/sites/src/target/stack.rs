@@ -1,24 +1,25 @@
-//! sites/target/stack.rs: the addresses on the stack of a program, from a copy of it and the files that were mapped.
+//! sites/target/stack.rs: unwinds the stack of a program, from a copy of it and the files that were mapped.
 
 use std::rc::Rc;
 
 use super::program::Program;
 use kinst_dwarf::{Caller, Registers};
 
-/// The state of a thread: its registers by their numbers in debug information, rip last, and its stack from rsp upwards.
+/// The state of a thread: its registers by their numbers in debug information, rip last, and its stack from
+/// rsp upwards.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied<'c> {
-    /// rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip: the index is the number in DWARF.
+    /// rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip: the index is the DWARF register number.
     pub registers: [u64; 17],
-    /// The stack's bytes from rsp upwards, as many as were copied.
+    /// The copied bytes of the stack from rsp upwards.
     pub bytes: &'c [u8],
 }
 
-/// What is at an address of a process.
+/// The code at an address of a process.
 pub enum Code {
-    /// A byte of a file.
+    /// A byte of a file, by offset.
     File(Rc<Program>, u64),
-    /// Instructions that no file describes.
+    /// Instructions without a file.
     Undescribed,
     /// Instructions of a file that cannot be read.
     Unreadable,
@@ -26,22 +27,22 @@ pub enum Code {
     Nowhere,
 }
 
-/// The addresses on a stack: an instruction, then those to which calls return.
+/// The addresses on a stack: an instruction, then return addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
-    /// The addresses, the innermost first.
+    /// Addresses, the innermost first.
     pub addresses: Vec<u64>,
-    /// Whether the last address is in the function with which the program or the thread begins.
+    /// Whether the last address is in the function in which the program or thread begins.
     pub complete: bool,
 }
 
-/// Follows the call frame information of the files, and frame pointers in code that has none. It ends where that leads
-/// nowhere, or out of the copy: it has then found less than there is, but nothing else.
+/// Follows the call frame information of the files, and frame pointers in code that has none. Stops where
+/// that leads nowhere, or out of the copy: the result may be incomplete, but is never wrong.
 pub fn walk(copied: &Copied<'_>, most: usize, code: &dyn Fn(u64) -> Code) -> Walk {
     let memory = |address| copied.word(address);
     let mut registers = Registers::all(copied.registers);
     let mut walk = Walk::default();
-    // A return address can be that of the next function: the call was the last instruction.
+    // A return address may belong to the next function: the call was the last instruction.
     let mut instruction = true;
     while let Some(ip) = registers.ip().filter(|_| walk.addresses.len() < most) {
         let place = code(if instruction { ip } else { ip.wrapping_sub(1) });
@@ -55,7 +56,7 @@ pub fn walk(copied: &Copied<'_>, most: usize, code: &dyn Fn(u64) -> Code) -> Wal
         };
         walk.addresses.push(ip);
         match caller {
-            // A handler may run on a stack of its own; a call only ever leaves something on the stack.
+            // A handler may run on an alternate stack; a call always leaves something on the stack.
             Some(Caller::Found { registers: next, interrupted })
                 if interrupted || next.sp() > registers.sp() =>
             {
@@ -72,7 +73,7 @@ pub fn walk(copied: &Copied<'_>, most: usize, code: &dyn Fn(u64) -> Code) -> Wal
 }
 
 impl Copied<'_> {
-    /// The 64-bit word at an address of the process.
+    /// Returns the 64-bit word at an address of the process.
     fn word(&self, address: u64) -> Option<u64> {
         let from = usize::try_from(address.checked_sub(self.registers[7])?).ok()?;
         let bytes = self.bytes.get(from..from.checked_add(8)?)?;

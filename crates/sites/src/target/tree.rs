@@ -1,4 +1,4 @@
-//! sites/target/tree.rs: the modules of a sysroot, from the kept list of its directories, or by a walk over them.
+//! sites/target/tree.rs: the modules of a sysroot, from the cached list of its directories, or by a walk over them.
 
 use std::sync::atomic::Ordering;
 
@@ -10,8 +10,8 @@ use crate::cache::tree;
 use kinst_debuginfo::ModuleFile;
 
 impl Kernel {
-    /// The modules of a sysroot by name. Where their list is kept, only the directories are looked at, which tell which
-    /// files came and went; whether one was rewritten in its place is asked when it is used.
+    /// Returns the modules of a sysroot by name. If their list is cached, only the directories are checked,
+    /// which shows added and removed files; a file rewritten in place is detected when it is used.
     pub(super) fn modules_of_tree(&self) -> Vec<ModuleFile> {
         let key = std::fs::canonicalize(self.root.path("/")).ok();
         let key = key.map(|path| {
@@ -28,7 +28,7 @@ impl Kernel {
             return self.root.modules_of(&kept).into_values().collect();
         }
         let walked = self.root.tree();
-        // A list that cannot be kept is made the next time, too.
+        // A list that cannot be cached is built again next time.
         if walked.is_settled()
             && !walked.files.is_empty()
             && cache.can_be_written()
@@ -39,8 +39,8 @@ impl Kernel {
         self.root.modules_of(&walked).into_values().collect()
     }
 
-    /// Whether a module's files are the ones that the kept list names. If not, what is kept of all modules at once is not
-    /// believed any more, and no other run believes the list.
+    /// Whether a module's files match the cached list. If not, cached facts about all modules are no longer
+    /// trusted, and the list is removed for other runs too.
     pub(crate) fn is_module_as_listed(&self, module: usize) -> bool {
         let Some(name) = self.caches.tree.get() else { return true };
         let Some(module) = self.modules().0.get(module) else { return true };
@@ -54,7 +54,7 @@ impl Kernel {
         same
     }
 
-    /// Whether this is so of all modules.
+    /// Whether the files of all modules match.
     pub(crate) fn is_as_listed(&self) -> bool {
         let all =
             || (0..self.modules().0.len()).into_par_iter().all(|module| self.is_module_as_listed(module));

@@ -1,11 +1,12 @@
-//! sites/target/unloaded.rs: modules that are not loaded and have a function, for advice on which module to load.
+//! sites/target/unloaded.rs: modules that are not loaded and have a function, to suggest which one to load.
 
 use super::kernel::Kernel;
 use kinst_debuginfo::{ElfFile, ModuleFile};
 
 impl Kernel {
-    /// A module that is not loaded and has a function of this name. A thousand files are not opened for that: only those
-    /// of modules that export it, and of those that its name begins with, as `xfs_iget` with `xfs`.
+    /// Returns a module that is not loaded and has a function of this name. Opens not all of a thousand
+    /// files, but only modules that export the function, or whose name its name begins with, such as `xfs`
+    /// for `xfs_iget`.
     pub(crate) fn unloaded_with(&self, function: &str) -> Option<String> {
         if !self.is_running() {
             return None;
