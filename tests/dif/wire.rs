@@ -180,7 +180,7 @@ fn actions_probes_and_enablings() {
     assert_eq!(code(|image| image.ecbs[0].clause = 1), Verify::INDEX);
     assert_eq!(code(|image| image.ecbs[0].inlined = image.strtab.len() as u32), Verify::INDEX);
     let text = verdict(|image| image.ecbs[0].clause = 1).to_string();
-    assert_eq!(text, "a reference to an entry that is not there (kinst_v_index, entry 0)");
+    assert_eq!(text, "a reference to an entry that does not exist (kinst_v_index, entry 0)");
 }
 
 #[test]

@@ -284,11 +284,11 @@ fn names_of_functions() {
     assert!(copies.contains("inlined in vmlinux:first at offset "), "{copies}");
     for (name, says) in [
         ("frist", "did you mean `first`?"),
-        ("inn", "there is no function `inn`"),
-        ("nowhere:first", "there is no module `nowhere`"),
-        ("fir*", "`fir*` is no function's name"),
-        ("vmlinux:", "a function's name is expected"),
-        ("first#2", "there is no function `first#2`"),
+        ("inn", "no function `inn`"),
+        ("nowhere:first", "no module `nowhere`"),
+        ("fir*", "`fir*` is not a function name"),
+        ("vmlinux:", "a function name is expected"),
+        ("first#2", "no function `first#2`"),
     ] {
         let said = kernel.dtrace(&["--disas", name]).expect_err("nothing");
         assert!(said.contains(says), "{name}: {said}");
@@ -355,7 +355,7 @@ fn a_line_is_where_its_statement_begins() {
         ("kinst::first:nes.c@20", "the file `nes.c` is not part of `first`"),
         ("kinst::f*:L20", "`L20` needs the name of one function"),
         ("kinst::frist:L20", "did you mean `first`?"),
-        ("kinst:nowhere:first:L20", "there is no module `nowhere`"),
+        ("kinst:nowhere:first:L20", "no module `nowhere`"),
     ] {
         let said = kernel.dtrace(&["-en", probe]).expect_err("no site");
         assert!(said.contains(says), "{probe}: {said}");
@@ -407,7 +407,7 @@ fn a_listing_says_where_a_site_is() {
         .expect("dtrace");
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains("kinst has a probe at every instruction: name a function"), "{said}");
-    assert!(said.contains("vmlinux has 3 functions, and 3 names of functions that are inlined"), "{said}");
+    assert!(said.contains("vmlinux has 3 functions, and 3 names of inlined functions"), "{said}");
 }
 
 /// The functions around a copy are those that addr2line names after the copy's at its entry, but for the one that has the code.

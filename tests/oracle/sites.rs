@@ -121,14 +121,14 @@ fn each_refusal_has_one_cause() {
     };
     assert_eq!(
         refusal("", "only_declared"),
-        "there is no function `only_declared` in the kernel 6.6.6 or its modules\n"
+        "no function `only_declared` in the kernel 6.6.6 or its modules\n"
     );
     assert_eq!(
         refusal("", "alaised"),
-        "there is no function `alaised` in the kernel 6.6.6 or its modules\ndid you mean `aliased`?"
+        "no function `alaised` in the kernel 6.6.6 or its modules\ndid you mean `aliased`?"
     );
-    assert_eq!(refusal("", "unused_inline"), "no code is left of the function `unused_inline`\n");
-    assert_eq!(refusal("extra_mud", "inl"), "there is no module `extra_mud`\ndid you mean `extra_mod`?");
+    assert_eq!(refusal("", "unused_inline"), "the function `unused_inline` has no code\n");
+    assert_eq!(refusal("extra_mud", "inl"), "no module `extra_mud`\ndid you mean `extra_mod`?");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn the_catalogue_of_a_sysroot() {
     let misspelt = catalog.matches(&described("fbt", "", "callr", "entry")).expect_err("not there");
     assert_eq!(misspelt.help, ["did you mean `caller`?"]);
     let inlined = catalog.matches(&described("fbt", "", "aliased", "entry")).expect_err("inlined everywhere");
-    assert_eq!(inlined.title, "`aliased` is inlined everywhere (1 copies): it has no code of its own");
+    assert_eq!(inlined.title, "`aliased` exists only as inlined copies (1)");
     for probe in catalog.matches(&described("", "", "", "")).expect("all") {
         let same = catalog.matches(&Description::Id(probe.id)).expect("by id");
         let [same] = &same[..] else { panic!("{} probes of id {}", same.len(), probe.id) };

@@ -212,7 +212,7 @@ fn count(
             found.iter().flat_map(|found| &found.sites)
         }
         Err(title) => {
-            let why = if title.starts_with("no code is left") {
+            let why = if title.ends_with(" has no code") {
                 "no call was compiled"
             } else if title.starts_with("none of the") {
                 "no copy can be traced"

@@ -29,7 +29,7 @@ fn programs_of_copies_and_of_functions_that_cross_from_interrupts_compile() {
 #[test]
 fn what_cannot_be_counted() {
     let cases = [
-        ("nowhere", "there is no function `nowhere`"),
+        ("nowhere", "no function `nowhere`"),
         ("nomodule:vfs_read", "nomodule"),
         ("do_syscall_64", "no instruction of do_syscall_64 can be counted"),
         ("vfs_*", "vfs_*"),

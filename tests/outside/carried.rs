@@ -211,8 +211,8 @@ fn damage_is_refused_and_nothing_comes_in() {
     assert!(refused > 100, "{refused}");
     let mut other = whole.clone();
     other[8] = 77;
-    assert!(import(&other).expect_err("another version").contains("of version 77 of the index"));
-    assert!(import(b"\x7fELF").expect_err("foreign").contains("not an index that was exported"));
+    assert!(import(&other).expect_err("another version").contains("has version 77 of the index"));
+    assert!(import(b"\x7fELF").expect_err("foreign").contains("not an exported index"));
     assert!(import(&whole).is_ok());
     let missing = kernel(root, &dir).import(&work.join("none"), &Cache::at(&dir)).expect_err("missing");
     assert!(missing.to_string().contains("cannot be read"), "{missing}");

@@ -362,7 +362,7 @@ fn a_kernel_under_a_sysroot() {
     refused(
         &["--sysroot", root, "-e", "-n", "kinst::laef:entry"],
         1,
-        &["there is no function `laef`", "did you mean `leaf`", "^^^"],
+        &["no function `laef`", "did you mean `leaf`", "^^^"],
     );
     refused(&["--sysroot", "/nowhere", "-e", "-n", "kinst::leaf:entry"], 1, &["/nowhere"]);
     let ran = dtrace(&["--sysroot", root, "-v", "-e", "-n", "kinst::leaf:entry"]);
@@ -596,7 +596,7 @@ fn inlinecall_says_why_there_is_nothing() {
     compile(&["-O2"], &without);
     let [with, without] = [&with, &without].map(|path| path.to_str().expect("UTF-8"));
     for (arguments, status, says) in [
-        (&["laef", with][..], 1, &["there is no function `laef`", "did you mean `leaf`"][..]),
+        (&["laef", with][..], 1, &["no function `laef`", "did you mean `leaf`"][..]),
         (&["one", with], 1, &["`one` is not inlined anywhere"]),
         (&["leaf", without], 2, &["has no debug information", "-g"]),
         (&["leaf", "/nowhere/file"], 2, &["/nowhere/file", "No such file"]),
@@ -635,7 +635,7 @@ fn a_stock_kernel() {
     for (description, says) in [
         ("sched:sched_switch", "write it as sdt:::sched_switch"),
         ("kprobe:vfs_read", "write it as fbt::vfs_read:entry"),
-        ("pid$target::malloc:entry", "there is no provider `pid`: only the kernel is traced"),
+        ("pid$target::malloc:entry", "no provider `pid`: only the kernel is traced"),
         ("cpc:::cycles", "`profile-997` samples by time"),
         ("vminfo:::swapin", "Linux has no counterpart of vminfo:::swapin"),
     ] {
@@ -644,7 +644,7 @@ fn a_stock_kernel() {
     refused(
         &["--sysroot", root, "-e", "-n", "kinst:vmlinux:file_start_wirte:entry"],
         1,
-        &["there is no function `file_start_wirte`", "did you mean `file_start_write`"],
+        &["no function `file_start_wirte`", "did you mean `file_start_write`"],
     );
 }
 
@@ -668,7 +668,7 @@ fn an_edge_over_a_static_key() {
         (format!("{from}-{key}-{}", to + 1), format!("{function}:{from}-{key}-{to}")),
         (format!("{from}-{}-{to}", key + 1), "inside an instruction".to_owned()),
         (format!("{from}-{to}-{to}"), format!("control does not go from {from} to {to}")),
-        (format!("{from}-{key}-{to}-{to}"), format!("{to} in `{function}` is no static key")),
+        (format!("{from}-{key}-{to}-{to}"), format!("{to} in `{function}` is not a static key")),
         (format!("{from}-{key}-{to}-{to}-{to}"), "cannot lead over more than 2 static keys".to_owned()),
         (format!("{from}-{key}-"), format!("kinst has no probe `{from}-{key}-`")),
         (format!("{from}-{key}-no_such_function+0"), format!("control does not go from {key} to no_such")),

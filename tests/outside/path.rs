@@ -58,8 +58,8 @@ fn programs_of_copies_of_modules_and_with_functions_inside_compile() {
 #[test]
 fn what_cannot_be_followed() {
     let cases: [(&[&str], &str); 9] = [
-        (&["nowhere"], "there is no function `nowhere`"),
-        (&["vfs_read", "--into", "nowhere"], "there is no function `nowhere`"),
+        (&["nowhere"], "no function `nowhere`"),
+        (&["vfs_read", "--into", "nowhere"], "no function `nowhere`"),
         (&["nomodule:vfs_read"], "nomodule"),
         (&["do_syscall_64"], "do_syscall_64"),
         (&["__irq_exit_rcu"], "begins in one context and ends in another"),

@@ -52,7 +52,7 @@ fn refused(root: &str, arguments: &[&str], says: &str) {
     let ran = dtrace(&[&["--sysroot", root], arguments].concat());
     let stderr = text(&ran.stderr);
     assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(1), ""), "{stderr}");
-    let first = format!("dtrace: the files under {root} are not those of the running kernel\n");
+    let first = format!("dtrace: the files under {root} do not belong to the running kernel\n");
     assert!(stderr.starts_with(&first) && stderr.contains(says), "{stderr}");
 }
 

@@ -151,7 +151,7 @@ impl Files for Fixture {
 
     fn scopes(&self, instructions: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let open = |image| Variables::open(image).map_err(|error| NoScope::Damaged(error.to_string()));
-        let none = || NoScope::DebugInformation("there is no debug information of vmlinux".to_owned());
+        let none = || NoScope::DebugInformation("no debug information of vmlinux".to_owned());
         let opened = self.debug.as_ref().ok_or_else(none).and_then(open);
         let scope = |asked: &Site| {
             let variables = opened.as_ref().map_err(NoScope::clone)?;

@@ -57,7 +57,7 @@ pub enum AsmError {
     #[error("a jump over {0} instructions is too far")]
     TooFar(i64),
     /// A jump or call to a label that was never bound.
-    #[error("a jump goes nowhere")]
+    #[error("a jump to an unbound label")]
     Unbound,
 }
 

@@ -97,7 +97,7 @@ pub enum By {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unable {
     /// A probe of a kind that only the module has, by index.
-    #[error("only the module has such a probe")]
+    #[error("the probe is not supported without the kernel module")]
     Probe(u32),
     /// The clauses at a probe.
     #[error("{why}")]
@@ -245,7 +245,7 @@ fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutE
     Ok(entries)
 }
 
-/// What the probes of one program have in common.
+/// The properties that the probes of one program share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Group {
     kind: ProbeKind,

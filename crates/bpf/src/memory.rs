@@ -185,7 +185,7 @@ impl Memory {
             variables(program, options, &keys, sizes, locals);
         let locals_size = at - locals;
         if globals > VARIABLES || locals_size > VARIABLES {
-            return Err(Missing::Other("so much memory of variables"));
+            return Err(Missing::Other("this much memory for variables"));
         }
         note(&mut dynamics, &loads(program)?, &mut at);
         let most = |size: fn(&Dynamic) -> u32| {

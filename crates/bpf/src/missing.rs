@@ -7,19 +7,19 @@ use kinst_dif::insn::{Builtin, Subr};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Missing {
     /// A subroutine of other systems.
-    #[error("{}() is not there", .0.name())]
+    #[error("{}() is not supported on Linux", .0.name())]
     Subroutine(Subr),
     /// A variable that the kind of probe, or Linux as a whole, does not have.
-    #[error("the variable {} is not there", .0.name())]
+    #[error("the variable {} is not supported here", .0.name())]
     Builtin(Builtin),
     /// An action that needs the module.
-    #[error("{}() is not there", format!("{:?}", .0).to_ascii_lowercase())]
+    #[error("{}() is not supported without the kernel module", format!("{:?}", .0).to_ascii_lowercase())]
     Action(ActionKind),
     /// The variable `ipl`, if the location of the interrupt count is unknown.
-    #[error("the kernel does not say where it counts interrupts, and the variable ipl is not there")]
+    #[error("the variable ipl is not supported: the kernel does not show where it counts interrupts")]
     Interrupts,
     /// Anything else, by the name for the message.
-    #[error("{0} is not there")]
+    #[error("{0} is not supported without the kernel module")]
     Other(&'static str),
     /// A `strsize` larger than this many bytes.
     #[error("strsize is more than {0}")]

@@ -19,7 +19,7 @@ pub enum Support {
 /// A copy to a process is refused where the kernel does not permit one.
 pub const COPYOUT: &str = "copyout() in an interrupt or at an instruction";
 /// An element of registers is refused if its index is known only at run time.
-pub const REGISTERS: &str = "regs[] of what is no constant";
+pub const REGISTERS: &str = "regs[] with a variable index";
 
 /// Returns the support for an action.
 #[rustfmt::skip]
@@ -33,7 +33,7 @@ pub fn action(kind: ActionKind) -> Support {
         A::Ustack => Support::Except("-x ustackcopy on arm64"),
         A::Breakpoint => Support::Without("no helper function enters the kernel's debugger"),
         A::Panic => Support::Without("no helper function stops the machine"),
-        A::Chill => Support::Without("the kernel's verifier takes no loop that long"),
+        A::Chill => Support::Without("the kernel's verifier does not accept such a long loop"),
     }
 }
 
@@ -48,7 +48,7 @@ pub fn builtin(builtin: Builtin) -> Support {
         | B::Ustackdepth | B::Ucaller | B::Ppid | B::Uid | B::Gid | B::Errno | B::Execargs | B::Inlinefunc
         | B::Cpu => Support::Whole,
         B::Regs | B::Uregs => Support::Except(REGISTERS),
-        B::Ipl => Support::Except("a kernel that does not say where it counts interrupts"),
+        B::Ipl => Support::Except("kernels that do not show where they count interrupts"),
         B::Jid | B::Jailname => Support::Nowhere,
     }
 }
@@ -99,7 +99,7 @@ mod tests {
         let subroutines = Subr::ALL.iter().map(|known| (known.name().to_owned(), subroutine(*known)));
         let line = |(name, support)| match support {
             Support::Whole => None,
-            Support::Except(what) => Some(format!("{name}: yes, but for {what}")),
+            Support::Except(what) => Some(format!("{name}: yes, except {what}")),
             Support::Without(why) => Some(format!("{name}: no: {why}")),
             Support::Nowhere => Some(format!("{name}: no, nor with the module")),
         };
@@ -111,17 +111,17 @@ mod tests {
         assert_eq!(
             lines(),
             [
-                "ustack: yes, but for -x ustackcopy on arm64",
+                "ustack: yes, except -x ustackcopy on arm64",
                 "breakpoint: no: no helper function enters the kernel's debugger",
                 "panic: no: no helper function stops the machine",
-                "chill: no: the kernel's verifier takes no loop that long",
-                "regs: yes, but for regs[] of what is no constant",
-                "uregs: yes, but for regs[] of what is no constant",
-                "ipl: yes, but for a kernel that does not say where it counts interrupts",
+                "chill: no: the kernel's verifier does not accept such a long loop",
+                "regs: yes, except regs[] with a variable index",
+                "uregs: yes, except regs[] with a variable index",
+                "ipl: yes, except kernels that do not show where they count interrupts",
                 "jid: no, nor with the module",
                 "jailname: no, nor with the module",
-                "copyout: yes, but for copyout() in an interrupt or at an instruction",
-                "copyoutstr: yes, but for copyout() in an interrupt or at an instruction",
+                "copyout: yes, except copyout() in an interrupt or at an instruction",
+                "copyoutstr: yes, except copyout() in an interrupt or at an instruction",
                 "msgdsize: no, nor with the module",
                 "msgsize: no, nor with the module",
                 "ddi_pathname: no, nor with the module",
@@ -149,7 +149,7 @@ mod tests {
             let lines = all.iter().filter(move |text| line(text));
             lines.filter_map(|line| Some(line.split_once(':')?.0)).collect::<BTreeSet<&str>>()
         };
-        let (missing, partly) = (of("no: "), of("yes, but for"));
+        let (missing, partly) = (of("no: "), of("yes, except"));
         assert_eq!(missing.difference(&named).count(), 0, "{named:?} lacks some of {missing:?}");
         let listed = &missing | &partly;
         assert_eq!(named.difference(&listed).count(), 0, "{named:?} has what is not in {listed:?}");

@@ -167,7 +167,7 @@ impl Key {
                 Pushed::Bytes(bytes) => bytes.ok_or(Missing::Invalid)?,
             };
             if bytes > MOST || u64::from(size) + bytes > MOST {
-                return Err(Missing::Other("a key of so many bytes"));
+                return Err(Missing::Other("a key of this size"));
             }
             places.push((size, bytes as u32));
             size = (size + bytes as u32).next_multiple_of(8);

@@ -31,7 +31,7 @@ pub struct Label(usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AsmError {
     /// A label that was never bound, or belongs to another assembler.
-    #[error("a branch goes to a label that is bound nowhere")]
+    #[error("a branch goes to an unbound label")]
     Unbound,
     /// A second [`Assembler::bind`] of the same label.
     #[error("a label is bound twice")]
@@ -60,13 +60,13 @@ pub enum AsmError {
     #[error("variable id {0} does not fit its instruction")]
     VariableId(u32),
     /// An opcode of another shape, by its mnemonic; or a clause-local array.
-    #[error("{0} takes no such operands")]
+    #[error("invalid operands for {0}")]
     Operands(&'static str),
     /// An object whose last instruction is not ret.
-    #[error("no last ret")]
+    #[error("the last instruction is not ret")]
     NoRet,
     /// Bytes of instructions, tables and variables, exceeding [`MAX_DIFO_BYTES`].
-    #[error("{0} bytes: an object is at most 256 KiB")]
+    #[error("the object has {0} bytes, but an object is at most 256 KiB")]
     TooLarge(usize),
 }
 

@@ -16,10 +16,10 @@ pub enum EncodeError {
     #[error("probe {0} expects more than 16 bytes of an instruction")]
     InsnBytes(usize),
     /// Index of a probe in a user program, which only BPF can arm.
-    #[error("probe {0} is in a program, and the module arms the kernel's code")]
+    #[error("probe {0} is in a user program, but the module traces only the kernel")]
     NotKernel(usize),
     /// A predicate or an action whose object does not exist.
-    #[error("clause {clause} refers to DIFO {difo}, and there are {count}")]
+    #[error("clause {clause} refers to DIFO {difo}, but the number of DIFOs is {count}")]
     Difo {
         /// Index of the clause.
         clause: usize,
@@ -29,7 +29,7 @@ pub enum EncodeError {
         count: usize,
     },
     /// An enabling whose probe does not exist.
-    #[error("enabling {index} refers to probe {probe}, and there are {count}")]
+    #[error("enabling {index} refers to probe {probe}, but the number of probes is {count}")]
     Probe {
         /// Index of the enabling.
         index: usize,
@@ -39,7 +39,7 @@ pub enum EncodeError {
         count: usize,
     },
     /// An enabling whose clause does not exist.
-    #[error("enabling {index} refers to clause {clause}, and there are {count}")]
+    #[error("enabling {index} refers to clause {clause}, but the number of clauses is {count}")]
     Clause {
         /// Index of the enabling.
         index: usize,
@@ -85,7 +85,7 @@ pub enum DecodeError {
     #[error("not an image of this ABI")]
     Header,
     /// Index of the table in the header, from 0 for `strtab` to 8 for `ecbs`.
-    #[error("table {0} is misaligned, or not inside the image")]
+    #[error("table {0} is misaligned or outside the image")]
     Table(u32),
 }
 

@@ -18,7 +18,8 @@ pub struct Record {
 pub struct ClauseLayout {
     /// One per action; `None` if it records nothing or is part of an aggregation's key.
     pub records: Vec<Option<Record>>,
-    /// The size of the payload in bytes, a multiple of 8; 0 without [`Clause::record`], as there is no record.
+    /// The size of the payload in bytes, a multiple of 8; 0 without [`Clause::record`], which means that no
+    /// record is written.
     pub size: u32,
 }
 
@@ -37,10 +38,10 @@ pub struct AggregationLayout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
     /// An index past the end of [`Program::difos`].
-    #[error("there is no DIFO {0}")]
+    #[error("DIFO {0} does not exist")]
     Difo(DifoIndex),
     /// An index past the end of [`Clause::actions`].
-    #[error("there is no action {0}")]
+    #[error("action {0} does not exist")]
     Action(usize),
     /// Index of an action that adds nothing to an aggregation.
     #[error("action {0} is not an aggregating action")]
@@ -49,7 +50,7 @@ pub enum LayoutError {
     #[error("action {0} needs a DIFO")]
     NoDifo(usize),
     /// Index of an action whose [`Action::ntuple`] is larger than the index.
-    #[error("action {0} takes more key components than there are actions before it")]
+    #[error("action {0} has more key components than preceding actions")]
     Tuple(usize),
     /// A payload or entry that does not fit into a record.
     #[error("the values of one record are more than {} bytes", uapi::REC_LEN)]

@@ -20,7 +20,7 @@ pub struct Ecb {
     pub clause: u32,
     /// The inlined function, if the place is in an inlined copy; else `None`.
     pub inlined: Option<Arc<str>>,
-    /// Which end of that copy, if either.
+    /// Boundary of that copy, if the place is one.
     pub end: Option<End>,
 }
 

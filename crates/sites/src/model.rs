@@ -150,7 +150,7 @@ impl Places for Intrinsic {
     }
 
     fn scopes(&self, sites: &[Site]) -> Vec<InScope> {
-        let nothing = || Arc::new(Err(NoScope::DebugInformation("there is no kernel".to_owned())));
+        let nothing = || Arc::new(Err(NoScope::DebugInformation("no kernel is available".to_owned())));
         sites.iter().map(|_| nothing()).collect()
     }
 }

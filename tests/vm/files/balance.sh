@@ -22,7 +22,7 @@ places() {
 unwanted() {
 	sed -n 's/^dtrace: \([^ ]*\) cannot be traced: .*/\1/p' err >refused
 	awk 'NR == FNR { bad[$1] = 1; next } $1 in bad { print $2 }' refused map
-	sed -n 's/.*inlined copies of `\(.*\)` can be traced.*/\1/p; s/.*there is no function `\([^`]*\)`.*/\1/p; s/.*no code is left of the function `\(.*\)`.*/\1/p; s/.*`\(.*\)` is code of the boot.*/\1/p' err
+	sed -n 's/.*inlined copies of `\(.*\)` can be traced.*/\1/p; s/.*: no function `\([^`]*\)`.*/\1/p; s/.*the function `\(.*\)` has no code.*/\1/p; s/.*the code of `\(.*\)` was freed.*/\1/p' err
 }
 
 # The workload, and a moment for its last thread to leave the kernel: tracing would end in the middle of that on a busy host.

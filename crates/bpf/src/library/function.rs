@@ -109,7 +109,7 @@ library! {
     Repeat 2 "repeat" persist(Function::Resend);
     /// Sends the record; retries a few times, with the same arguments and result.
     Resend 2 "resend" resend();
-    /// The variable `ppid`: 0 if there is no parent.
+    /// The variable `ppid`: 0 without a parent.
     Ppid 0 "ppid" ppid();
     /// progenyof(): (process id).
     Progenyof 1 "progenyof" progenyof();

@@ -143,7 +143,7 @@ impl Writer<'_> {
             return Ok(());
         }
         if size > SCRATCH {
-            return Err(Missing::Other("a value of so many bytes").into());
+            return Err(Missing::Other("a value of this size").into());
         }
         asm.mov(R8, R0);
         let helper = match (ty.kind, ty.by_user_ref) {
@@ -179,7 +179,7 @@ impl Writer<'_> {
     ) -> Result<(), Refusal> {
         let difo = action.difo.ok_or(Missing::Invalid)?;
         if size > SCRATCH {
-            return Err(Missing::Other("a value of so many bytes").into());
+            return Err(Missing::Other("a value of this size").into());
         }
         let ty = self.program.difos.get(difo as usize).ok_or(Missing::Invalid)?.rtype;
         self.value(asm, difo, number, used);
@@ -206,7 +206,7 @@ impl Writer<'_> {
         used: &mut Used,
     ) -> Result<(), Refusal> {
         if !(8..=SCRATCH).contains(&size) {
-            return Err(Missing::Other("a value of so many bytes").into());
+            return Err(Missing::Other("a value of this size").into());
         }
         self.value(asm, action.difo.ok_or(Missing::Invalid)?, number, used);
         asm.mov(R8, R0);

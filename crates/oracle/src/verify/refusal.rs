@@ -40,12 +40,12 @@ impl Refusal {
             Verify::HEADER => "not an image of this ABI",
             Verify::TABLE => "a table is misaligned or outside the image",
             Verify::STRTAB => "the string table does not begin and end with NUL",
-            Verify::INDEX => "a reference to an entry that is not there",
+            Verify::INDEX => "a reference to an entry that does not exist",
             Verify::RESERVED => "a reserved field is not zero",
             Verify::OPCODE => "unknown instruction",
             Verify::REGISTER => "no such register",
             Verify::DEST_R0 => "%r0 cannot be the destination",
-            Verify::BRANCH => "a branch that does not go forward, or leaves the program",
+            Verify::BRANCH => "a branch that is not forward, or leaves the program",
             Verify::INT => "no such integer constant",
             Verify::STR => "no such string constant",
             Verify::VARIABLE => "an unknown variable, or not of this scope or kind",
@@ -54,11 +54,11 @@ impl Refusal {
             Verify::NO_RET => "the last instruction is not ret",
             Verify::ACTION => "an action that is not supported, or whose expression does not fit",
             Verify::TUPLE => "not the key of an aggregation",
-            Verify::DESTRUCTIVE => "destructive, which was not allowed (-w)",
+            Verify::DESTRUCTIVE => "destructive actions are not allowed (-w)",
             Verify::LIMIT => "a limit is exceeded",
             Verify::PROBE => "not a valid probe",
             Verify::OPTION => "an option is out of its range",
-            _ => "refused for a reason that is not known here",
+            _ => "refused for an unknown reason",
         }
         .to_string();
         let name = self.code.name().map_or_else(|| self.code.0.to_string(), |name| name.to_lowercase());

@@ -193,7 +193,7 @@ impl Cache {
         fs::metadata(&self.dir).is_ok_and(|metadata| is_ours(&metadata))
     }
 
-    /// Opens a file; `None` if there is no usable one, and it has to be rebuilt.
+    /// Opens a file; `None` if none is usable, and it has to be rebuilt.
     pub fn open(&self, name: &str, kind: u32, key: &[u8]) -> Option<Sealed> {
         let file = File::open(self.dir.join(name)).ok()?;
         let metadata = file.metadata().ok()?;
@@ -225,7 +225,7 @@ impl Cache {
         if !self.can_be_written() {
             return Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "not ours to write, or not ours alone",
+                "the directory is not writable, or other users can write to it",
             ));
         }
         let _writing = writing();

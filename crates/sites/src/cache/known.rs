@@ -46,7 +46,7 @@ impl Dropped {
             (self.dead, "in code that was not linked in"),
             (self.without_address, "without an address"),
             (self.split_tails, "the second half of a split function"),
-            (self.undecodable, "with a range that is not made of whole instructions"),
+            (self.undecodable, "with a range that does not consist of whole instructions"),
         ];
         let reasons: Vec<String> = reasons
             .iter()
@@ -62,25 +62,25 @@ impl Dropped {
         if let Some(why) = self.why_unread {
             let copies = self.unread;
             remarks.push(format!(
-                "{copies} inlined copies are left at the ends of their ranges, which is not exact: {why}"
+                "{copies} inlined copies return at the ends of their ranges, which is not exact: {why}"
             ));
         }
         if let Some(why) = self.why_doubtful {
             let copies = self.doubtful;
-            remarks.push(format!("{copies} inlined copies may be entered elsewhere, too: {why}"));
+            remarks.push(format!("{copies} inlined copies may be entered elsewhere too: {why}"));
         }
         if self.lost > 0 {
-            remarks.push(format!("{} ways out by a fault cannot be traced", self.lost));
+            remarks.push(format!("{} exits by a fault cannot be traced", self.lost));
         }
         if self.duplicates > 0 {
             remarks.push(format!(
-                "{} of {} inlined copies begin where another one does: one firing of entry and one of return stand for them together",
+                "{} of {} inlined copies begin where another one does: entry and return fire once for both",
                 self.duplicates, self.copies
             ));
         }
         if self.shared > 0 {
             remarks.push(format!(
-                "{} ways out of inlined copies are those of another one too: one firing of return stands for both",
+                "{} exits of inlined copies are shared with another one: return fires once for both",
                 self.shared
             ));
         }

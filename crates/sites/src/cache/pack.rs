@@ -21,9 +21,9 @@ const LEVEL: i32 = 9;
 pub enum Unfit {
     #[error("it cannot be read: {0}")]
     Io(io::Error),
-    #[error("it is not an index that was exported")]
+    #[error("it is not an exported index")]
     Foreign,
-    #[error("it is of version {0} of the index, and this program has {VERSION}")]
+    #[error("it has version {0} of the index format, but this dtrace needs version {VERSION}")]
     Version(u32),
     #[error("it is damaged: {0}")]
     Damaged(&'static str),
@@ -73,9 +73,9 @@ impl<'a> Unpacking<'a> {
         let (len, rest) = word(rest)?;
         let len = usize::try_from(len).ok().filter(|len| *len <= LONGEST_RELEASE);
         let (release, packed) =
-            len.and_then(|len| rest.split_at_checked(len)).ok_or(Unfit::Damaged("its head is cut short"))?;
+            len.and_then(|len| rest.split_at_checked(len)).ok_or(Unfit::Damaged("its header is cut off"))?;
         let release = str::from_utf8(release).ok().filter(|text| !text.chars().any(char::is_control));
-        let release = release.ok_or(Unfit::Damaged("the release is no text"))?.to_owned();
+        let release = release.ok_or(Unfit::Damaged("its release is not text"))?.to_owned();
         let decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(Unfit::Io)?;
         Ok(Unpacking { release, decoder, read: 0 })
     }
@@ -85,21 +85,21 @@ impl<'a> Unpacking<'a> {
         let mut len = Vec::new();
         let mut read = |limit: u64, to: &mut Vec<u8>| {
             let read = (&mut self.decoder).take(limit).read_to_end(to);
-            read.map_err(|_| Unfit::Damaged("it cannot be unpacked"))
+            read.map_err(|_| Unfit::Damaged("it cannot be decompressed"))
         };
         match read(8, &mut len)? {
             0 => return Ok(None),
             8 => {}
-            _ => return Err(Unfit::Damaged("it is cut short")),
+            _ => return Err(Unfit::Damaged("it is truncated")),
         }
         let len = u64::from_le_bytes(len.try_into().unwrap_or_default());
         self.read = self.read.saturating_add(len);
         if len > LARGEST || self.read > MOST {
-            return Err(Unfit::Damaged("it has more than any index"));
+            return Err(Unfit::Damaged("it is larger than any index"));
         }
         let mut bytes = Vec::new();
         if read(len, &mut bytes)? as u64 != len {
-            return Err(Unfit::Damaged("it is cut short"));
+            return Err(Unfit::Damaged("it is truncated"));
         }
         let sealed = Sealed::any(bytes).ok_or(Unfit::Damaged("an index in it has a wrong checksum"))?;
         Ok(Some(sealed))
@@ -107,7 +107,7 @@ impl<'a> Unpacking<'a> {
 }
 
 fn word(bytes: &[u8]) -> Result<(u32, &[u8]), Unfit> {
-    let (word, rest) = bytes.split_first_chunk().ok_or(Unfit::Damaged("its head is cut short"))?;
+    let (word, rest) = bytes.split_first_chunk().ok_or(Unfit::Damaged("its header is cut off"))?;
     Ok((u32::from_le_bytes(*word), rest))
 }
 

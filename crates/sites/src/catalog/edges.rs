@@ -278,7 +278,7 @@ fn too_many_keys(function: &str) -> Diagnostic {
     let most = Over::MOST;
     Diagnostic::error(
         tags::PDESC_ZERO,
-        format!("an edge of `{function}` cannot lead over more than {most} static keys"),
+        format!("an edge of `{function}` cannot pass more than {most} static keys"),
     )
     .help(format!("begin it at the last instruction before {most} of them"))
 }
@@ -286,31 +286,31 @@ fn too_many_keys(function: &str) -> Diagnostic {
 fn no_key(function: &str, symbol: &Symbol, insn: &LiveInsn) -> Diagnostic {
     let offset = insn.offset;
     let text = decode::text(insn.machine, &insn.bytes, symbol.address + u64::from(offset));
-    Diagnostic::error(tags::PDESC_ZERO, format!("{offset} in `{function}` is no static key"))
+    Diagnostic::error(tags::PDESC_ZERO, format!("{offset} in `{function}` is not a static key"))
         .note(format!("it is `{text}`"))
-        .help("an edge leads from one instruction to another; only static keys, which the kernel rewrites, can stand between them")
+        .help("an edge leads from one instruction to another; only static keys, which the kernel rewrites, can be between them")
 }
 
 fn no_target(function: &str, from: u32, to: &str) -> Diagnostic {
     Diagnostic::error(
         tags::PDESC_ZERO,
-        format!("`{to}` is no place that {from} in `{function}` could jump to"),
+        format!("{from} in `{function}` cannot jump to `{to}`"),
     )
     .note("it is an indirect jump")
     .help(format!("name an offset in `{function}`, or another function and an offset in it: {from}-f+0"))
 }
 
 fn ambiguous(name: &str, count: usize) -> Diagnostic {
-    Diagnostic::error(tags::PDESC_ZERO, format!("{count} functions are called `{name}`"))
+    Diagnostic::error(tags::PDESC_ZERO, format!("`{name}` is ambiguous: {count} functions have this name"))
         .help(format!("name one of them: {name}#1+0 to {name}#{count}+0"))
 }
 
 fn out_of_reach(function: &str, to: &str) -> Diagnostic {
     Diagnostic::error(
         tags::PDESC_ZERO,
-        format!("`{to}` is too far from `{function}`, or nobody knows how far"),
+        format!("`{to}` is too far from `{function}`, or at an unknown distance"),
     )
-    .note("where another section of a module stands is only known when it is loaded")
+    .note("the address of another section of a module is known only while it is loaded")
 }
 
 /// Refuses an edge that does not exist. `before` is the part of the description before the instruction.
@@ -334,7 +334,7 @@ fn no_edge(asked: &Asked<'_>, before: &str, insn: &LiveInsn, to: &str, ways: &[W
             .note(format!("{from} `{text}` leaves the function"))
             .help(format!("trace the instruction: kinst::{function}:{from}")),
         [only] if only.to == next => error
-            .note(format!("{from} `{text}` does not branch: it only goes on to {}", only.target))
+            .note(format!("{from} `{text}` does not branch: it continues at {}", only.target))
             .help(format!("trace the instruction: kinst::{function}:{from}")),
         ways => {
             let leads: Vec<String> = ways.iter().map(|way| leads(way)).collect();

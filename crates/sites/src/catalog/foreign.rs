@@ -58,7 +58,7 @@ fn of_provider(provider: &str, fields: &Fields) -> Option<Diagnostic> {
         return Some(user_space(shown));
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == provider) {
-        let title = format!("the provider `{provider}` of other systems is not there on Linux");
+        let title = format!("the provider `{provider}` of other systems does not exist on Linux");
         return Some(Diagnostic::error(tags::PDESC_ZERO, title).help(*instead));
     }
     of_tracer(provider, &[module, function, name])
@@ -66,14 +66,14 @@ fn of_provider(provider: &str, fields: &Fields) -> Option<Diagnostic> {
 
 fn user_space(provider: &str) -> Diagnostic {
     let title =
-        format!("there is no provider `{provider}`: only the kernel is traced, not code of user space");
+        format!("no provider `{provider}`: only the kernel is traced, not user space");
     Diagnostic::error(tags::PDESC_ZERO, title)
         .help("system calls of one process: syscall:::entry /pid == $target/ with -p PID or -c COMMAND; ustack() shows where it is")
 }
 
 /// Explains `sched:sched_switch`, a tracepoint with its subsystem.
 pub(crate) fn tracepoint_of_perf(subsystem: &str, name: &str) -> Diagnostic {
-    let title = format!("`{subsystem}:{name}` is how perf writes a tracepoint");
+    let title = format!("`{subsystem}:{name}` is perf's syntax for a tracepoint");
     Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write it as {}", tracepoint(name)))
 }
 
@@ -92,7 +92,7 @@ fn of_tracer(word: &str, rest: &[&str]) -> Option<Diagnostic> {
         "syscalls" => ("perf", tracepoint(last)),
         _ => return None,
     };
-    let title = format!("`{word}:` is of {tracer}");
+    let title = format!("`{word}:` is {tracer} syntax");
     Some(Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write it as {here}")))
 }
 
@@ -131,7 +131,7 @@ mod tests {
             (["", "interval", "s", "1"], "write it as tick-1s"),
             (["", "profile", "hz", "99"], "write it as profile-99hz"),
             (["usdt", "/bin/x", "a", "b"], "only the kernel is traced"),
-            (["pid17", "", "malloc", "entry"], "there is no provider `pid`: only the kernel"),
+            (["pid17", "", "malloc", "entry"], "no provider `pid`: only the kernel"),
         ] {
             assert!(said(description).contains(here), "{description:?}: {}", said(description));
         }

@@ -184,7 +184,7 @@ impl Catalog {
         self.made().left_out.values().cloned().collect()
     }
 
-    /// Returns the instructions of a function from memory, or from the file if there is no kernel to read.
+    /// Returns the instructions of a function from memory, or from the file without a kernel to read.
     fn text(&self, module: ModuleId, symbol: &Symbol) -> Arc<Text> {
         let place = (module, symbol.address);
         if let Some(text) = self.made().text.get(&place) {

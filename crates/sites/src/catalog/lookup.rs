@@ -1,4 +1,4 @@
-//! sites/catalog/lookup.rs: looks up the probes of a description, or the reason why there are none.
+//! sites/catalog/lookup.rs: looks up the probes of a description, or explains why none match.
 
 use super::dtrace::{DTRACE, dtrace_probe};
 use super::fields::meaning;

@@ -99,11 +99,11 @@ pub(crate) fn probe(id: u32, name: &str, place: Place) -> Probe {
 pub(crate) fn refusal(name: &str, problem: Problem) -> Diagnostic {
     let because = match problem {
         Problem::Number => "its rate must be a number greater than zero",
-        Problem::Unit => "its unit is not known",
+        Problem::Unit => "its unit is unknown",
         Problem::TooFast => "it would fire more often than 5000 times a second",
         Problem::TooSlow => "it would not fire in a hundred years",
     };
-    let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no probe `{name}`: {because}"));
+    let error = Diagnostic::error(tags::PDESC_ZERO, format!("invalid probe name `{name}`: {because}"));
     match problem {
         Problem::Number | Problem::Unit => {
             error.help("a rate is a number and ns, us, ms, s, m, h, d or hz (without a unit, hz): tick-5s")

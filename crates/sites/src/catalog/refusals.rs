@@ -20,7 +20,7 @@ pub fn no_match(description: &Description) -> Diagnostic {
     let title = format!("probe description {description} does not match any probes");
     Diagnostic::error(tags::PDESC_ZERO, title).help(match misspelt(description) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => "-l lists the probes that there are; -Z permits descriptions without probes".to_owned(),
+        None => "-l lists all probes; -Z permits descriptions that match none".to_owned(),
     })
 }
 
@@ -49,10 +49,10 @@ pub(crate) fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     let several = match modules[..] {
         [one] if one != ModuleId::PROPER => {
             format!(
-                "kinst:{field}:*:entry (with -x maxprobes=N if they are many) for those of all its functions"
+                "kinst:{field}:*:entry (with -x maxprobes=N if they are many) for the copies of all its functions"
             )
         }
-        _ => format!("kinst:{field}:vfs_*:entry for those of several functions"),
+        _ => format!("kinst:{field}:vfs_*:entry for the copies in several functions"),
     };
     let help = format!(
         "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, {several}; --disas FUNCTION shows the instructions"
@@ -64,7 +64,7 @@ pub(crate) fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
             let inline = kernel.image(one).inline_names().len();
             let name = &kernel.modules()[one].name;
             error
-                .note(format!("{name} has {own} functions, and {inline} names of functions that are inlined"))
+                .note(format!("{name} has {own} functions, and {inline} names of inlined functions"))
         }
         [] => return no_module(kernel, module),
         _ => error,
@@ -75,8 +75,8 @@ pub(crate) fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
 /// A single function is required, but a glob or nothing is given.
 pub(crate) fn one_function(function: &str) -> Diagnostic {
     let title = match function {
-        "" => "a function's name is expected".to_owned(),
-        glob => format!("`{glob}` is no function's name"),
+        "" => "a function name is expected".to_owned(),
+        glob => format!("`{glob}` is not a function name"),
     };
     Diagnostic::error(tags::PDESC_ZERO, title)
         .help("name one function: vfs_read, ext4:ext4_map_blocks, show#2; -l -f 'vfs_*' lists the functions of a pattern")
@@ -97,7 +97,7 @@ pub(crate) fn no_function(kernel: &Kernel, modules: &[ModuleId], function: &str,
         let boundary = if name == "return" { "return" } else { "entry" };
         return Diagnostic::error(
             tags::PDESC_ZERO,
-            format!("`{function}` is inlined everywhere ({copies} copies): it has no code of its own"),
+            format!("`{function}` exists only as inlined copies ({copies})"),
         )
         .help(format!("trace the copies: kinst::{function}:{boundary}"));
     }
@@ -115,11 +115,11 @@ pub(crate) fn nothing_matches(
 ) -> Result<(), Box<Diagnostic>> {
     if !matches!(provider, "" | "fbt" | "kinst") {
         let known = attributes::providers();
-        let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
+        let error = Diagnostic::error(tags::PDESC_ZERO, format!("no provider `{provider}`"));
         return match suggest::nearest(provider, known.iter().copied()) {
             _ if is_glob(provider) || known.contains(&provider) => Ok(()),
             Some(near) => Err(Box::new(error.help(format!("did you mean `{near}`?")))),
-            None => Err(Box::new(error.help(format!("there are {}", known.join(", "))))),
+            None => Err(Box::new(error.help(format!("the providers are {}", known.join(", "))))),
         };
     }
     if modules.is_empty() && !is_glob(module) {
@@ -133,7 +133,7 @@ pub(crate) fn nothing_matches(
         let namesakes = kernel.functions_named(modules, function).len();
         if let Some(ordinal) = ordinal.filter(|_| namesakes > 0) {
             return Err(Box::new(
-                Diagnostic::error(tags::PDESC_ZERO, format!("there is no function `{function}#{ordinal}`"))
+                Diagnostic::error(tags::PDESC_ZERO, format!("no function `{function}#{ordinal}`"))
                     .help(format!(
                         "the ones that can be traced are among `{function}#1` to `{function}#{namesakes}`"
                     )),
@@ -190,7 +190,7 @@ pub(crate) fn no_such_name(function: &str, name: &str) -> Diagnostic {
         return error.help(format!("an offset is written in decimal: kinst::{function}:{offset}"));
     }
     error.help(format!(
-        "a name is an offset in bytes: kinst::{function}:0, two for one way of a branch: kinst::{function}:53-61, or empty for all instructions: kinst::{function}:"
+        "a name is an offset in bytes: kinst::{function}:0, two for one edge of a branch: kinst::{function}:53-61, or empty for all instructions: kinst::{function}:"
     ))
 }
 
@@ -201,8 +201,8 @@ pub(crate) fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError
             Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` cannot be traced: {reason}"))
         }
         None => {
-            Diagnostic::error(tags::PDESC_ZERO, format!("the instructions of `{function}` are not known"))
-                .note("the kinst module is not asked, and there is no file of the kernel with its code")
+            Diagnostic::error(tags::PDESC_ZERO, format!("the instructions of `{function}` are not available"))
+                .note("neither the kernel's memory nor a file with its code is read")
                 .help(kernel.debug_package())
         }
     }

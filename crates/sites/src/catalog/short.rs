@@ -21,7 +21,7 @@ pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
         1 => "two fields",
         _ => "one field",
     };
-    let title = format!("a description of {count} begins with the {field}, and `{provider}` is a provider");
+    let title = format!("a description of {count} begins with the {field}, but `{provider}` is a provider");
     let meant: Vec<String> = meant(provider, &rest).into_iter().map(|meant| format!("`{meant}`")).collect();
     Some(Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write {}", meant.join(" or "))))
 }

@@ -81,7 +81,7 @@ pub(crate) fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic 
         return error(format!("syscall has no probe `{name}`"))
             .help(format!("it has syscall::{function}:entry and syscall::{function}:return"));
     }
-    let error = error(format!("there is no system call `{function}`"));
+    let error = error(format!("no system call `{function}`"));
     if let Some(here) = elsewhere::call(function) {
         return error.help(format!("on Linux it is {here}: syscall::{here}:{name}"));
     }

@@ -110,7 +110,7 @@ pub(crate) fn refusal(fields: &Fields, proper: bool, tracepoints: &[Tracepoint])
         _ => events.collect(),
     };
     if names.contains(&name) && !proper {
-        let title = format!("probes of {provider} are in the module {KERNEL_PROPER} and in no function");
+        let title = format!("probes of {provider} have the module {KERNEL_PROPER} and no function");
         return Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write {provider}:::{name}"));
     }
     match suggest::nearest(name, names) {

@@ -225,7 +225,7 @@ impl File {
         Some(Box::new(error))
     }
 
-    /// Explains why there are no copies.
+    /// Explains the absence of copies.
     fn none(&self, function: &str, defined: bool) -> Diagnostic {
         let path = self.image.path().display();
         let names = kinst_dwarf::inline_names(self.debug()).unwrap_or_default();
@@ -244,10 +244,10 @@ impl File {
                 tags::PDESC_ZERO,
                 format!("`{function}` is not inlined anywhere in {path}"),
             )
-            .note("it is a function with code of its own");
+            .note("it is compiled out of line");
         }
         let error =
-            Diagnostic::error(tags::PDESC_ZERO, format!("there is no function `{function}` in {path}"));
+            Diagnostic::error(tags::PDESC_ZERO, format!("no function `{function}` in {path}"));
         let last = |name| query::split(name, "::").last().copied().unwrap_or_default();
         let whole = function.contains("::");
         let known: BTreeSet<&str> = names.iter().map(|name| if whole { name } else { last(name) }).collect();

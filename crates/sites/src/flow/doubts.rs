@@ -38,21 +38,21 @@ impl fmt::Display for Doubt {
                 write!(f, "the instruction at {at:#x} is reached without passing an entry")
             }
             Doubt::Looped(at) => {
-                write!(f, "the instruction at {at:#x} is of the caller, and in a loop after the entry")
+                write!(f, "the instruction at {at:#x} belongs to the caller, and is in a loop after the entry")
             }
             Doubt::Unrolled(at) => write!(
                 f,
                 "the statement at {at:#x} was executed before, as if a loop around the call were unrolled"
             ),
             Doubt::Unmarked(at) => {
-                write!(f, "the compiler has lost its mark of where the call at {at:#x} begins")
+                write!(f, "the compiler has lost its marker of the beginning of the call at {at:#x}")
             }
             Doubt::Reentered(at) => {
-                write!(f, "control comes to the entry at {at:#x} from a call of the function, too")
+                write!(f, "the entry at {at:#x} is also reached from a call of the function")
             }
-            Doubt::Shared(at) => write!(f, "another call may begin at {at:#x} in its place"),
+            Doubt::Shared(at) => write!(f, "another call may begin at {at:#x} instead"),
             Doubt::Combined(at) => {
-                write!(f, "the branch at {at:#x} may decide whether the call takes place, too")
+                write!(f, "the branch at {at:#x} may also decide whether the call takes place")
             }
         }
     }

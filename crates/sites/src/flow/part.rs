@@ -38,10 +38,10 @@ pub struct Marks {
     pub without_tables: bool,
 }
 
-/// Why there is no graph.
+/// Why a graph cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undecodable {
-    /// Instructions are not available.
+    /// Its instructions are not available.
     NoCode,
     /// Bytes that are not an instruction.
     Bytes(u64),
@@ -56,13 +56,13 @@ pub enum Undecodable {
 impl fmt::Display for Undecodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Undecodable::NoCode => write!(f, "its instructions are not known"),
-            Undecodable::Bytes(at) => write!(f, "there is no instruction at {at:#x}"),
+            Undecodable::NoCode => write!(f, "its instructions are not available"),
+            Undecodable::Bytes(at) => write!(f, "no valid instruction at {at:#x}"),
             Undecodable::Inside(at, to) => {
                 write!(f, "the jump at {at:#x} goes into the middle of an instruction, to {to:#x}")
             }
             Undecodable::Entry(at) => write!(f, "no instruction begins at {at:#x}"),
-            Undecodable::Indirect(at) => write!(f, "where the indirect jump at {at:#x} goes is not known"),
+            Undecodable::Indirect(at) => write!(f, "the target of the indirect jump at {at:#x} is unknown"),
         }
     }
 }

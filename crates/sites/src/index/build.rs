@@ -208,7 +208,7 @@ impl Kernel {
             && let Err(cause) = cache.write(&image::file_name(id), &bytes)
         {
             self.remark(format!(
-                "the index of {} cannot be kept in {}: {cause}",
+                "the index of {} cannot be cached in {}: {cause}",
                 this.name,
                 cache.dir().display()
             ));

@@ -40,7 +40,7 @@ pub enum NotImported {
         cause: Unfit,
     },
     /// The user's index directory is not writable.
-    #[error("the index cannot be kept in {}: {cause}", dir.display())]
+    #[error("the index cannot be cached in {}: {cause}", dir.display())]
     NotWritten {
         /// The directory: `~/.cache/kinst/index`.
         dir: PathBuf,
@@ -129,7 +129,7 @@ fn each(
     let unfit = |path: &Path, cause| NotImported::Unfit { path: path.to_owned(), cause };
     let mut take = |path: &Path, file: Sealed| {
         let (file, name) =
-            checked(file).ok_or_else(|| unfit(path, Unfit::Damaged("an index in it is not sound")))?;
+            checked(file).ok_or_else(|| unfit(path, Unfit::Damaged("an index in it is inconsistent")))?;
         visit(&name, &file)
     };
     if from.is_dir() {
@@ -176,7 +176,7 @@ fn indices_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = paths.filter(is_kept).collect();
     paths.sort();
     match paths.is_empty() {
-        true => Err(io::Error::new(io::ErrorKind::NotFound, "there is no index in it")),
+        true => Err(io::Error::new(io::ErrorKind::NotFound, "it contains no index")),
         false => Ok(paths),
     }
 }

@@ -226,7 +226,7 @@ fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic
             if lines.is_empty() {
                 let files: Vec<&str> = seen.all.keys().map(String::as_str).take(8).collect();
                 return error(format!("the file `{file}` is not part of `{function}`"))
-                    .note(format!("its code is of {}", files.join(", ")));
+                    .note(format!("its code is from {}", files.join(", ")));
             }
             (lines, format!("{file}@"))
         }
@@ -235,7 +235,7 @@ fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic
     let before = lines.range(..number).next_back();
     let after = lines.range(number..).find(|line| **line != number);
     let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
-        return error(format!("no line of `{function}` has code of its own"));
+        return error(format!("no statement of `{function}` has code"));
     };
     let files: Vec<&str> = seen.own.keys().map(String::as_str).collect();
     let offer = |line: &u64| format!("kinst::{function}:{form}{line}");
@@ -245,10 +245,10 @@ fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic
             .help(format!("try {} or {}", offer(before), offer(after))),
         _ => {
             let near = if before.is_some() { last } else { first };
-            error(format!("line {number} is outside of `{function}`"))
+            error(format!("line {number} is outside `{function}`"))
                 .note(match &line.file {
-                    Some(file) => format!("its code of {file} is on the lines {first} to {last}"),
-                    None => format!("its code is on the lines {first} to {last} of {}", files.join(", ")),
+                    Some(file) => format!("its code from {file} is on lines {first} to {last}"),
+                    None => format!("its code is on lines {first} to {last} of {}", files.join(", ")),
                 })
                 .help(format!("try {}", offer(near)))
         }

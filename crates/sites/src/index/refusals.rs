@@ -25,26 +25,26 @@ pub(crate) fn no_sites(
         return error;
     }
     if known.iter().any(|known| known.inline) {
-        return Diagnostic::error(tags::PDESC_ZERO, format!("no code is left of the function `{function}`"))
+        return Diagnostic::error(tags::PDESC_ZERO, format!("the function `{function}` has no code"))
             .note("it is defined, but no call of it was compiled");
     }
     let named = modules.iter().filter_map(|module| kernel.symbols(*module));
     if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone()) {
         return Diagnostic::error(
             tags::PDESC_ZERO,
-            format!("`{function}` is code of the boot, which the kernel has freed"),
+            format!("the code of `{function}` was freed after boot"),
         );
     }
     let error = Diagnostic::error(
         tags::PDESC_ZERO,
-        format!("there is no function `{function}`{}", place(kernel, modules)),
+        format!("no function `{function}`{}", place(kernel, modules)),
     );
     if !kernel.advice {
         return error;
     }
     if let Some(module) = kernel.unloaded_with(function) {
         return error
-            .note(format!("the module {module} has one, and is not loaded"))
+            .note(format!("the module {module} has one, but is not loaded"))
             .help(format!("load it first: modprobe {module}"));
     }
     let near = similar(kernel, modules, function);
@@ -104,7 +104,7 @@ impl Count {
 fn too_many(pattern: &str, count: Count) -> Diagnostic {
     let title = match count {
         Count::Exact { count, functions } => {
-            format!("`{pattern}` would become {count} probes, of {functions} functions")
+            format!("`{pattern}` would become {count} probes in {functions} functions")
         }
         Count::AtLeast(count) => format!("`{pattern}` would become {count} probes or more"),
     };

@@ -136,10 +136,10 @@ impl<'k> Lister<'k> {
             }
         }
         if found.is_empty() {
-            let title = format!("no loaded code that has debug information is compiled from `{path}`");
+            let title = format!("no loaded code with debug information is compiled from `{path}`");
             return Err(Box::new(
                 Diagnostic::error(tags::PDESC_ZERO, title)
-                    .help("name a file or folder as from the root of the kernel's source: fs/ext4/")
+                    .help("name a file or folder relative to the root of the kernel source: fs/ext4/")
                     .help(self.kernel.debug_package()),
             ));
         }

@@ -329,7 +329,7 @@ impl<'k> Lister<'k> {
         Listing { module, function: name, address, size: symbol.size, copy: None, source, live, instructions }
     }
 
-    /// Returns the instructions of a function from memory, or from the file if there is no running kernel.
+    /// Returns the instructions of a function from memory, or from the file without a running kernel.
     pub(super) fn code(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
         let name = || image.symbols().map(|all| all.name(symbol)).unwrap_or_default();
         if let (Some(live), Some(address)) = (self.live, image.run_time(symbol.address)) {

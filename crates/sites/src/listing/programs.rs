@@ -21,7 +21,7 @@ pub struct ProgramSource {
 }
 
 impl ProgramSource {
-    /// Returns `None` if there is no debug information.
+    /// Returns `None` without debug information.
     pub fn of(program: &Program) -> Option<ProgramSource> {
         let image = program.image();
         let image = match image.has_dwarf() {

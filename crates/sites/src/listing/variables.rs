@@ -56,8 +56,8 @@ fn open(image: Image<'_>) -> Result<Variables<'_>, NoScope> {
     let file = image.debug().ok_or_else(|| {
         let name = image.name();
         let found = match image.layout() {
-            Some(_) => format!("the index of {name} has no variables: they take its debug information"),
-            None => format!("there is no debug information of {name}"),
+            Some(_) => format!("the index of {name} has no variables: they need its debug information"),
+            None => format!("no debug information of {name}"),
         };
         NoScope::DebugInformation(format!("{found}; {}", image.all().debug_package()))
     })?;

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpotError {
     /// The instruction or edge is in a user program.
-    #[error("it is in a program, and not in the kernel")]
+    #[error("it is in a user program, not in the kernel")]
     NotKernel,
     /// No function's symbol contains the address, or the function is larger than 1 MiB.
     #[error("no function begins there")]
@@ -16,7 +16,7 @@ pub enum SpotError {
     #[error("its text cannot be decoded")]
     Undecodable,
     /// A breakpoint or jump of a kprobe covers an instruction that is in no file.
-    #[error("a kprobe covers {function}+{offset}, and no file has what is there")]
+    #[error("a kprobe covers {function}+{offset}, and no file has the original instruction")]
     Covered {
         /// Name of the function.
         function: String,
@@ -33,12 +33,12 @@ pub enum SpotError {
     #[error("it is a branch of an unknown kind")]
     UnknownBranch,
     /// The target of an indirect jump cannot be computed.
-    #[error("it jumps in a way that cannot be followed")]
+    #[error("its jump target cannot be computed")]
     UnknownJump,
     /// The edge's offset is inside an instruction or beyond the function.
     #[error("no instruction begins there")]
     NoInstruction,
     /// The instruction does not lead to the end of the edge.
-    #[error("control does not go this way")]
+    #[error("control does not take this edge")]
     NoEdge,
 }

@@ -125,7 +125,7 @@ impl Kernel {
         let text = std::fs::read_to_string(self.root.path("/etc/os-release")).unwrap_or_default();
         let id = text.lines().find_map(|line| line.strip_prefix("ID=")).unwrap_or("").trim_matches('"');
         if !Family::of(&text).has_kernel(release) && Family::of(&text) != Family::Unknown {
-            return "the kernel is not of this distribution's packages: take the vmlinux from where it was built (--vmlinux FILE)".to_owned();
+            return "the kernel is not one of this distribution's packages: use the vmlinux of its build (--vmlinux FILE)".to_owned();
         }
         match id {
             "ubuntu" => format!("install it: apt install linux-image-{release}-dbgsym"),

@@ -194,9 +194,9 @@ impl Kernel {
             return Ok(());
         }
         Err(Box::new(
-            Diagnostic::error(tags::DEBUGINFO, "the kernel does not show its addresses")
+            Diagnostic::error(tags::DEBUGINFO, "the kernel hides its addresses")
                 .note("/proc/kallsyms has only zeros (kernel.kptr_restrict)")
-                .help("run as root; if it is 2: sysctl -w kernel.kptr_restrict=1"),
+                .help("run as root; if kptr_restrict is 2: sysctl -w kernel.kptr_restrict=1"),
         ))
     }
 

@@ -46,7 +46,7 @@ impl Kernel {
         let there = self.ids_of_files().first().map(of).unwrap_or_default();
         let here = BuildId::of_running_kernel().as_ref().map(of).unwrap_or_default();
         Err(Box::new(
-            Diagnostic::error(tags::DEBUGINFO, format!("the files under {root} are not those of the running kernel"))
+            Diagnostic::error(tags::DEBUGINFO, format!("the files under {root} do not belong to the running kernel"))
                 .note(format!("under {root}: {}{there}", self.release()))
                 .note(format!("running: {release}{here}"))
                 .help("with -e, a program is compiled for the other kernel, and -l lists its probes; without --sysroot, the running kernel's own files are used"),

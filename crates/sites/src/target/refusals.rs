@@ -15,7 +15,7 @@ pub(crate) fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
             .help(format!("load it first: modprobe {module}"));
     }
     let names = kernel.modules().iter().map(|(_, module)| module.name.as_str());
-    let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no module `{module}`"));
+    let error = Diagnostic::error(tags::PDESC_ZERO, format!("no module `{module}`"));
     match suggest::nearest(module, names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help(format!(
@@ -49,7 +49,7 @@ pub(crate) fn no_debug_information(
         None => "no debug information",
     };
     let release = kernel.release();
-    let title = format!("{none} of {name} ({release}): the {what} of `{function}` cannot be told");
+    let title = format!("{none} of {name} ({release}): the {what} of `{function}` are unknown");
     let mut error = Diagnostic::error(tags::DEBUGINFO, title);
     if let Some(id) = kernel.build_id(module) {
         error = error.note(format!("wanted: build id {id}"));
