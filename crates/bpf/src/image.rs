@@ -222,7 +222,7 @@ fn within_limits(code: Code) -> Result<Code, Refusal> {
     Ok(code)
 }
 
-/// Lists the aggregations' entries: actions of one aggregation with entries alike share them.
+/// Lists the aggregations' entries: actions of an aggregation share entries if these look alike.
 fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutError> {
     let mut entries: Vec<Entries> = Vec::new();
     let mut number = 0;

@@ -9,8 +9,8 @@ use crate::object::ProbeKind;
 
 /// A frame slot for reads.
 const SLOT: i16 = -8;
-/// Bits in the count: of non-maskable interrupts, above those of hard interrupts; and the bit of a running
-/// soft interrupt.
+/// In the count, the number of bits for non-maskable interrupts, above the ones for hard interrupts, and the
+/// bit of a running soft interrupt.
 const NMI: i32 = 4;
 const SERVING: i32 = 1 << 8;
 

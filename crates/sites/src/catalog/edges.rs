@@ -292,12 +292,9 @@ fn no_key(function: &str, symbol: &Symbol, insn: &LiveInsn) -> Diagnostic {
 }
 
 fn no_target(function: &str, from: u32, to: &str) -> Diagnostic {
-    Diagnostic::error(
-        tags::PDESC_ZERO,
-        format!("{from} in `{function}` cannot jump to `{to}`"),
-    )
-    .note("it is an indirect jump")
-    .help(format!("name an offset in `{function}`, or another function and an offset in it: {from}-f+0"))
+    Diagnostic::error(tags::PDESC_ZERO, format!("{from} in `{function}` cannot jump to `{to}`"))
+        .note("it is an indirect jump")
+        .help(format!("name an offset in `{function}`, or another function and an offset in it: {from}-f+0"))
 }
 
 fn ambiguous(name: &str, count: usize) -> Diagnostic {

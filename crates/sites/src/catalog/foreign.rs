@@ -65,8 +65,7 @@ fn of_provider(provider: &str, fields: &Fields) -> Option<Diagnostic> {
 }
 
 fn user_space(provider: &str) -> Diagnostic {
-    let title =
-        format!("no provider `{provider}`: only the kernel is traced, not user space");
+    let title = format!("no provider `{provider}`: only the kernel is traced, not user space");
     Diagnostic::error(tags::PDESC_ZERO, title)
         .help("system calls of one process: syscall:::entry /pid == $target/ with -p PID or -c COMMAND; ustack() shows where it is")
 }

@@ -63,8 +63,7 @@ pub(crate) fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
                 kernel.symbols(one).map_or(0, |all| all.iter().filter(|(_, symbol)| !symbol.gone()).count());
             let inline = kernel.image(one).inline_names().len();
             let name = &kernel.modules()[one].name;
-            error
-                .note(format!("{name} has {own} functions, and {inline} names of inlined functions"))
+            error.note(format!("{name} has {own} functions, and {inline} names of inlined functions"))
         }
         [] => return no_module(kernel, module),
         _ => error,
@@ -133,10 +132,11 @@ pub(crate) fn nothing_matches(
         let namesakes = kernel.functions_named(modules, function).len();
         if let Some(ordinal) = ordinal.filter(|_| namesakes > 0) {
             return Err(Box::new(
-                Diagnostic::error(tags::PDESC_ZERO, format!("no function `{function}#{ordinal}`"))
-                    .help(format!(
+                Diagnostic::error(tags::PDESC_ZERO, format!("no function `{function}#{ordinal}`")).help(
+                    format!(
                         "the ones that can be traced are among `{function}#1` to `{function}#{namesakes}`"
-                    )),
+                    ),
+                ),
             ));
         }
         return Err(Box::new(no_function(kernel, modules, function, name)));

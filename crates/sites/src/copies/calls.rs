@@ -246,8 +246,7 @@ impl File {
             )
             .note("it is compiled out of line");
         }
-        let error =
-            Diagnostic::error(tags::PDESC_ZERO, format!("no function `{function}` in {path}"));
+        let error = Diagnostic::error(tags::PDESC_ZERO, format!("no function `{function}` in {path}"));
         let last = |name| query::split(name, "::").last().copied().unwrap_or_default();
         let whole = function.contains("::");
         let known: BTreeSet<&str> = names.iter().map(|name| if whole { name } else { last(name) }).collect();

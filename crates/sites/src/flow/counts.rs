@@ -89,7 +89,6 @@ impl Flow {
     /// Chooses where to count in the blocks with instructions of `ranges`, or in all blocks. `room` says
     /// whether an instruction can be counted; `leads` says whether a branch goes to an address in memory, or
     /// `None` if that is unknown.
-    /// branch goes to an address as it is in memory: `None` if that is not known.
     pub fn counts(
         &self,
         ranges: Option<&[Range<u64>]>,

@@ -38,7 +38,10 @@ impl fmt::Display for Doubt {
                 write!(f, "the instruction at {at:#x} is reached without passing an entry")
             }
             Doubt::Looped(at) => {
-                write!(f, "the instruction at {at:#x} belongs to the caller, and is in a loop after the entry")
+                write!(
+                    f,
+                    "the instruction at {at:#x} belongs to the caller, and is in a loop after the entry"
+                )
             }
             Doubt::Unrolled(at) => write!(
                 f,

@@ -30,15 +30,10 @@ pub(crate) fn no_sites(
     }
     let named = modules.iter().filter_map(|module| kernel.symbols(*module));
     if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone()) {
-        return Diagnostic::error(
-            tags::PDESC_ZERO,
-            format!("the code of `{function}` was freed after boot"),
-        );
+        return Diagnostic::error(tags::PDESC_ZERO, format!("the code of `{function}` was freed after boot"));
     }
-    let error = Diagnostic::error(
-        tags::PDESC_ZERO,
-        format!("no function `{function}`{}", place(kernel, modules)),
-    );
+    let error =
+        Diagnostic::error(tags::PDESC_ZERO, format!("no function `{function}`{}", place(kernel, modules)));
     if !kernel.advice {
         return error;
     }

@@ -77,7 +77,7 @@ pub(super) struct Function {
 /// A larger symbol is not a function.
 const MOST: u64 = 1 << 20;
 
-/// On x86-64, a breakpoint; and the lengths of the jump that may replace it, and of the code after it.
+/// On x86-64, a breakpoint, and the length of a jump that may replace it and the code after it.
 const BREAK: u8 = 0xcc;
 
 const JUMP_LEN: usize = 5;
