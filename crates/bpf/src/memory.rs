@@ -164,9 +164,9 @@ pub const HEADER: u32 = 16;
 /// Sizes of the data that a program writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {
-    /// The largest record, or the largest key of an aggregation after the CPU's id.
+    /// Size of the largest record.
     pub record: u32,
-    /// Size of that key.
+    /// Size of the largest aggregation key, without the CPU's id that precedes it.
     pub key: u32,
     /// Number of aggregating actions. Each has two maps; one is written while the other is read.
     pub aggregations: u32,

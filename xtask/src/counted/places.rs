@@ -103,10 +103,11 @@ impl Places {
     }
 }
 
-/// The functions of which -v says it: `dtrace: vmlinux: f: 1 ways out of inlined copies are those of another one too: …`.
+/// Functions with shared exits, from remarks like this:
+/// `dtrace: vmlinux: f: 1 exits of inlined copies are shared with another one: …`.
 fn shared(remarks: &str) -> BTreeSet<String> {
-    let of = |line: &str| Some(line.split_once(" ways out of ")?.0.rsplit(": ").nth(1)?.to_owned());
-    let lines = remarks.lines().filter(|line| line.contains(" are those of another one too"));
+    let of = |line: &str| Some(line.split_once(" exits of ")?.0.rsplit(": ").nth(1)?.to_owned());
+    let lines = remarks.lines().filter(|line| line.contains(" are shared with another one"));
     lines.filter_map(of).collect()
 }
 
@@ -154,8 +155,7 @@ mod tests {
 
     #[test]
     fn a_remark_is_of_a_function() {
-        let remark =
-            "dtrace: vmlinux: f: 2 ways out of inlined copies are those of another one too: one firing\n";
+        let remark = "dtrace: vmlinux: f: 2 exits of inlined copies are shared with another one: return\n";
         assert_eq!(shared(remark), BTreeSet::from(["f".to_owned()]));
     }
 

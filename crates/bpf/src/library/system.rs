@@ -140,7 +140,7 @@ impl Lib<'_> {
         self.asm.bind(known);
     }
 
-    /// Returns the number of addresses up to the last one at the top that is in such code.
+    /// Returns the number of addresses at the top, up to the last one in code that runs programs.
     pub(super) fn own_frames(&mut self) {
         const COUNT: i16 = 0;
         self.set_word(COUNT, 0);

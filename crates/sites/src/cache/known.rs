@@ -74,7 +74,7 @@ impl Dropped {
         }
         if self.duplicates > 0 {
             remarks.push(format!(
-                "{} of {} inlined copies begin where another one does: entry and return fire once for both",
+                "{} of {} inlined copies begin where another one does: entry and return fire once for them together",
                 self.duplicates, self.copies
             ));
         }

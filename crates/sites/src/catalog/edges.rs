@@ -278,7 +278,7 @@ fn too_many_keys(function: &str) -> Diagnostic {
     let most = Over::MOST;
     Diagnostic::error(
         tags::PDESC_ZERO,
-        format!("an edge of `{function}` cannot pass more than {most} static keys"),
+        format!("an edge of `{function}` cannot lead over more than {most} static keys"),
     )
     .help(format!("begin it at the last instruction before {most} of them"))
 }

@@ -245,7 +245,7 @@ fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic
             .help(format!("try {} or {}", offer(before), offer(after))),
         _ => {
             let near = if before.is_some() { last } else { first };
-            error(format!("line {number} is outside `{function}`"))
+            error(format!("line {number} is outside of `{function}`"))
                 .note(match &line.file {
                     Some(file) => format!("its code from {file} is on lines {first} to {last}"),
                     None => format!("its code is on lines {first} to {last} of {}", files.join(", ")),
