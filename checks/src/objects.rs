@@ -15,8 +15,9 @@ pub(crate) struct Options {
     pub schema: PathBuf,
 }
 
-/// Reads lines `NUMBER<TAB>JSON`, and writes `NUMBER<TAB>MESSAGE` about those that do not follow the schema; a message of
-/// several lines is as many of these. Nothing is written before all is read, so a caller can do the one after the other.
+/// Reads lines `NUMBER<TAB>JSON`, and writes `NUMBER<TAB>MESSAGE` for each violation of the schema; a message of
+/// several lines becomes several such lines. All input is read before any output, so a caller can write first and
+/// read then.
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let validator = Validator::new(&options.schema)?;
     let messages = messages(&validator, io::stdin().lock())?;

@@ -1,4 +1,5 @@
-//! The functions of the module's probe path: each is marked with where it may be called from, and none may be probed.
+//! The functions of the module's probe path: each is marked with the contexts that may call it, and none may be
+//! probed.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -7,7 +8,7 @@ use regex_lite::Regex;
 
 use super::{Finding, Source};
 
-/// The words of kmod/context.h.
+/// The markers of kmod/context.h.
 static MARKED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(?:[a-z_][\w\s\*]*[\s\*])?(__probe_path|__at_hit)\b[\w\s\*]*?\b(\w+)\("));
 static NOKPROBE: LazyLock<Regex> = LazyLock::new(|| regex(r"^NOKPROBE_SYMBOL\((\w+)\)"));
@@ -43,20 +44,22 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     }
     for (line, name, inline) in &marked {
         if !inline && !forbidden.contains(name) {
-            findings
-                .push(source.finding(*line, format!("{name} is of the probe path: NOKPROBE_SYMBOL({name})")));
+            findings.push(
+                source.finding(*line, format!("{name} is on the probe path: add NOKPROBE_SYMBOL({name})")),
+            );
         }
     }
     for name in forbidden.iter().filter(|name| !marked.iter().any(|(_, known, _)| known == *name)) {
         let line = source.text.lines().position(|line| line.starts_with(&format!("NOKPROBE_SYMBOL({name})")));
-        let message =
-            format!("{name} may not be probed, and does not say from where it is called (kmod/context.h)");
+        let message = format!(
+            "{name} has NOKPROBE_SYMBOL but no context (`__probe_path` or `__at_hit`, kmod/context.h)"
+        );
         findings.push(source.finding(line.map_or(1, |line| line + 1), message));
     }
     findings
 }
 
-/// The objects that Kbuild compiles without sanitizers and plugins are those of the probe path, no more and no fewer.
+/// The objects that Kbuild compiles without sanitizers and plugins are exactly the objects of the probe path.
 pub(super) fn objects(sources: &[Source]) -> Vec<Finding> {
     let listed: Vec<(&Source, usize, String)> = sources.iter().flat_map(listed).collect();
     let on_path =
@@ -65,11 +68,11 @@ pub(super) fn objects(sources: &[Source]) -> Vec<Finding> {
         sources.iter().filter(on_path).map(|source| (source, object(&source.path))).collect();
     let missing = marked.iter().filter(|(_, object)| !listed.iter().any(|(.., listed)| listed == object));
     let missing = missing.map(|(source, object)| {
-        source.finding(1, format!("{object} is of the probe path: a line of kinst-path in its Kbuild"))
+        source.finding(1, format!("{object} is on the probe path: add it to kinst-path in its Kbuild"))
     });
     let needless = listed.iter().filter(|(.., listed)| !marked.iter().any(|(_, object)| object == listed));
     let needless = needless.map(|(source, line, object)| {
-        source.finding(*line, format!("{object} has no function of the probe path (kmod/context.h)"))
+        source.finding(*line, format!("{object} has no function on the probe path (kmod/context.h)"))
     });
     missing.chain(needless).collect()
 }
@@ -119,7 +122,7 @@ mod tests {
         assert_eq!(messages("kmod/x.c", inline), [""; 0]);
         assert_eq!(
             messages("kmod/x.c", "__probe_path bool f(void)\n"),
-            ["1: f is of the probe path: NOKPROBE_SYMBOL(f)"]
+            ["1: f is on the probe path: add NOKPROBE_SYMBOL(f)"]
         );
         assert_eq!(messages("kmod/x.c", "static notrace int f(void)\n").len(), 1, "another word for it");
         assert_eq!(messages("kmod/x.c", "int f(void)\n{\n}\nNOKPROBE_SYMBOL(f);\n").len(), 1, "no word");
@@ -145,8 +148,8 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "kmod/text/b.c:1: text/b.o is of the probe path: a line of kinst-path in its Kbuild",
-                "kmod/Kbuild:2: text/a.o has no function of the probe path (kmod/context.h)",
+                "kmod/text/b.c:1: text/b.o is on the probe path: add it to kinst-path in its Kbuild",
+                "kmod/Kbuild:2: text/a.o has no function on the probe path (kmod/context.h)",
             ]
         );
     }

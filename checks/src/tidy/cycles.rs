@@ -1,7 +1,7 @@
-//! No cycles: of the modules that share a folder, none uses another one that uses it, over however many steps.
+//! No cycles: no module uses another one in its folder that uses it in turn, directly or over other modules.
 //!
-//! A folder's mod.rs declares the files in it, so a file that uses what its mod.rs defines or re-exports is a cycle too,
-//! and a way around the rule: by way of mod.rs every file reaches every other one.
+//! A folder's mod.rs declares the files in it, so a file that uses what its mod.rs defines or re-exports is a cycle
+//! too, and evades the rule: through mod.rs every file reaches every other one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,13 +30,13 @@ pub(super) fn check(files: &[Read<'_>]) -> Vec<Finding> {
             let (source, line) = uses[&(first, second)];
             let (place, _) = folder_of(&folder, &paths);
             let way = [&circle[..], &circle[..1]].concat().join(" → ");
-            findings.push(source.finding(line, format!("a circle in {place}: {way}")));
+            findings.push(source.finding(line, format!("a cycle in {place}: {way}")));
         }
     }
     findings
 }
 
-/// The uses of what the mod.rs of a file's own folder, or of a folder around that, defines or re-exports.
+/// The uses of items that the mod.rs of the file's folder, or of a folder above it, defines or re-exports.
 pub(super) fn upward(files: &[Read<'_>]) -> Vec<Finding> {
     let modules = modules(files);
     let paths = paths(files);
@@ -49,7 +49,9 @@ pub(super) fn upward(files: &[Read<'_>]) -> Vec<Finding> {
             }
             let (folder, file) = folder_of(to, &paths);
             let path = named.path.join("::");
-            let message = format!("{path} is {folder}/{file}'s, which is above: name the file that has it");
+            let message = format!(
+                "{path} is {folder}/{file}'s, which is above this file: name the file that defines it"
+            );
             findings.push(source.finding(named.line, message));
         }
     }
@@ -87,7 +89,7 @@ fn modules<'f>(files: &'f [Read<'_>]) -> BTreeSet<&'f [String]> {
     files.iter().map(|file| file.module.as_slice()).collect()
 }
 
-/// The module of this crate that has what a path names.
+/// The module of this crate that contains the item of a path.
 fn target<'n>(modules: &BTreeSet<&[String]>, named: &'n Named) -> Option<&'n [String]> {
     let parts = || (0..=named.path.len()).rev().map(|len| &named.path[..len]);
     (named.root == Root::Own).then(|| parts().find(|to| modules.contains(to)))?
@@ -99,7 +101,7 @@ fn uses<'a>(files: &[Read<'a>]) -> Uses<'a> {
     for Read { source, module, named } in files {
         for named in named {
             let Some(to) = target(&modules, named) else { continue };
-            // The folder where the two part. Uses between a folder and the files in it are for `upward`.
+            // The innermost folder of both. Uses between a folder and the files in it are for `upward`.
             let common = module.iter().zip(to).take_while(|(a, b)| a == b).count();
             if let (Some(from), Some(to)) = (module.get(common), to.get(common)) {
                 let folder = uses.entry(module[..common].to_vec()).or_default();
@@ -133,7 +135,7 @@ mod tests {
             ("src/b/deep.rs", "use super::B;\nuse crate::c::C;"),
             ("src/c.rs", "\n\nfn f() -> crate::a::A {}"),
         ];
-        assert_eq!(messages(&files), ["src/a.rs:1: a circle in src: a → b → c → a"]);
+        assert_eq!(messages(&files), ["src/a.rs:1: a cycle in src: a → b → c → a"]);
         assert_eq!(messages(&files[..4]), [""; 0], "a file and its folder");
     }
 
@@ -147,9 +149,9 @@ mod tests {
             ("src/a/x.rs", "use super::{Y, b::Z};\npub(in crate::a) struct X;\nuse crate::Root;"),
         ];
         let found = [
-            "src/a/b/deep.rs:2: a::X is src/a/mod.rs's, which is above: name the file that has it",
-            "src/a/b/deep.rs:3: a::b::Z is src/a/b/mod.rs's, which is above: name the file that has it",
-            "src/a/x.rs:1: a::Y is src/a/mod.rs's, which is above: name the file that has it",
+            "src/a/b/deep.rs:2: a::X is src/a/mod.rs's, which is above this file: name the file that defines it",
+            "src/a/b/deep.rs:3: a::b::Z is src/a/b/mod.rs's, which is above this file: name the file that defines it",
+            "src/a/x.rs:1: a::Y is src/a/mod.rs's, which is above this file: name the file that defines it",
         ];
         assert_eq!(upward_messages(&files), found);
     }
@@ -161,6 +163,6 @@ mod tests {
             ("src/a/x.rs", "use super::y::Y;"),
             ("src/a/y.rs", "use crate::a::x;"),
         ];
-        assert_eq!(messages(&files), ["src/a/x.rs:1: a circle in src/a: x → y → x"]);
+        assert_eq!(messages(&files), ["src/a/x.rs:1: a cycle in src/a: x → y → x"]);
     }
 }

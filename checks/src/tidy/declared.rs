@@ -1,5 +1,5 @@
-//! The functions of the kernel module: a header declares what its own room defines. Otherwise a room could call one above it
-//! that it does not include.
+//! The functions of the kernel module: a header declares only functions that its room defines. Otherwise a room could
+//! call a room above it without including it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -32,14 +32,15 @@ pub(super) fn check(sources: &[Source], used: &mut BTreeSet<&'static str>) -> Ve
                 used.insert(port);
                 continue;
             }
-            let message = format!("{name} is defined in {}: a header of that room declares it", source.path);
+            let message =
+                format!("{name} is defined in {}: declare it in a header of that room", source.path);
             findings.push(header.finding(line, message));
         }
     }
     findings
 }
 
-/// Rows that nothing needs.
+/// Rows without a use.
 pub(super) fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Finding> {
     let stale = PORTS.iter().filter(|(header, ..)| !used.contains(header));
     let line = |header: &str| {
@@ -50,14 +51,14 @@ pub(super) fn stale(table: &Source, used: &BTreeSet<&'static str>) -> Vec<Findin
     stale.map(|(header, room, _)| table.finding(line(header), message(header, room))).collect()
 }
 
-/// The functions of external linkage that a text defines, or only declares, and their lines.
+/// The functions of external linkage that a source file defines, or only declares, and their lines.
 fn functions(text: &str, defines: bool) -> Vec<(&str, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let is_other = ["static ", "typedef ", "return "].iter().any(|word| line.starts_with(word));
         let Some(head) = HEAD.captures(line).filter(|_| !is_other) else { continue };
-        // A body begins on a line of its own.
+        // A body begins on a separate line.
         let end = lines[index..].iter().find(|line| **line == "{" || line.contains(';'));
         if end.is_some_and(|end| (*end == "{") == defines) {
             let name = head.get(1).map_or("", |name| name.as_str());
@@ -93,7 +94,8 @@ mod tests {
         let shown = |files| -> Vec<String> {
             check(&sources(files), &mut BTreeSet::new()).iter().map(Finding::shown).collect()
         };
-        let message = "kmod/text/x.h:3: g is defined in kmod/session/y.c: a header of that room declares it";
+        let message =
+            "kmod/text/x.h:3: g is defined in kmod/session/y.c: declare it in a header of that room";
         assert_eq!(shown(&files[..]), [message]);
         assert_eq!(shown(&files[..2]), [""; 0], "what C does not define is not looked for");
     }

@@ -1,4 +1,4 @@
-//! The dependencies of each package: each is used, and each may be shipped with ours.
+//! The dependencies of each package: each is used, and each may be shipped with our code.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub(super) fn check(sources: &[Source]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Packages that we may not pass on under MIT or Apache-2.0, with their licences.
+/// Packages that may not be distributed under MIT or Apache-2.0, with their licences.
 fn licences(sources: &[Source]) -> Result<Vec<Finding>> {
     let Some(lock) = sources.iter().find(|source| source.path == "Cargo.lock") else { return Ok(Vec::new()) };
     // Packages of other systems need not be on this machine.
@@ -72,11 +72,11 @@ fn is_allowed(licence: &str) -> bool {
 }
 
 fn metadata(more: &[&str]) -> Result<Vec<Package>> {
-    crates::metadata(&workspace::root(), more).context("tidy asks cargo for the dependencies")
+    crates::metadata(&workspace::root(), more).context("cannot get the dependencies from cargo")
 }
 
-/// Whether a file is of the package in this folder, and of none in a folder below. tests/outside/regressions.rs includes what the
-/// fuzz targets run, which are no member: they count as the root's.
+/// Whether a file belongs to the package in this folder, and not to one in a folder below. The fuzz targets are not a
+/// member of the workspace, but tests/outside/regressions.rs includes their code: they count as the root's.
 fn is_of(source: &Source, folder: &str, folders: &[String]) -> bool {
     let inside = source.is_rust() || source.path.ends_with(".lalrpop");
     let home =

@@ -6,7 +6,7 @@ use super::table::{CRATES, IMPURE_PATHS, MODULES, PURE};
 use super::usetree::{Named, Read, Root};
 use super::{Finding, Source};
 
-/// The rows of the tables that something has used.
+/// The rows of the tables that have been used.
 #[derive(Default)]
 pub(super) struct Used {
     crates: BTreeSet<(&'static str, &'static str)>,
@@ -42,7 +42,7 @@ fn crates(source: &Source, named: &Named, used: &mut Used) -> Option<String> {
     if source.is_in(PURE)
         && let Some((_, what)) = IMPURE_PATHS.iter().find(|(path, _)| is_below(&named.path.join("::"), path))
     {
-        return Some(format!("{what} in a stage that is to be pure"));
+        return Some(format!("{what} in a stage that must be pure"));
     }
     let (name, folders) = CRATES.iter().find(|(name, _)| *name == first)?;
     match folders.iter().find(|folder| source.is_in(&[folder])) {
@@ -69,8 +69,8 @@ fn modules(source: &Source, named: &Named, used: &mut Used) -> Option<String> {
             None
         }
         None => Some(match allowed {
-            [] => format!("{folder} does not know {path}: it uses no other module"),
-            _ => format!("{folder} does not know {path}: it may use {}", allowed.join(", ")),
+            [] => format!("{folder} may not use {path}: it uses no other module"),
+            _ => format!("{folder} may not use {path}, only {}", allowed.join(", ")),
         }),
     }
 }
@@ -135,7 +135,7 @@ mod tests {
             [""; 0]
         );
         let found = messages("src/parser/x.rs", "use kinst_sites::Copy;");
-        assert!(found[0].starts_with("1: src/parser does not know sites::Copy: it may use "), "{found:?}");
+        assert!(found[0].starts_with("1: src/parser may not use sites::Copy, only "), "{found:?}");
         assert_eq!(messages("src/sugar/x.rs", "use crate::sugar::Insn;\nuse kinst_base::probe::X;"), [""; 0]);
         assert_eq!(messages("src/cli/x.rs", "use crate::anything;"), [""; 0]);
     }
@@ -147,7 +147,7 @@ mod tests {
             messages("crates/sites/src/index/x.rs", far),
             ["1: super::super: name it from the crate's root"]
         );
-        let impure = ["1: input and output in a stage that is to be pure"];
+        let impure = ["1: input and output in a stage that must be pure"];
         assert_eq!(messages("crates/dif/src/x.rs", "use std::{collections::HashMap, fs};"), impure);
         assert_eq!(messages("crates/dif/src/x.rs", "fn f() { std::io::stdin(); }"), impure);
         assert_eq!(messages("src/cli/x.rs", "use std::{fs, io};"), [""; 0]);

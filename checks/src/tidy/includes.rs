@@ -1,5 +1,5 @@
-//! The includes of the kernel module: each room has the rooms whose headers it may include, and no file includes one that
-//! includes it, over however many steps. A `.c` file is one unit with its header.
+//! The includes of the kernel module: each room has a list of rooms whose headers it may include, and no file
+//! includes itself, directly or over others. A `.c` file is one unit with its header.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use super::table::INCLUDES;
 use super::{Finding, Source};
 
 const ROOT: &str = "kmod/";
-/// The tests, which include what they test.
+/// The tests, which include the code that they test.
 const TESTS: &str = "kmod/tests";
-/// The folder of the architectures: `<machine/x.h>` is that of the one that is built for.
+/// The folder of the architectures: `<machine/x.h>` is in the folder of the target.
 const ARCH: &str = "kmod/arch/";
 
-/// The rows that something needs: the room, and what it includes.
+/// The rows with a use: the room, and what it includes.
 pub(super) type Used = BTreeSet<(&'static str, &'static str)>;
 
 /// One line `#include`, as far as it names a file of the module.
@@ -34,7 +34,7 @@ pub(super) fn check(sources: &[Source], used: &mut Used) -> Vec<Finding> {
     findings
 }
 
-/// Whether it is a file of the module, which the tests are not.
+/// Whether it is a file of the module; tests are not.
 pub(super) fn is_of_room(source: &Source) -> bool {
     is_of_module(&source.path) && !source.is_in(&[TESTS])
 }
@@ -61,7 +61,7 @@ fn name(line: &str) -> Option<&str> {
     Some(rest.split_once(end)?.0)
 }
 
-/// The file of the module that a name is, looked for as the compiler does; None: it is the kernel's.
+/// The module's file with this name, by the search order of the compiler; `None` if it is the kernel's.
 fn resolved<'a>(from: &str, name: &str, paths: &BTreeSet<&'a str>) -> Option<&'a str> {
     let beside = from.rsplit_once('/').map(|(folder, _)| format!("{folder}/{name}"));
     let own = beside.into_iter().chain([format!("{ROOT}{name}")]);
@@ -73,7 +73,7 @@ fn resolved<'a>(from: &str, name: &str, paths: &BTreeSet<&'a str>) -> Option<&'a
     found.or_else(|| paths.iter().copied().find(|path| is_of_machine(path)))
 }
 
-/// The first row that a file is below: its room, and what that may include.
+/// The first row whose folder contains the file: its room, and what that may include.
 pub(super) fn row(path: &str) -> Option<(&'static str, &'static [&'static str])> {
     INCLUDES.iter().find(|(room, _)| is_below(path, room)).copied()
 }
@@ -88,13 +88,13 @@ fn without_row(source: &Source) -> Option<Finding> {
     row(&source.path).is_none().then(|| source.finding(1, message))
 }
 
-/// The finding if the file's room may not include that of the header.
+/// The finding if the file's room may not include the header's.
 fn room(include: &Include<'_>, used: &mut Used) -> Option<Finding> {
     let (room, allowed) = row(&include.from.path)?;
     if row(include.to).is_some_and(|(to, _)| to == room) {
         return None;
     }
-    // The longest one, as a folder in a room has a row of its own.
+    // The longest one, as a folder in a room has a separate row.
     let fits = allowed.iter().filter(|allowed| is_below(include.to, allowed));
     if let Some(fit) = fits.max_by_key(|allowed| allowed.len()) {
         used.insert((room, fit));
@@ -104,8 +104,8 @@ fn room(include: &Include<'_>, used: &mut Used) -> Option<Finding> {
     Some(include.from.finding(
         include.line,
         match allowed {
-            [] => format!("kmod/{room} does not know {name}: it includes no other room"),
-            _ => format!("kmod/{room} does not know {name}: it may include {}", allowed.join(", ")),
+            [] => format!("kmod/{room} may not include {name}: it includes no other room"),
+            _ => format!("kmod/{room} may not include {name}, only {}", allowed.join(", ")),
         },
     ))
 }
@@ -135,12 +135,12 @@ fn circles(includes: &[Include<'_>]) -> Vec<Finding> {
         told.extend(&circle);
         let include = lines[&(circle[0], circle[1 % circle.len()])];
         let way = [&circle[..], &circle[..1]].concat().join(" → ");
-        findings.push(include.from.finding(include.line, format!("a circle of includes: {way}")));
+        findings.push(include.from.finding(include.line, format!("a cycle of includes: {way}")));
     }
     findings
 }
 
-/// Rows that nothing needs.
+/// Rows without a use.
 pub(super) fn stale(table: &Source, used: &Used) -> Vec<Finding> {
     let line = |name: &str| {
         let row = format!("(\"{name}\",");
@@ -191,10 +191,10 @@ mod tests {
         assert_eq!(messages(&files), [""; 0]);
         let up = ("kmod/text/y.c", "\n#include \"providers/sources.h\"\n");
         let found = messages(&[&files[..], &[up]].concat());
-        let message = "kmod/text/y.c:2: kmod/text does not know providers/sources.h: it may include ";
+        let message = "kmod/text/y.c:2: kmod/text may not include providers/sources.h, only ";
         assert!(found.len() == 1 && found[0].starts_with(message), "{found:?}");
         let up = [("kmod/compat/x.h", "#include \"arch/arch.h\"\n"), ("kmod/arch/arch.h", "")];
-        let message = "kmod/compat/x.h:1: kmod/compat does not know arch/arch.h: it includes no other room";
+        let message = "kmod/compat/x.h:1: kmod/compat may not include arch/arch.h: it includes no other room";
         assert_eq!(messages(&up), [message]);
     }
 
@@ -216,7 +216,7 @@ mod tests {
             ("kmod/text/c.h", "#include \"text/a.h\"\n"),
         ];
         let circle = "kmod/text/a → kmod/text/b → kmod/text/c → kmod/text/a";
-        assert_eq!(messages(&files), [format!("kmod/text/a.c:2: a circle of includes: {circle}")]);
+        assert_eq!(messages(&files), [format!("kmod/text/a.c:2: a cycle of includes: {circle}")]);
         assert_eq!(messages(&files[..4]), [""; 0], "a file and its header");
     }
 

@@ -93,7 +93,7 @@ fn words(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Whether a line has a path, and not only one of another folder whose name goes on.
+/// Whether a line contains a path, and not only the path of a folder whose name is longer.
 fn has_path(line: &str, path: &str) -> bool {
     let goes_on = |after: char| after.is_alphanumeric() || "-_".contains(after);
     line.match_indices(path)
@@ -110,7 +110,7 @@ fn comments(source: &Source) -> Vec<Finding> {
         let begins: &[&str] = if is_c { &["/*", "*", "//"] } else { &["//"] };
         let comment = begins.iter().any(|begin| line.trim_start().starts_with(begin)).then_some(line);
         let comment = comment.or_else(|| line.split_once("/*").map(|(_, rest)| rest).filter(|_| is_c));
-        // Names and quotations are between backticks or quotes.
+        // Names in backticks and quotations do not count.
         let prose: String = comment.unwrap_or("").split(['`', '"']).step_by(2).collect();
         if let Some(word) = RULES.stilted.find(&prose) {
             let word = word.as_str().trim();
@@ -134,7 +134,7 @@ fn rust(source: &Source) -> Vec<Finding> {
         }
         for (pattern, what) in &RULES.impure {
             if pattern.is_match(line) {
-                findings.push(source.finding(index + 1, format!("{what} in a stage that is to be pure")));
+                findings.push(source.finding(index + 1, format!("{what} in a stage that must be pure")));
             }
         }
     }
@@ -146,9 +146,7 @@ fn skips(source: &Source) -> Vec<Finding> {
         return Vec::new();
     }
     let lines = source.text.lines().enumerate().filter(|(_, line)| RULES.skips.is_match(line));
-    lines
-        .map(|(index, _)| source.finding(index + 1, format!("what is missing is said by {MAY_SKIP}")))
-        .collect()
+    lines.map(|(index, _)| source.finding(index + 1, format!("use {MAY_SKIP} to skip a test"))).collect()
 }
 
 fn module(source: &Source) -> Vec<Finding> {
@@ -175,7 +173,7 @@ mod tests {
         let pure = "//! x\nfn f() { dbg!(1) }\n";
         assert_eq!(
             messages("crates/dif/src/x.rs", pure),
-            ["2: unfinished code", "2: printing in a stage that is to be pure"]
+            ["2: unfinished code", "2: printing in a stage that must be pure"]
         );
         assert_eq!(messages("src/cli/x.rs", pure), ["2: unfinished code"]);
         assert_eq!(messages("src/cli/x.rs", "fn f() {}").len(), 1, "no first line");
@@ -196,7 +194,7 @@ mod tests {
     #[test]
     fn a_test_does_not_skip_itself() {
         let text = "//! x\nfn f() { eprintln!(\"skipped: no perf\"); }\n";
-        assert_eq!(messages("tests/x.rs", text), [format!("2: what is missing is said by {MAY_SKIP}")]);
+        assert_eq!(messages("tests/x.rs", text), [format!("2: use {MAY_SKIP} to skip a test")]);
         assert_eq!(messages(MAY_SKIP, text), [""; 0]);
     }
 

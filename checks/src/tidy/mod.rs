@@ -59,7 +59,7 @@ impl Source {
         })
     }
 
-    /// Whether it is a test as a whole, which may use and do what the code beside it may not.
+    /// Whether the whole file is a test, to which fewer rules apply.
     pub(crate) fn is_test(&self) -> bool {
         self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
     }
@@ -84,7 +84,7 @@ pub(crate) fn main() -> Result<ExitCode> {
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Everything that is wrong with the checkout, by path and line.
+/// All findings in the checkout, by path and line.
 fn check() -> Result<Vec<Finding>> {
     let sources = sources()?;
     let (files, mut findings) = usetree::read(&sources);
@@ -116,17 +116,17 @@ fn check() -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The text files of the checkout: those that git has, and those that it would add.
+/// The text files of the checkout: the tracked ones, and the untracked ones that git does not ignore.
 fn sources() -> Result<Vec<Source>> {
     let mut git = Command::new("git");
     git.current_dir(workspace::root()).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-    let list = exec::output(&mut git).context("tidy asks git for the files of the checkout")?;
+    let list = exec::output(&mut git).context("cannot get the files of the checkout from git")?;
     let mut paths: Vec<PathBuf> = list.split_terminator('\0').map(Into::into).collect();
     paths.sort();
     paths.dedup();
     let mut sources = Vec::new();
     for path in paths {
-        // A file that is deleted but not committed is no longer there, and a binary has no lines.
+        // A deleted file may still be tracked, and a binary has no lines.
         let Ok(bytes) = fs::read(workspace::root().join(&path)) else { continue };
         if let Ok(text) = String::from_utf8(bytes) {
             sources.push(Source { path: path.to_string_lossy().into_owned(), text });

@@ -34,8 +34,8 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("zstd", &["crates/debuginfo/src", "crates/sites/src/cache"]),
 ];
 
-/// The other modules that a folder of src, or a module of a crate that has several, may use: the first row that is of a
-/// file counts. A folder without a row may use all; what a crate may use, its Cargo.toml says.
+/// The other modules that a folder of src, or a module of a crate with several, may use: the first row that matches a
+/// file counts. A folder without a row may use all; the uses of a crate are in its Cargo.toml.
 pub(super) const MODULES: &[(&str, &[&str])] = &[
     ("crates/base/src/attributes.rs", &[]),
     ("crates/base/src/diag", &["base::source"]),
@@ -84,7 +84,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("src/codegen", &["base::diag", "base::source", "dif", "typeck", "types"]),
-    // Neither way into the kernel knows the other one, nor what sums both up.
+    // The two backends use neither each other nor the module that combines them.
     (
         "src/backend/bpf",
         &[
@@ -140,8 +140,8 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The rooms of the kernel module, and what each may include besides itself: rooms, and single files. The first row that a
-/// file is below counts.
+/// The rooms of the kernel module, and what each may include in addition to itself: rooms, and single files. The
+/// first row that matches a file counts.
 pub(super) const INCLUDES: &[(&str, &[&str])] = &[
     ("include", &[]),
     ("compat", &[]),
@@ -183,7 +183,7 @@ pub(super) const PORTS: &[(&str, &str, &str)] = &[(
     "is what programs need of the kernel, or of kmod/tests/mock.c in user space",
 )];
 
-/// The stages that neither access the outside nor do what the compiler cannot check.
+/// The stages without I/O and without `unsafe`.
 pub(super) const PURE: &[&str] = &[
     "crates/bpf",
     "crates/dif",
@@ -195,11 +195,11 @@ pub(super) const PURE: &[&str] = &[
     "src/typeck",
 ];
 
-/// Code that a pure stage does not have: a regular expression and what it means.
+/// Code that a pure stage must not have: a regular expression and its meaning.
 pub(super) const IMPURE: &[(&str, &str)] =
     &[(r"\bunsafe\b", "unsafe code"), (r"\b(e?println?|dbg)!", "printing")];
 
-/// Paths that it does not name.
+/// Paths that it must not name.
 pub(super) const IMPURE_PATHS: &[(&str, &str)] = &[
     ("std::env", "input and output"),
     ("std::fs", "input and output"),
@@ -211,9 +211,9 @@ pub(super) const IMPURE_PATHS: &[(&str, &str)] = &[
 /// Code that no finished Rust file has.
 pub(super) const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!";
 
-/// Code of a test that prints by itself that it does not run.
+/// Code of a test that reports its skipping without needs.rs.
 pub(super) const SKIPS: &str = r#"println!\("(skip|without )"#;
-/// The one file that may: it fails where all is required, and counts.
+/// The only file that may: it counts skipped tests, and fails if none may be skipped.
 pub(super) const MAY_SKIP: &str = "tests/support/needs.rs";
 
 /// The most lines of a file and of a function without a row below, and with one.
@@ -279,11 +279,11 @@ pub(super) const VERSION_TESTS: &str = "kmod/compat";
 pub(super) const FOREIGN: &[&str] =
     &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "fuzz/Cargo.lock", "fuzz/regressions", "kmod/COPYING"];
 
-/// Words that a comment does without (docs/STYLE.md, "Comments"): things are not persons, text is *after* other text,
-/// and what is somewhere *is* there. As a regular expression.
+/// Words that a comment must not have (docs/STYLE.md, "Comments, messages and documents"), as a regular expression:
+/// things are not persons, and text is *after* other text.
 pub(super) const STILTED: &str = r"(?i)\b(nobody[^.]|somebody|whoever|whom|told|tells|behind|stood|stands? (?:at|before|after|on|there|where))\b";
 
-/// Words that reveal who typed a text and where, or that tie the project to one download host. They are in two
+/// Words that reveal the author's tools and machine, or that tie the project to one download host. They are in two
 /// halves, or this table would be a finding itself.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("agent ", "session"),

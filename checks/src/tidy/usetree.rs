@@ -1,6 +1,6 @@
 //! The paths that a Rust file names, resolved to modules of the product or to other crates. Tests are left out.
 //!
-//! The product is one tree of modules, over however many crates: `kinst_dif::insn` is `dif::insn`, the file
+//! The product is one tree of modules, over all of its crates: `kinst_dif::insn` is `dif::insn`, the file
 //! crates/dif/src/insn.rs, and `codegen::stmt` is src/codegen/stmt.rs.
 
 use syn::visit::{self, Visit};
@@ -26,7 +26,7 @@ pub(super) enum Root {
     Unknown,
 }
 
-/// A file of the product, read.
+/// A parsed file of the product.
 pub(super) struct Read<'a> {
     pub source: &'a Source,
     /// The module's path in the product.
@@ -36,7 +36,7 @@ pub(super) struct Read<'a> {
 
 /// The folders of the product's files.
 pub(super) const PRODUCT: &[&str] = &["crates", "src"];
-/// The beginning of the names of its crates, but for the one in src.
+/// The prefix of the names of its crates, except the one in src.
 const OWN_CRATE: &str = "kinst_";
 
 /// Reads the files of the product without tests; one that cannot be parsed is a finding.
@@ -104,7 +104,7 @@ pub(super) fn folder_of(module: &[String], sources: &[&str]) -> (String, &'stati
 
 struct Reader {
     module: Vec<String>,
-    /// The crate that `crate` is.
+    /// The crate that `crate` refers to.
     home: Option<String>,
     /// Modules that are declared in the file.
     children: Vec<String>,
@@ -203,7 +203,7 @@ impl<'ast> Visit<'ast> for Reader {
         self.tree(&[], &item.tree);
     }
 
-    /// `pub(in crate::a)` says who may use, and is no use.
+    /// `pub(in crate::a)` restricts uses, and is not a use itself.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -215,7 +215,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_macro(&mut self, mac: &'ast syn::Macro) {
-        // The contents of a macro are tokens; paths in them are read as far as they look like paths.
+        // The contents of a macro are tokens; sequences that look like paths are read as paths.
         let mut tokens: Vec<(usize, String)> = Vec::new();
         flatten(mac.tokens.clone(), &mut tokens);
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! The version: DKMS keeps the module under that of Cargo.toml.
+//! The version: DKMS stores the module under the version in Cargo.toml.
 
 use super::{Finding, Source};
 
@@ -16,10 +16,10 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     match line(DKMS, "PACKAGE_VERSION=") {
         Some((_, _, found)) if found == wanted => Vec::new(),
         Some((dkms, at, found)) => {
-            vec![dkms.finding(at, format!("the version is {found}, that of {CARGO} is {wanted}"))]
+            vec![dkms.finding(at, format!("the version is {found}, but {wanted} in {CARGO}"))]
         }
         None => {
-            vec![Finding { path: DKMS.into(), line: 1, message: "there is no PACKAGE_VERSION".into() }]
+            vec![Finding { path: DKMS.into(), line: 1, message: "no PACKAGE_VERSION".into() }]
         }
     }
 }
@@ -37,6 +37,6 @@ mod tests {
             check(&[cargo, dkms]).into_iter().map(|f| f.message).collect::<Vec<_>>()
         };
         assert_eq!(with("1.2.3"), [""; 0]);
-        assert_eq!(with("1.2.4"), ["the version is 1.2.4, that of Cargo.toml is 1.2.3"]);
+        assert_eq!(with("1.2.4"), ["the version is 1.2.4, but 1.2.3 in Cargo.toml"]);
     }
 }
