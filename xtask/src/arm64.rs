@@ -16,16 +16,16 @@ pub(crate) struct Options {
     /// Fetch the kernels, and do nothing else
     #[arg(long)]
     fetch: bool,
-    /// Look for newer kernels even though some are there
+    /// Look for newer kernels even if some are present
     #[arg(long)]
     update: bool,
 }
 
-/// The tests that read a kernel which the environment names.
+/// The tests that read the kernel named in the environment.
 const OF_KERNELS: [&str; 3] =
     ["arm64::", "sweep::every_inlined_function", "vmlinux::every_entry_is_an_instruction"];
 
-/// Those that name functions which the newest kernels do not have, and one that does not know the names of Rust.
+/// The tests that name functions which newer kernels lack, and one that does not support Rust's names.
 const OF_STABLE: [&str; 3] =
     ["vmlinux::the_copies_are_those_of_perf", "vmlinux::every_site_is_a_probe", "vmlinux::frames_and_lines"];
 
@@ -56,7 +56,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The tests of one program with these words in their names, those that are usually left out too.
+/// The tests of one program with these words in their names, including ignored ones.
 fn tests(program: &str, names: &[&str]) -> Command {
     let mut command = crates::cargo(&workspace::root());
     command.args(["test", "--test", program, "--", "--include-ignored", "--nocapture"]).args(names);

@@ -25,7 +25,7 @@ pub(crate) fn dir() -> Result<PathBuf> {
     }
 }
 
-/// The log of what other programs say while files are fetched.
+/// The log of other programs' output while files are fetched.
 pub(crate) fn log() -> Result<PathBuf> {
     Ok(dir()?.join("setup.log"))
 }
@@ -34,10 +34,10 @@ fn set(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Holds off every other setup on this cache until dropped.
+/// The lock on this cache, held against other setups until dropped.
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file is what unlocks")] File);
 
-/// Waits for the cache's lock, saying so if another process has it.
+/// Waits for the cache's lock; a message says so if another process has it.
 pub(crate) fn lock() -> Result<Lock> {
     let dir = dir()?;
     fs::create_dir_all(&dir).with_context(|| format!("cannot make the cache folder {}", dir.display()))?;
@@ -48,12 +48,12 @@ pub(crate) fn lock() -> Result<Lock> {
     Ok(Lock(file))
 }
 
-/// Whether `dir` was filled to the end.
+/// Whether `dir` was filled completely.
 pub(crate) fn is_complete(dir: &Path) -> bool {
     dir.join(STAMP).is_file()
 }
 
-/// Fills `dir` as a whole or not at all: `fill` works in a folder beside it, which takes its name at the end.
+/// Fills `dir` as a whole or not at all: `fill` works in a temporary folder, which gets the name at the end.
 pub(crate) fn fill(dir: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let mut name = dir.file_name().context("a cache folder has a name")?.to_os_string();
     name.push(".part");
@@ -66,7 +66,7 @@ pub(crate) fn fill(dir: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result
     fs::rename(&part, dir).with_context(|| format!("cannot rename {} to {}", part.display(), dir.display()))
 }
 
-/// Writes a file as a whole or not at all: who reads it meanwhile, for another guest, sees the old one or the new one.
+/// Writes a file as a whole or not at all: a concurrent reader, for another guest, sees the old one or the new one.
 pub(crate) fn write(file: &Path, data: &[u8]) -> Result<()> {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +75,7 @@ pub(crate) fn write(file: &Path, data: &[u8]) -> Result<()> {
     written.with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Removes a folder if it is there.
+/// Removes a folder if it exists.
 pub(crate) fn remove(dir: &Path) -> Result<()> {
     match fs::remove_dir_all(dir) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -85,7 +85,7 @@ pub(crate) fn remove(dir: &Path) -> Result<()> {
     }
 }
 
-/// Stops early, with a number, if the disk is too small for what follows.
+/// Fails early, with the missing bytes, if the disk is too small for the next step.
 pub(crate) fn need_space(bytes: u64, what: &str) -> Result<()> {
     let dir = dir()?;
     let stat = rustix::fs::statvfs(&dir)?;

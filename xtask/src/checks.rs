@@ -1,4 +1,4 @@
-//! The commands of the package `checks`, built when they are first wanted: their dependencies take longer than all of xtask's.
+//! The commands of the package `checks`, built at first use: their dependencies take longer than all of xtask's.
 
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
@@ -15,7 +15,7 @@ pub(crate) fn tidy() -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Fails with the findings of `tidy`, if there are any. The program is there, as it is built with the tests.
+/// Fails with the findings of `tidy`, if any. The program exists, as it is built with the tests.
 pub(crate) fn expect_tidy() -> Result<()> {
     let out = exec::captured(Command::new(workspace::target().join("debug/checks")).arg("tidy"))?;
     if !out.status.success() {
@@ -36,7 +36,7 @@ pub(crate) fn objects(schema: &str, lines: &[u8]) -> Result<String> {
     if !output.status.success() {
         bail!("{} ended with {}", exec::shown(&command), output.status);
     }
-    passed.context("checks has not read all lines")?;
+    passed.context("`checks` ended before it had read all lines")?;
     Ok(String::from_utf8(output.stdout)?)
 }
 

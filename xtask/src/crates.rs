@@ -1,4 +1,4 @@
-//! The crates of a checkout, as cargo knows them.
+//! The crates of a checkout, from cargo's metadata.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -26,14 +26,14 @@ pub struct Package {
     pub license: Option<String>,
     /// The absolute path of its Cargo.toml.
     pub manifest_path: String,
-    /// Its dependencies of all kinds, also those of tests and builds.
+    /// Its dependencies of all kinds, including tests and builds.
     pub dependencies: Vec<Dependency>,
 }
 
 /// A dependency of a package.
 #[derive(Deserialize)]
 pub struct Dependency {
-    /// The name of the package that is meant.
+    /// The name of the package.
     pub name: String,
     /// The name that the package's code has for it, if Cargo.toml gives it another one.
     pub rename: Option<String>,
@@ -46,15 +46,15 @@ pub fn cargo(dir: &Path) -> Command {
     command
 }
 
-/// Runs a cargo that builds, and notes in the step how far it is. The error has what the compiler says.
+/// Runs a cargo that builds, and notes in the step how far it is. The error contains the compiler's messages.
 pub fn build(cargo: &mut Command, step: &Step) -> Result<()> {
-    // Its bar of progress is the only place where it says how much there is to build.
+    // Only its progress bar shows how much has to be built.
     cargo.env("CARGO_TERM_PROGRESS_WHEN", "always").env("CARGO_TERM_PROGRESS_WIDTH", "120");
     cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = cargo.spawn().with_context(|| format!("cannot run {}", exec::shown(cargo)))?;
     let said = child.stderr.take().context("cargo has a standard error")?;
     let mut messages = String::new();
-    // The bar is written again and again over itself.
+    // The bar overwrites itself.
     for piece in BufReader::new(said).split(b'\r') {
         let piece = piece?;
         let text = String::from_utf8_lossy(&piece);
@@ -73,16 +73,16 @@ pub fn build(cargo: &mut Command, step: &Step) -> Result<()> {
     Ok(())
 }
 
-/// The folder that cargo keeps the crates in that it has fetched.
+/// The folder of the crates that cargo has fetched.
 pub fn registry() -> Result<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let own = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
     Ok(home.or_else(own).context("neither CARGO_HOME nor HOME is set")?.join("registry"))
 }
 
-/// Asks `cargo metadata` with these arguments more, and with the lock file as it is.
+/// Runs `cargo metadata` with further arguments; the lock file must be up to date.
 pub fn metadata(dir: &Path, more: &[&str]) -> Result<Vec<Package>> {
     let text = exec::output(cargo(dir).args(["metadata", "--format-version=1", "--locked"]).args(more))?;
-    let read: Metadata = serde_json::from_str(&text).context("what cargo metadata says cannot be read")?;
+    let read: Metadata = serde_json::from_str(&text).context("cannot parse the output of cargo metadata")?;
     Ok(read.packages)
 }

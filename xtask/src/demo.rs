@@ -9,10 +9,10 @@ use crate::kernels::{Arch, Name};
 use crate::vm::{self, Guest};
 use crate::{pace, steps, workspace};
 
-/// Commands for those who have seen it, and what they show.
+/// Commands to try next, and what each shows.
 const NEXT: [(&str, &str); 3] = [
     (
-        "how often each line is executed, and which way branches go",
+        "how often each line is executed, and which branches are taken",
         "dtrace --annotate vfs_read -c 'md5sum /etc/passwd'",
     ),
     (
@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// The kernel to boot
     #[arg(long, default_value_t)]
     pub kernel: Name,
-    /// The machine; on one of arm64 there is no module, and programs run as BPF
+    /// The machine; arm64 has no module, and programs run as BPF
     #[arg(long, default_value = "amd64")]
     pub arch: Arch,
 }
@@ -50,7 +50,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
         command: vec!["sh".into(), script.into()],
     })?;
     if ended == ExitCode::SUCCESS && options.arch == Arch::Amd64 {
-        steps::say("\nNext, each in a guest of its own:");
+        steps::say("\nNext, each in a separate guest:");
         let named = match options.kernel == Name::default() {
             true => String::new(),
             false => format!(" --kernel {}", options.kernel),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// The command as one would type it, for messages.
+/// The command as typed in a shell, for messages.
 pub fn shown(command: &Command) -> String {
     let mut words = vec![word(command.get_program())];
     words.extend(command.get_args().map(word));
@@ -27,7 +27,7 @@ fn word(text: &OsStr) -> String {
     }
 }
 
-/// Runs a command with its output passed on, both streams to stderr: stdout is kept for data.
+/// Runs a command with its output passed on, both streams to stderr: stdout is for data.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;
     if !status.success() {
@@ -43,8 +43,8 @@ pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("cannot run {}", shown(command)))
 }
 
-/// Runs a command with both streams appended to a log, of which the error has the path and the end. `look` is called
-/// again and again while it runs.
+/// Runs a command with both streams appended to a log; an error has its path and last lines. `look` is called
+/// repeatedly while it runs.
 pub fn logged(command: &mut Command, log: &Path, mut look: impl FnMut()) -> Result<()> {
     if let Some(folder) = log.parent() {
         fs::create_dir_all(folder)?;
@@ -67,7 +67,7 @@ pub fn logged(command: &mut Command, log: &Path, mut look: impl FnMut()) -> Resu
         let lines: Vec<&str> = said.lines().collect();
         let end = lines[lines.len().saturating_sub(12)..].join("\n  ");
         bail!(
-            "{} ended with {status}\n  {end}\n  the whole of its output is in {}",
+            "{} ended with {status}\n  {end}\n  all of its output is in {}",
             shown(command),
             log.display()
         );
@@ -99,7 +99,7 @@ pub fn in_path(program: &str) -> bool {
     std::env::split_paths(&path).chain(admin).any(|dir| dir.join(program).is_file())
 }
 
-/// A command for an administrator's program, found even where PATH has no sbin.
+/// A command for an administrator's program, even if PATH has no sbin.
 pub fn admin(program: &str) -> Command {
     let sbin = Path::new("/usr/sbin").join(program);
     if sbin.is_file() { Command::new(sbin) } else { Command::new(program) }

@@ -21,15 +21,15 @@ pub(crate) struct Options {
     /// The kernel to boot
     #[arg(long, default_value_t)]
     kernel: Name,
-    /// Take dtrace from the build that packages have, which takes minutes longer
+    /// Use dtrace as built for the packages, which takes minutes longer
     #[arg(long)]
     release: bool,
-    /// The number of functions that have to be called
+    /// Fail if fewer functions were called
     #[arg(long, value_name = "N", default_value_t = 20)]
     least: usize,
 }
 
-/// An instruction, with what --annotate counted.
+/// An instruction, with its count from --annotate.
 struct Counted {
     function: String,
     offset: u64,
@@ -58,7 +58,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     contents.runs = vec!["exec sh executed.sh\n".into(), "exec ./rare\n".into()];
     let counted = counted(&vm::text(&mut vm::boot(&guest, &contents)?, 0, LIMIT)?)?;
     println!("{} instructions counted", counted.len());
-    // By the real clock the timer's interrupts would take all the time of a guest that logs its instructions.
+    // With the real clock, a guest that logs its instructions would spend all its time in timer interrupts.
     let guest = Guest { accel: "icount".into(), ..guest };
     let logged = logged(&mut vm::boot(&guest, &contents)?, &counted)?;
     println!("{}", Kernel::need(options.kernel)?.release);
@@ -69,7 +69,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
 fn counted(objects: &str) -> Result<BTreeMap<u64, Counted>> {
     let mut counted = BTreeMap::new();
     for line in objects.lines() {
-        let object: Value = serde_json::from_str(line).with_context(|| format!("no object: {line}"))?;
+        let object: Value = serde_json::from_str(line).with_context(|| format!("not a JSON object: {line}"))?;
         let text = |name: &str| object[name].as_str().with_context(|| format!("no {name} in {line}"));
         let address = text("address")?.trim_start_matches("0x");
         let insn = Counted {
@@ -86,7 +86,7 @@ fn counted(objects: &str) -> Result<BTreeMap<u64, Counted>> {
 /// Runs the load once more, without probes, and returns how often QEMU executed each of the instructions.
 fn logged(machine: &mut Machine, wanted: &BTreeMap<u64, Counted>) -> Result<HashMap<u64, i64>> {
     let mut counts: HashMap<u64, i64> = wanted.keys().map(|address| (*address, 0)).collect();
-    // The log has all that the guest executes: it is read as it is written.
+    // The log has every instruction of the guest, so it is read while it is written.
     let log = Pipe::new(workspace::target().join("vm/executed.log"))?;
     let path = log.path.clone();
     let reader = std::thread::spawn(move || -> Result<_> {
@@ -104,12 +104,12 @@ fn logged(machine: &mut Machine, wanted: &BTreeMap<u64, Counted>) -> Result<Hash
         Ok(counts)
     });
     let mut output = Output::default();
-    // The first time is another one: there is nothing yet.
+    // The first run differs: nothing is cached yet.
     machine.run(1, LIMIT, &mut output)?;
     if machine.run_logged(1, LIMIT, &mut output, &log.path)? != End::Exit(0) {
         bail!("the load failed: {}\n{}", output.errors, machine.log.excerpt(machine.run_start, 60));
     }
-    // QEMU keeps it open.
+    // QEMU holds the pipe open, so a line marks the end.
     let mut end = File::options().write(true).open(&log.path)?;
     end.write_all(END).and_then(|()| end.write_all(b"\n"))?;
     reader.join().map_err(|_| anyhow::anyhow!("the reader of the log panicked"))?
@@ -128,11 +128,11 @@ fn execution(line: &str) -> Option<(u64, i64)> {
 }
 
 fn compare(counted: &BTreeMap<u64, Counted>, logged: &HashMap<u64, i64>, least: usize) -> ExitCode {
-    // Executions of all instructions, their number, and those with another count, by function.
+    // By function: the executions of all instructions, the number of instructions, and how many have another count.
     let mut functions: BTreeMap<&str, (i64, usize, usize)> = BTreeMap::new();
     let mut unknown = 0;
     for (address, insn) in counted {
-        // The log has a line for each round of a repeated instruction.
+        // The log has a line for each round of a `rep` instruction.
         let (Some(count), false) = (insn.count, insn.text.starts_with("rep")) else {
             unknown += 1;
             continue;
@@ -180,7 +180,7 @@ impl Drop for Pipe {
 }
 
 fn remove(path: &Path) {
-    // It may not be there.
+    // It may not exist.
     let _ = fs::remove_file(path);
 }
 

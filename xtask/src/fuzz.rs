@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: the fuzz targets, for a time; anything that they find is a failure.
+//! `cargo xtask fuzz`: the fuzz targets, for a limited time; any finding is a failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ const MAX_LEN: &str = "-max_len=4096";
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let known = targets()?;
     if let Some(unknown) = options.targets.iter().find(|name| !known.contains(name)) {
-        bail!("there is no target {unknown}: there are {}", known.join(", "));
+        bail!("no target {unknown}: the targets are {}", known.join(", "));
     }
     if !exec::in_path("cargo-fuzz") {
         exec::run(crates::cargo(&workspace::root()).args(["install", "--locked", "cargo-fuzz"]))?;
     }
     let output = workspace::target().join("fuzz");
-    // Safe Rust needs no sanitizer, and without one the compiler does not have to be a nightly one.
+    // Safe Rust needs no sanitizer, and a sanitizer would need a nightly compiler.
     let build = ["fuzz", "build", "--sanitizer", "none", "--target-dir"];
     exec::run(crates::cargo(&workspace::root().join("fuzz")).args(build).arg(&output))?;
     let chosen = if options.targets.is_empty() { &known } else { &options.targets };
@@ -49,10 +49,10 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     println!(
-        "each shows itself with KINST_FUZZ_INPUTS={} cargo test --test outside regressions",
+        "reproduce each with KINST_FUZZ_INPUTS={} cargo test --test outside regressions",
         output.join("found").display()
     );
-    println!("once mended, keep it in fuzz/regressions/TARGET/");
+    println!("once fixed, add it to fuzz/regressions/TARGET/");
     Ok(ExitCode::FAILURE)
 }
 
@@ -66,7 +66,7 @@ fn targets() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The inputs that a target fails on.
+/// Runs a target; returns the inputs on which it fails.
 fn run(name: &str, output: &Path, options: &Options) -> Result<Vec<PathBuf>> {
     let (corpus, artifacts) = (output.join("corpus").join(name), output.join("found").join(name));
     fs::create_dir_all(&corpus)?;
@@ -82,7 +82,7 @@ fn run(name: &str, output: &Path, options: &Options) -> Result<Vec<PathBuf>> {
     ]);
     command.arg(format!("-max_total_time={}", options.minutes * 60));
     command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
-    // The exit status is an error if the target found something; the files that it wrote say more.
+    // The exit status is an error if the target found something; its files are the result.
     exec::status(&mut command).with_context(|| format!("target {name}"))?;
     let mut found = Vec::new();
     for entry in fs::read_dir(&artifacts)? {
@@ -91,7 +91,7 @@ fn run(name: &str, output: &Path, options: &Options) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Gives a target valid inputs to begin with.
+/// Writes valid inputs for a target to begin with.
 fn seed(name: &str, corpus: &Path) -> Result<()> {
     match name {
         "parse" | "compile" => seed_texts(corpus),
@@ -101,7 +101,7 @@ fn seed(name: &str, corpus: &Path) -> Result<()> {
     }
 }
 
-/// The texts of the tests, after a letter for the way in which a text is read.
+/// The programs of the tests, after a letter that selects how the input is read.
 fn seed_texts(corpus: &Path) -> Result<()> {
     let root = workspace::root();
     let mut folders = vec![root.join("src/dlib"), root.join("tests/snapshots")];
@@ -129,7 +129,7 @@ fn seed_changes(corpus: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The types of the tests as gcc writes them, after a byte for their kind.
+/// The BTF of the tests' types, as gcc writes it, after a byte for their kind.
 fn seed_types(corpus: &Path) -> Result<()> {
     let source = workspace::root().join("tests/support/types.c");
     let (object, types) = (corpus.with_extension("o"), corpus.with_extension("types"));

@@ -1,4 +1,5 @@
-//! `cargo xtask gcov`: the lines of --coverage against those that a kernel with gcov counts itself, for the same load in the same run.
+//! `cargo xtask gcov`: the lines of --coverage against the counts of a kernel with gcov, for the same load in the
+//! same run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +16,7 @@ use crate::{cache, exec, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Take dtrace from the build that packages have, which takes minutes longer
+    /// Use dtrace as built for the packages, which takes minutes longer
     #[arg(long)]
     release: bool,
 }
@@ -41,7 +42,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     compare(&ours(info), &theirs(&folder)?)
 }
 
-/// Writes the counters, each after its name, beside what the compiler has written about the code.
+/// Writes the counters, each after its name, next to the compiler's notes on the code.
 fn write(counters: &str, folder: &Path) -> Result<()> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder)?;
@@ -62,7 +63,7 @@ fn tree() -> Result<PathBuf> {
     Ok(cache::dir()?.join("builds").join(Name::Gcov.as_str()))
 }
 
-/// The lines of a file of lcov.
+/// The lines of an lcov file.
 fn ours(info: &str) -> Lines {
     let mut file = String::new();
     let mut lines = Lines::new();
@@ -78,7 +79,7 @@ fn ours(info: &str) -> Lines {
     lines
 }
 
-/// The lines that gcov makes of the counters.
+/// The lines that gcov derives from the counters.
 fn theirs(folder: &Path) -> Result<Lines> {
     let mut lines = Lines::new();
     for entry in fs::read_dir(folder)? {
@@ -110,16 +111,16 @@ fn compare(ours: &Lines, theirs: &Lines) -> Result<ExitCode> {
     let executed = same.iter().filter(|line| ours[**line]).count();
     for line in other.iter().copied() {
         let whose = if ours[line] { "--coverage" } else { "gcov" };
-        println!("{}:{}: executed for {whose} alone", line.0, line.1);
+        println!("{}:{}: executed only for {whose}", line.0, line.1);
     }
     let alone = other.iter().filter(|line| ours[**line]).count();
     println!(
-        "{} lines that both know, {} the same ({executed} of these executed); {} differ: {alone} are executed for --coverage alone, {} for gcov",
+        "{} lines that both know, {} the same ({executed} of these executed); {} differ: {alone} are executed only for --coverage, {} only for gcov",
         both.len(),
         same.len(),
         other.len(),
         other.len() - alone
     );
-    // The compiler gives instructions that several lines share to one of them.
+    // The compiler attributes instructions that several lines share to one of them.
     Ok(if same.len() * 100 > both.len() * 97 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

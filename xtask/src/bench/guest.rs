@@ -24,7 +24,7 @@ const TOOLS: [&str; 9] = [
     "benches/script.d",
 ];
 
-/// Adds the script of a benchmark and what it runs.
+/// Adds the script of a benchmark and the programs that it runs.
 pub(crate) fn push(contents: &mut Contents, script: &str) -> Result<()> {
     for file in TOOLS.iter().chain(&[script]) {
         let file = workspace::root().join(file);
@@ -33,7 +33,7 @@ pub(crate) fn push(contents: &mut Contents, script: &str) -> Result<()> {
     Ok(())
 }
 
-/// Runs a script of tests/vm beside the kernel's contemporaries.
+/// Runs a script of tests/vm with the bpftrace and perf of the kernel's release.
 pub(crate) fn beside_peers(kernel: Name, script: &str, limit: Duration) -> Result<String> {
     let peers = peers::ensure(kernel)?;
     // The peers are unpacked in memory.
@@ -45,7 +45,7 @@ pub(crate) fn beside_peers(kernel: Name, script: &str, limit: Duration) -> Resul
     measured(&guest, &contents, limit)
 }
 
-/// Boots the guest, has it run the benchmark, and returns the output, which it shows on stderr as it comes.
+/// Boots the guest, runs the benchmark in it, and returns the output; stderr shows it as it arrives.
 pub(crate) fn measured(guest: &Guest, contents: &Contents, limit: Duration) -> Result<String> {
     let mut machine = vm::boot(guest, contents)?;
     let mut output = Shown(Output::default());

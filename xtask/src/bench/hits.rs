@@ -1,15 +1,15 @@
-//! Tables of what a hit costs, by each way to it, and how that compares with the aims.
+//! Tables of the cost of a hit, by kind of probe, next to the aims.
 
 use std::collections::BTreeMap;
 
-/// A kind of hit; its aims: at most so many times the cost of another one.
+/// A kind of hit. An aim is a row's name and the most times its cost that this one may take.
 pub(super) struct Row {
     pub name: &'static str,
     pub what: &'static str,
     pub aims: &'static [(&'static str, f64)],
 }
 
-/// The measurements of a script: of each row the nanoseconds of each round, or why there are none.
+/// The measurements of a script: for each row the nanoseconds of each round, or why it has none.
 #[derive(Default)]
 struct Measured<'a> {
     times: BTreeMap<&'a str, Vec<f64>>,

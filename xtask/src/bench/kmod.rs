@@ -1,4 +1,4 @@
-//! The cost of a hit in a guest: ours, by breakpoint and by jump, next to the kernel's own kprobes and ftrace.
+//! The cost of a hit in a guest: our probes, by breakpoint and by jump, next to the kernel's own kprobes and ftrace.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::setup::peers;
 use crate::vm::{self, Guest};
 
 const ROWS: &[Row] = &[
-    Row { name: "base", what: "the system call alone", aims: &[] },
+    Row { name: "base", what: "only the system call", aims: &[] },
     Row { name: "breakpoint-empty", what: "kinst, breakpoint: empty clause", aims: &[] },
     Row { name: "breakpoint-predicate", what: "kinst, breakpoint: predicate false", aims: &[] },
     Row { name: "breakpoint-count", what: "kinst, breakpoint: @ = count()", aims: &[("bpftrace-int3", 1.0)] },

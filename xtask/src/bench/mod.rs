@@ -17,9 +17,9 @@ use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Only the benchmarks whose name holds this; kmod: what a hit costs in a guest, and nothing else; path: how many
-    /// instructions one takes; functions: what a hit costs at a function's entry and at its return, beside bpftrace; arm: how
-    /// long it takes to arm and to release many functions, beside bpftrace
+    /// Only the benchmarks whose name contains this; kmod: the cost of a hit in a guest; path: the number of
+    /// instructions of a hit; functions: the cost of a hit at a function's entry and return, next to bpftrace; arm:
+    /// the time to arm and to release many functions, next to bpftrace
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
     /// The kernel of the guest
@@ -75,7 +75,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         println!("all structs of the kernel take {:.0} times as long as the first", whole / first);
     }
     println!();
-    // This one prints a table of its own.
+    // This one prints a separate table.
     run("sites", options)
 }
 
@@ -95,8 +95,8 @@ fn median(name: &str) -> Result<Option<f64>> {
 }
 
 fn bytes(name: &str) -> Result<f64> {
-    let report = report(name, "benchmark")?.context("the benchmark says nothing of its input")?;
-    report["throughput"]["Bytes"].as_f64().context("the benchmark does not say how long its input is")
+    let report = report(name, "benchmark")?.context("the benchmark's report has no description of the input")?;
+    report["throughput"]["Bytes"].as_f64().context("the benchmark's report has no length of the input")
 }
 
 /// A file that Criterion wrote in the last run.

@@ -1,4 +1,4 @@
-//! The number of instructions that a hit takes, from the probe to the displaced instruction, by function.
+//! The instructions of a hit, from the probe to the displaced instruction, by function.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::vm::{
 };
 use crate::workspace;
 
-/// A form of a hit: its name, options of dtrace, the clause.
+/// A kind of hit: its name, options of dtrace, the clause.
 const FORMS: [(&str, &str, &str); 6] = [
     ("breakpoint, empty clause", "-x nojump", "{ }"),
     ("breakpoint, predicate false", "-x nojump", "/pid == 0/ { }"),
@@ -24,7 +24,7 @@ const FORMS: [(&str, &str, &str); 6] = [
     ("jump, @ = count()", "", "{ @ = count(); }"),
 ];
 
-/// The number of hits that is enough, and of looks until then: the consumer may have the CPU for a while.
+/// The number of hits that suffices, and the most looks until then: the consumer may have the CPU for a while.
 const ENOUGH: usize = 50;
 const LOOKS: u32 = 60;
 
@@ -51,7 +51,7 @@ pub(super) fn main(kernel: Name) -> Result<()> {
     Ok(())
 }
 
-/// Looks at what the guest executes until there are hits.
+/// Looks at the instructions that the guest executes until they contain enough hits.
 fn look(machine: &mut Machine, symbols: &Symbols) -> Result<Vec<Vec<u64>>> {
     let log = workspace::target().join("vm/path.log");
     let mut seen = Vec::new();
@@ -67,7 +67,7 @@ fn look(machine: &mut Machine, symbols: &Symbols) -> Result<Vec<Vec<u64>>> {
     bail!("{} hits in {LOOKS} looks\n{}", seen.len(), machine.log.excerpt(machine.run_start, 60))
 }
 
-/// A number that the module is built with.
+/// The value of a `#define` in the module's headers.
 fn defined(name: &str) -> Result<u64> {
     let header = workspace::root().join("kmod/arch/x86/machine/text.h");
     let text = fs::read_to_string(&header).with_context(|| format!("cannot read {}", header.display()))?;
@@ -82,7 +82,7 @@ fn script(options: &str, clause: &str) -> String {
     format!("exec sh path.sh '{options}' '{clause}'\n")
 }
 
-/// The guest's symbols by address, and the addresses that are looked for.
+/// The guest's symbols by address, and the addresses of interest.
 struct Symbols {
     by_address: Vec<(u64, String)>,
     probe: u64,
@@ -110,9 +110,9 @@ impl Symbols {
         by_address.sort();
         let address = |wanted: &str| {
             let found = by_address.iter().find(|(_, name)| name == wanted);
-            found.map(|(address, _)| *address).with_context(|| format!("there is no symbol {wanted}"))
+            found.map(|(address, _)| *address).with_context(|| format!("no symbol {wanted}"))
         };
-        let (function, offset) = probe.context("the guest does not say what is probed")?;
+        let (function, offset) = probe.context("the guest's output does not name the probed instruction")?;
         let (pool, fault_pool) = (address("kinst_pool")?, address("kinst_fault_pool")?);
         let detours = address("kinst_detours")?;
         let probe = address(&function)? + offset;
@@ -127,7 +127,7 @@ impl Symbols {
         self.by_address[..after].last().map_or("?", |(_, name)| name)
     }
 
-    /// Whether the displaced instruction is there, or the first of those that a jump displaces.
+    /// Whether the address is that of a displaced instruction, or of the first one that a jump displaces.
     fn is_displaced(&self, pc: u64) -> bool {
         let inside = |(from, to): (u64, u64)| (from..to).contains(&pc);
         let (size, copies) = self.detour;
@@ -154,7 +154,7 @@ fn hits(log: &str, symbols: &Symbols) -> Vec<Vec<u64>> {
     hits
 }
 
-/// Prints the hit of median length: an interrupt may lengthen some, but not that one.
+/// Prints the hit of median length: an interrupt may lengthen some, but not the median.
 fn print(form: &str, symbols: &Symbols, hits: &[Vec<u64>]) {
     let mut by_length: Vec<&Vec<u64>> = hits.iter().collect();
     by_length.sort_by_key(|hit| hit.len());

@@ -1,4 +1,4 @@
-//! The numbers of calls that the guest prints: the kernel's own, and those of dtrace.
+//! The numbers of calls that the guest prints: the kernel's own, and dtrace's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use super::instrumented::Instrumented;
 
-/// A function, and the function in whose code it is: itself, where it is not inlined.
+/// A function, and the function whose code contains it: itself, if it is not inlined.
 pub(super) type Pair = (String, String);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,11 +18,11 @@ pub(super) struct Count {
 #[derive(Default)]
 pub(super) struct Calls {
     pub counts: BTreeMap<Pair, Count>,
-    /// The functions of which an inlined copy has been called.
+    /// The functions with an inlined copy that has been called.
     pub inlined: BTreeSet<String>,
     /// The places that were refused.
     pub refused: BTreeSet<String>,
-    /// The number of further ones that dtrace does not name.
+    /// The number of further refused places that dtrace does not name.
     pub unnamed: u64,
     /// The number of counts at places in functions that are built without the hooks.
     pub without: usize,
@@ -30,7 +30,7 @@ pub(super) struct Calls {
 
 impl Calls {
     fn add(&mut self, kind: &str, number: &str, pair: Pair, inlined: bool) -> Result<()> {
-        let number: u64 = number.parse().with_context(|| format!("{number} is no count"))?;
+        let number: u64 = number.parse().with_context(|| format!("{number} is not a count"))?;
         if inlined {
             self.inlined.insert(pair.0.clone());
         }
@@ -41,7 +41,7 @@ impl Calls {
 }
 
 fn address(hex: &str) -> Result<u64> {
-    u64::from_str_radix(hex, 16).with_context(|| format!("{hex} is no address"))
+    u64::from_str_radix(hex, 16).with_context(|| format!("{hex} is not an address"))
 }
 
 /// The kernel's counts: `enter COUNT FUNCTION ADDRESS PLACE ADDRESS`, with the module in brackets after a name.
@@ -52,7 +52,7 @@ pub(super) fn kernels(text: &str, code: &Instrumented) -> Result<Calls> {
         let words: Vec<&str> = line.split_whitespace().filter(|word| !word.starts_with('[')).collect();
         match *words {
             [kind @ ("enter" | "exit"), number, _, function, _, place] => {
-                // The place is where the hook returns to.
+                // The place is the hook's return address.
                 match (code.function(address(function)?), code.caller(address(place)? - 1)) {
                     (Some(function), Some(caller)) => {
                         calls.add(kind, number, code.pair(function, caller), function != caller)?;
@@ -61,12 +61,12 @@ pub(super) fn kernels(text: &str, code: &Instrumented) -> Result<Calls> {
                 }
             }
             ["lost", number] => lost = Some(number.to_owned()),
-            _ => bail!("the kernel prints {line:?}"),
+            _ => bail!("unexpected line of the kernel: {line:?}"),
         }
     }
     match lost.as_deref() {
         Some("0") => Ok(calls),
-        Some(number) => bail!("{number} calls found no room in the kernel's table"),
+        Some(number) => bail!("the kernel's table was full: {number} calls are missing"),
         None => bail!("the kernel's counts are not complete"),
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match *words {
-            ["refused", number, "more"] => calls.unnamed = number.parse().context("no number of places")?,
+            ["refused", number, "more"] => calls.unnamed = number.parse().context("the number of refused places is not a number")?,
             ["refused", place] => {
                 calls.refused.insert(place.to_owned());
             }
@@ -87,13 +87,14 @@ pub(super) fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
             },
             // Counts of `made`, in place of a kernel's own.
             ["call", ..] | [] => {}
-            _ => bail!("dtrace prints {line:?}"),
+            _ => bail!("unexpected line of dtrace: {line:?}"),
         }
     }
     Ok(calls)
 }
 
-/// The calls that stand for those of a function, which dtrace counts, too: `call COUNT FUNCTION ADDRESS`.
+/// The counts of calls that a function makes, as a measure of its own calls; dtrace counts them too: `call COUNT
+/// FUNCTION ADDRESS`.
 pub(super) fn made(text: &str, code: &Instrumented) -> Result<Calls> {
     let mut calls = Calls::default();
     for line in text.lines() {

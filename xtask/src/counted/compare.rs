@@ -1,4 +1,4 @@
-//! The comparison of both numbers, pair by pair, and what is taken from it by which rule.
+//! The comparison of both numbers, pair by pair, and the rules that leave pairs out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use super::places::Left;
 
 struct Difference {
     function: String,
-    /// The reason for which it would have been left out.
+    /// The reason to leave it out, if it has one.
     left: Option<Left>,
 }
 
@@ -18,13 +18,13 @@ pub(super) struct Comparison {
     pairs: usize,
     calls: u64,
     differences: Vec<Difference>,
-    /// The number of pairs that were left out, and of those among them that are equal.
+    /// The number of pairs that were left out, and how many of them are equal.
     left: BTreeMap<Left, [usize; 2]>,
     /// The number of places that were counted in callers built without the hooks.
     without: usize,
 }
 
-/// The functions of which a pair differs.
+/// The functions with a pair that differs.
 pub(super) fn differing<'a>(names: &[&'a str], ours: &Calls, theirs: &Calls) -> Vec<&'a str> {
     let pairs: BTreeSet<&Pair> = ours.counts.keys().chain(theirs.counts.keys()).collect();
     let differ = pairs.into_iter().filter(|pair| ours.counts.get(pair) != theirs.counts.get(pair));
@@ -33,7 +33,7 @@ pub(super) fn differing<'a>(names: &[&'a str], ours: &Calls, theirs: &Calls) -> 
 }
 
 impl Comparison {
-    /// Compares the counts of these functions, prints what differs, and returns the number of differences.
+    /// Compares the counts of these functions, prints and counts the differences.
     pub(super) fn add(
         &mut self,
         names: &[&str],
@@ -45,7 +45,7 @@ impl Comparison {
         self.without += ours.without;
         if ours.unnamed > 0 {
             println!(
-                "{} places were refused that dtrace does not name: it names a few functions' alone",
+                "{} refused places are unknown: dtrace names the places of a few functions only",
                 ours.unnamed
             );
         }
@@ -77,7 +77,7 @@ impl Comparison {
         self.differences.len() - before
     }
 
-    /// Prints a summary, and says whether enough was compared and nothing differs.
+    /// Prints a summary. Success means that enough was compared and nothing differs.
     pub(super) fn report(&self, least: usize) -> ExitCode {
         for (left, [all, equal]) in &self.left {
             println!("{all} pairs left out, {equal} of them equal: {}", word(*left));

@@ -1,4 +1,4 @@
-//! The code whose calls are compared, by the kernel's file: that which is built with the hooks, or all of it.
+//! The code whose calls are compared, by the kernel's file: code that is built with the hooks, or all code.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -19,14 +19,14 @@ pub(super) const ALL: &str = "*";
 pub(super) struct Instrumented {
     /// The functions by address, clones and parts with their full names.
     symbols: BTreeMap<u64, String>,
-    /// The addresses of those whose code calls the hooks, and their names.
+    /// The functions whose code calls the hooks, by address.
     calling: BTreeSet<u64>,
     names: BTreeSet<String>,
     /// The number of functions with a full name.
     alike: HashMap<String, usize>,
-    /// The functions that are split: the first half may be inlined, and the second is a function (`f.part.0`).
+    /// The split functions: the first half may be inlined, and the second is a function (`f.part.0`).
     split: BTreeSet<String>,
-    /// The number of times that code passes a function's address on, as it does to the hooks, and twice that of its symbols.
+    /// How often code passes a function's address on, as it does to the hooks, plus twice the number of its symbols.
     places: HashMap<String, usize>,
 }
 
@@ -100,14 +100,14 @@ impl Instrumented {
         self.symbols.get(&address).map(|name| base(name))
     }
 
-    /// The function in whose code an address is, if it is built with the hooks. A part of one need not call them.
+    /// The function whose code contains an address, if it is built with the hooks. A part of one need not call them.
     pub(super) fn caller(&self, address: u64) -> Option<&str> {
         let (start, name) = self.symbols.range(..=address).next_back()?;
         let is_part = base(name) != name && self.names.contains(base(name));
         (is_part || self.calling.contains(start)).then(|| base(name))
     }
 
-    /// An address as an offset in a function of which there is no other of its name.
+    /// An address as an offset in a function with a unique name.
     pub(super) fn place(&self, address: u64) -> Option<String> {
         let (start, name) = self.symbols.range(..=address).next_back()?;
         (self.alike.get(name) == Some(&1)).then(|| format!("{name}:{}", address - start))
@@ -120,13 +120,13 @@ impl Instrumented {
         (function.to_owned(), caller.to_owned())
     }
 
-    /// About the number of places where probes on a function are.
+    /// The approximate number of places of the probes on a function.
     pub(super) fn places(&self, function: &str) -> usize {
         self.places.get(function).copied().unwrap_or(0)
     }
 }
 
-/// The name without what makes it that of a clone or a part, or for kinst one of several functions of a name (`f#2`).
+/// The name without the suffix of a clone or part, or of kinst's numbering of namesakes (`f#2`).
 fn base(symbol: &str) -> &str {
     symbol.split_once(['.', '#']).map_or(symbol, |(base, _)| base)
 }

@@ -26,22 +26,22 @@ use places::Places;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Take dtrace from the build that packages have, which takes minutes longer
+    /// Use dtrace as built for the packages, which takes minutes longer
     #[arg(long)]
     release: bool,
     /// Compare with the calls that functions make by their source, on the release's own kernel
     #[arg(long)]
     calls: bool,
-    /// Compare these functions alone
+    /// Compare only these functions
     #[arg(value_name = "FUNCTION")]
     functions: Vec<String>,
-    /// The number of places that are probed at once
+    /// The number of places to probe at once
     #[arg(long, value_name = "N", default_value_t = 14000)]
     size: usize,
     /// Leave out functions that have more places than this
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     most: usize,
-    /// The number of functions that have to be compared
+    /// Fail if fewer functions were compared
     #[arg(long, value_name = "N", default_value_t = 1000)]
     least: usize,
 }
@@ -52,7 +52,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     if options.calls { source::main(options) } else { hooks(options) }
 }
 
-/// The kernel's own counts are those to compare with.
+/// Compares with the kernel's own counts.
 fn hooks(options: &Options) -> Result<ExitCode> {
     let mut run = Run::prepare(Name::Counted, options)?;
     run.contents.runs = vec!["exec sh counted.sh\n".into()];
@@ -80,7 +80,7 @@ impl Options {
     }
 }
 
-/// The guest and the kernel of both ways to count.
+/// The guest and the kernel, for both methods of counting.
 struct Run<'o> {
     options: &'o Options,
     guest: Guest,
@@ -91,7 +91,7 @@ struct Run<'o> {
 
 impl Run<'_> {
     fn prepare(name: Name, options: &Options) -> Result<Run<'_>> {
-        // The addresses are those of the kernel's file.
+        // Addresses must be the ones in the kernel's file.
         let guest = Guest {
             kernel: name,
             mem: 4096,
@@ -105,7 +105,7 @@ impl Run<'_> {
         }
         let kernel = Kernel::need(name)?;
         let mut run = Run { options, guest, contents, kernel, inexact: BTreeSet::new() };
-        let [_, inlinecall] = &*run.contents.programs else { bail!("there is no inlinecall") };
+        let [_, inlinecall] = &*run.contents.programs else { bail!("no inlinecall was built") };
         run.inexact = places::inexact(inlinecall, run.vmlinux()?)?;
         Ok(run)
     }
@@ -114,7 +114,8 @@ impl Run<'_> {
         self.kernel.vmlinux.as_deref().context("the kernel has no debug information")
     }
 
-    /// Runs the programs of all batches, and compares what `counts` makes of their output: dtrace's counts, and the others.
+    /// Runs the programs of all batches, and compares the two counts that `counts` parses from their output:
+    /// dtrace's, and the other ones.
     fn batches(
         mut self,
         names: Vec<&str>,
@@ -135,14 +136,14 @@ impl Run<'_> {
         for (n, names) in batches.iter().enumerate() {
             let text = match vm::text(&mut machine, first + n, LIMIT) {
                 Ok(text) => text,
-                // The figures of the batches before are worth having.
+                // The figures of the earlier batches are still useful.
                 Err(error) => {
                     eprintln!("{} of {}: {error:#}", n + 1, batches.len());
                     comparison.report(self.options.least);
                     return Ok(ExitCode::FAILURE);
                 }
             };
-            // For who wants to know at which places a difference is.
+            // Shows at which places a difference is.
             fs::write(file(n).with_extension("txt"), &text)?;
             let (ours, theirs) = counts(&text)?;
             let differing = compare::differing(names, &ours, &theirs);
@@ -158,7 +159,8 @@ impl Run<'_> {
     }
 }
 
-/// The functions in groups of at most so many places, but for a function that has more. Those of few places are first.
+/// The functions in groups of at most `size` places, except a function that has more. Functions with few places come
+/// first.
 fn batches(mut names: Vec<&str>, number: impl Fn(&str) -> usize, size: usize) -> Vec<Vec<&str>> {
     names.sort_by_key(|name| number(name));
     let mut batches: Vec<Vec<&str>> = Vec::new();
@@ -177,7 +179,7 @@ fn batches(mut names: Vec<&str>, number: impl Fn(&str) -> usize, size: usize) ->
     batches
 }
 
-/// The calls that the load makes. PFA_NO_NEW_PRIVS is bit 0; the kernel's hooks look at the same.
+/// The condition for a call of the load. PFA_NO_NEW_PRIVS is bit 0; the kernel's hooks test the same.
 const WHEN: &str = "/((struct task_struct *)curthread)->atomic_flags & 1 && ipl == 0/";
 
 /// The program that counts the entries and returns of these functions.

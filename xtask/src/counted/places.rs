@@ -1,4 +1,5 @@
-//! The places of a program's probes, and what kinst says of them: those of copies that may not be exact, and those that were refused.
+//! The places of a program's probes, and kinst's remarks on them: places of copies that may not be exact, and places
+//! that were refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,12 +17,12 @@ use crate::{exec, steps};
 /// The reason why a pair is not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Left {
-    /// A copy of the function, in this caller or another one, shares a way out with another copy, as -v says: one return for both.
-    /// Only functions that differ are asked about.
+    /// A copy of the function, in this caller or another one, shares an exit with another copy (from -v): one return
+    /// for both. Determined only for functions that differ.
     Shared,
-    /// A copy of it may not be counted rightly, as -v and inlinecall say.
+    /// A copy of it may not be counted exactly (from -v and inlinecall).
     Inexact,
-    /// A place of it was refused, and dtrace said so.
+    /// A place of it was refused (from dtrace's messages).
     Refused,
 }
 
@@ -30,12 +31,13 @@ pub(super) enum Left {
 pub(super) struct Places {
     /// The places (`kinst::f:7`) with the functions that are counted there.
     counted: Vec<(String, String)>,
-    /// The functions that have copies which share a way out.
+    /// The functions with copies that share an exit.
     shared: BTreeSet<String>,
 }
 
 impl Places {
-    /// The places of a program. What -v says is taken of another, of the functions that differ, if any do: each place takes it long.
+    /// The places of a program. -v is slow for each place, so its remarks come from a second program with only the
+    /// functions that differ, if any do.
     pub(super) fn of(
         dtrace: &Path,
         kernel: &Kernel,
@@ -50,7 +52,7 @@ impl Places {
         Ok(Places { counted: Places::expanded(&out), shared: shared(&remarks) })
     }
 
-    /// The output and the remarks of dtrace about a program.
+    /// The standard output and the remarks of dtrace for a program.
     fn said(dtrace: &Path, kernel: &Kernel, options: &[&str], program: &Path) -> Result<(String, String)> {
         let mut command = kernel.dtrace(dtrace, &programs::indices(kernel)?)?;
         let said = exec::captured(command.args(["-Z", "-e"]).args(options).arg("-s").arg(program))?;
@@ -61,7 +63,7 @@ impl Places {
         Ok((String::from_utf8_lossy(&said.stdout).into_owned(), remarks.into_owned()))
     }
 
-    /// The places of a program, by what -d prints of it.
+    /// The places of a program, from the output of -d.
     fn expanded(text: &str) -> Vec<(String, String)> {
         let mut places = Vec::new();
         let mut waiting = Vec::new();
@@ -103,15 +105,22 @@ impl Places {
     }
 }
 
+<<<<<<< ours
 /// Functions with shared exits, from remarks like this:
 /// `dtrace: vmlinux: f: 1 exits of inlined copies are shared with another one: …`.
+||||||| base
+/// The functions of which -v says it: `dtrace: vmlinux: f: 1 ways out of inlined copies are those of another one too: …`.
+=======
+/// The functions named in lines such as `dtrace: vmlinux: f: 1 ways out of inlined copies are those of another one
+/// too: …`.
+>>>>>>> theirs
 fn shared(remarks: &str) -> BTreeSet<String> {
     let of = |line: &str| Some(line.split_once(" exits of ")?.0.rsplit(": ").nth(1)?.to_owned());
     let lines = remarks.lines().filter(|line| line.contains(" are shared with another one"));
     lines.filter_map(of).collect()
 }
 
-/// The entries and returns of the copies of which inlinecall says that they may not be exact.
+/// The entries and returns of the copies that inlinecall reports as not exact.
 pub(super) fn inexact(inlinecall: &Path, vmlinux: &Path) -> Result<BTreeSet<String>> {
     let mut command = Command::new(inlinecall);
     let text = steps::step("the inlined copies that are not exact", |_| {
@@ -119,7 +128,7 @@ pub(super) fn inexact(inlinecall: &Path, vmlinux: &Path) -> Result<BTreeSet<Stri
     })?;
     let mut places = BTreeSet::new();
     for line in text.lines() {
-        let copy: Value = serde_json::from_str(line).with_context(|| format!("no object: {line}"))?;
+        let copy: Value = serde_json::from_str(line).with_context(|| format!("not a JSON object: {line}"))?;
         if copy["exact"] == true {
             continue;
         }

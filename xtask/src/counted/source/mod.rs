@@ -1,4 +1,5 @@
-//! Calls by the source: each call of a function whose text calls another one exactly once executes exactly one call instruction of it.
+//! Calls by the source: a function whose text calls another one exactly once executes exactly one call instruction
+//! for it in each call.
 
 mod sites;
 mod text;
@@ -15,12 +16,12 @@ use crate::kernels::Name;
 use crate::setup;
 use crate::steps;
 
-/// The calls that are counted in place of those of functions.
+/// The calls that are counted in place of the calls of functions.
 #[derive(Default)]
 struct Calling {
-    /// The places of calls, of each function.
+    /// The places of calls, by function.
     places: BTreeMap<String, Vec<String>>,
-    /// The functions in the callers in which all of their copies make such calls.
+    /// The pairs in which all copies of the function make such calls.
     pairs: BTreeSet<Pair>,
 }
 
@@ -53,7 +54,7 @@ impl Calling {
             let places: Option<Vec<String>> =
                 starts.as_ref().and_then(|starts| starts.iter().map(place).collect());
             match places {
-                // Calls of a split function and those of its own code have the same callers.
+                // Calls of a split function and of its own code have the same callers.
                 Some(places) if function != caller && pair.1 != ALL => {
                     calling.places.entry(function.clone()).or_default().extend(places);
                     calling.pairs.insert(pair);
