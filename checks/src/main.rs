@@ -1,4 +1,4 @@
-//! checks: commands that need crates which take long to build, run by xtask.
+//! checks: commands of xtask that need crates with long build times.
 
 #[cfg(feature = "objects")]
 mod objects;
@@ -12,7 +12,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "checks", max_term_width = 100)]
 enum Command {
-    /// Check the rules of the house that a machine can check
+    /// Check the house rules that a machine can check
     Tidy,
     /// Check numbered lines of dtrace -O json against their schema
     #[cfg(feature = "objects")]

@@ -30,7 +30,7 @@ pub(crate) fn objects(schema: &str, lines: &[u8]) -> Result<String> {
     let mut command = command(&[], "objects");
     command.arg(schema).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot run {}", exec::shown(&command)))?;
-    // All of the input is read before anything is written, so the two pipes cannot wait for each other.
+    // `checks` reads all of its input before it writes, so the pipes cannot deadlock.
     let passed = child.stdin.take().context("no pipe to checks")?.write_all(lines);
     let output = child.wait_with_output()?;
     if !output.status.success() {

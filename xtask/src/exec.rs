@@ -66,11 +66,7 @@ pub fn logged(command: &mut Command, log: &Path, mut look: impl FnMut()) -> Resu
         let said = String::from_utf8_lossy(all.get(from as usize..).unwrap_or_default()).into_owned();
         let lines: Vec<&str> = said.lines().collect();
         let end = lines[lines.len().saturating_sub(12)..].join("\n  ");
-        bail!(
-            "{} ended with {status}\n  {end}\n  all of its output is in {}",
-            shown(command),
-            log.display()
-        );
+        bail!("{} ended with {status}\n  {end}\n  all of its output is in {}", shown(command), log.display());
     }
     Ok(())
 }

@@ -69,7 +69,8 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
 fn counted(objects: &str) -> Result<BTreeMap<u64, Counted>> {
     let mut counted = BTreeMap::new();
     for line in objects.lines() {
-        let object: Value = serde_json::from_str(line).with_context(|| format!("not a JSON object: {line}"))?;
+        let object: Value =
+            serde_json::from_str(line).with_context(|| format!("not a JSON object: {line}"))?;
         let text = |name: &str| object[name].as_str().with_context(|| format!("no {name} in {line}"));
         let address = text("address")?.trim_start_matches("0x");
         let insn = Counted {

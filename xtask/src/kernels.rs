@@ -12,7 +12,7 @@ use object::Object;
 use crate::apt::{Debian, Suite};
 use crate::{cache, exec};
 
-/// A kernel: Debian's by the series of its version, or one that is made or brought.
+/// A kernel: Debian's by the series of its version, one that is built here, or the user's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Name {
     /// Linux 6.1 of Debian 12
@@ -29,13 +29,13 @@ pub(crate) enum Name {
     V7_3,
     /// Linux 6.1 of Debian 12 with real-time preemption
     Rt,
-    /// Linux 6.1, built here with what finds bad accesses and wrong locking (KASAN, lockdep)
+    /// Linux 6.1, built here to find bad accesses and wrong locking (KASAN, lockdep)
     Debug,
-    /// Linux 6.1, built here with what finds races (KCSAN)
+    /// Linux 6.1, built here to find races (KCSAN)
     Kcsan,
-    /// Linux 6.1, built here with what counts executed lines of ext4 (gcov)
+    /// Linux 6.1, built here to count the executed lines of ext4 (gcov)
     Gcov,
-    /// Linux 6.1, built here with what counts the calls of functions, inlined ones too (-finstrument-functions)
+    /// Linux 6.1, built here to count the calls of functions, inlined ones too (-finstrument-functions)
     Counted,
     /// Linux 6.1, built here without kprobes, as kernels of micro-VMs are
     Bare,
@@ -44,7 +44,7 @@ pub(crate) enum Name {
 }
 
 impl Default for Name {
-    /// The kernel that the environment names, or that of the release which this machine runs.
+    /// The kernel that the environment names, or the kernel of this machine's release.
     fn default() -> Name {
         match std::env::var_os("KINST_VMLINUZ") {
             Some(_) => Name::Own,
@@ -62,7 +62,7 @@ impl Name {
     pub(crate) const LIKE_6_1: [Name; 7] =
         [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare, Name::Own];
 
-    /// The named kernels, or the one that is taken if none is named.
+    /// The named kernels, or the default one if none is named.
     pub(crate) fn or_default(names: &[Name]) -> Vec<Name> {
         if names.is_empty() { vec![Name::default()] } else { names.to_vec() }
     }
@@ -91,13 +91,13 @@ impl Name {
         }
     }
 
-    /// The beginning of its version.
+    /// The prefix of its version.
     pub(crate) fn series(self) -> &'static str {
         self.runs_cases_of().as_str()
     }
 
-    /// Whether its modules are built in a small system of its release: this machine may have neither the compiler nor the
-    /// library for that.
+    /// Whether its modules are built in a small system of its release: this machine may lack the compiler or the
+    /// library.
     pub(crate) fn needs_build_root(self) -> bool {
         Name::ALL.contains(&self) && !self.origin().0.is_host()
     }
@@ -107,7 +107,7 @@ impl Name {
         if Name::LIKE_6_1.contains(&self) { Name::V6_1 } else { self }
     }
 
-    /// Whether it has kprobes, which the module does not do without.
+    /// Whether it has kprobes, which the module needs.
     pub(crate) fn has_kprobes(self) -> bool {
         self != Name::Bare
     }
@@ -183,12 +183,12 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Has a dtrace export the index to a file or a folder; what it indexes for that is kept in `cache`.
+    /// Runs a dtrace that exports the index to a file or a folder; `cache` holds what it indexes for that.
     pub(crate) fn export_index(&self, dtrace: &Path, cache: &Path, to: &Path) -> Result<()> {
         exec::run(self.indexer(dtrace, cache)?.arg("--export").arg(to))
     }
 
-    /// Has a dtrace index what has not been indexed yet, and returns the files of it that `cache` has of the kernel itself.
+    /// Runs a dtrace that indexes files without an index, and returns the kernel's own index files in `cache`.
     pub(crate) fn index(&self, dtrace: &Path, cache: &Path) -> Result<Vec<PathBuf>> {
         exec::output(&mut self.indexer(dtrace, cache)?)?;
         let vmlinux = self.vmlinux.as_ref().context("a kernel without debug information has no index")?;
@@ -205,7 +205,7 @@ impl Kernel {
         Ok(command)
     }
 
-    /// A dtrace that reads this kernel; what it indexes for that is kept in `cache`.
+    /// A dtrace that reads this kernel, with its index in `cache`.
     pub(crate) fn dtrace(&self, dtrace: &Path, cache: &Path) -> Result<Command> {
         let release = &self.release;
         let sysroot = self.sysroot.as_ref().with_context(|| format!("{release} has no debug information"))?;
@@ -214,7 +214,7 @@ impl Kernel {
         Ok(command)
     }
 
-    /// The kernel of that name if its files are there.
+    /// The kernel of that name if its files exist.
     pub(crate) fn find(name: Name) -> Result<Option<Kernel>> {
         if name == Name::Own {
             return std::env::var_os("KINST_VMLINUZ").map(|_| from_environment()).transpose();
@@ -242,7 +242,7 @@ impl Kernel {
         }))
     }
 
-    /// Like [`Kernel::find`], for a kernel that setup must have brought.
+    /// Like [`Kernel::find`]; it is an error if setup has not fetched the kernel.
     pub(crate) fn need(name: Name) -> Result<Kernel> {
         Kernel::find(name)?.with_context(|| match name {
             Name::Own => "KINST_VMLINUZ names no kernel".to_owned(),
@@ -301,7 +301,7 @@ fn from_environment() -> Result<Kernel> {
         let Some(value) = std::env::var_os(name).filter(|v| !v.is_empty()) else { return Ok(None) };
         let path = std::path::absolute(value)?;
         if !path.exists() {
-            bail!("{name} is {}, which is not there", path.display());
+            bail!("{name} is {}, which does not exist", path.display());
         }
         Ok(Some(path))
     };

@@ -13,9 +13,9 @@ use crate::{exec, steps, workspace};
 
 /// The folder of the product's module.
 const KINST: &str = "kmod";
-/// The folder of other modules that guests load, each in a folder of its name.
+/// The folder of other modules for guests, each in a folder of its name.
 const BESIDE: &str = "kmod/tests/vm";
-/// The driver that users read, and the header of its probes.
+/// The example driver with static probes, its folder, and the header that declares them.
 const HELLO: (&str, &str) = ("hello", "examples/sdt-hello");
 const SDT: &str = "include/kinst/sdt.h";
 
@@ -47,15 +47,16 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Why there is no module.
+/// The reason why this kernel has no module.
 fn why_none(kernel: &Kernel) -> String {
     if kernel.name.has_kprobes() {
-        return "there is no kmod/Kbuild to build".to_owned();
+        return "this checkout has no kmod/Kbuild".to_owned();
     }
-    format!("{} has no kprobes, without which there is no module: trace with -x backend=bpf", kernel.release)
+    format!("{} has no kprobes, which the module needs: trace with -x backend=bpf", kernel.release)
 }
 
-/// Builds the module for this kernel unless it is up to date; None if the checkout has none, or the kernel no kprobes.
+/// Builds the module for this kernel unless it is up to date; `None` if the checkout has no module, or the kernel no
+/// kprobes.
 pub(crate) fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
     if !kernel.name.has_kprobes() || !workspace::root().join(KINST).join("Kbuild").is_file() {
         return Ok(None);
@@ -63,7 +64,7 @@ pub(crate) fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBu
     build_module(kernel, KINST, "kinst", warnings).map(Some)
 }
 
-/// Builds a module of `kmod/tests/vm`, or the example of a driver with probes.
+/// Builds a module of `kmod/tests/vm`, or the example driver with static probes.
 pub(crate) fn build_beside(kernel: &Kernel, name: &str) -> Result<PathBuf> {
     let beside = format!("{BESIDE}/{name}");
     let folder = if name == HELLO.0 { HELLO.1 } else { &beside };
@@ -73,21 +74,24 @@ pub(crate) fn build_beside(kernel: &Kernel, name: &str) -> Result<PathBuf> {
 fn build_module(kernel: &Kernel, folder: &str, name: &str, warnings: Warnings) -> Result<PathBuf> {
     let source = workspace::root().join(folder);
     let headers = kernel.headers.as_deref().with_context(|| {
-        format!("there are no headers of {}: set KINST_HEADERS, or run `cargo xtask setup`", kernel.release)
+        format!(
+            "the headers of {} are missing: set KINST_HEADERS, or run `cargo xtask setup`",
+            kernel.release
+        )
     })?;
     let folder = workspace::target().join(folder).join(&kernel.release);
     fs::create_dir_all(&folder)?;
     let _lock = lock(&folder)?;
     let (work, stamp) = (folder.join("src"), folder.join("stamp"));
     let built = work.join(name).with_extension("ko");
-    // A kernel that is built here can be rebuilt with another configuration.
+    // A locally built kernel can be rebuilt with another configuration.
     let configured = fs::metadata(headers.join("include/config/auto.conf")).and_then(|m| m.modified()).ok();
     let key = format!("{}\n{configured:?}\n{}", headers.display(), fingerprint(&source)?);
-    // The header of probes is not in the folder of a driver that has some.
+    // `kinst/sdt.h` is not in the folder of the driver that includes it.
     let sdt = workspace::root().join(SDT);
     let key = format!("{key}{:?}\n", fs::metadata(&sdt)?.modified()?);
     let done = fs::read_to_string(&stamp).unwrap_or_default();
-    // A module built without a warning serves both demands.
+    // A module built without a warning satisfies both settings.
     let clean = done == format!("clean\n{key}");
     if built.is_file() && (clean || (warnings == Warnings::Shown && done == format!("\n{key}"))) {
         return Ok(built);
@@ -113,7 +117,7 @@ fn lock(folder: &Path) -> Result<fs::File> {
     Ok(file)
 }
 
-/// Runs kbuild, passing its messages on, and returns whether it warned.
+/// Runs kbuild, shows its messages, and returns whether it warned.
 fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Result<bool> {
     let (mut command, headers, work) = match &kernel.build_root {
         Some(root) => (system::make(root, work), system::inside(root, headers), system::inside(root, work)),
@@ -122,7 +126,7 @@ fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Res
     command.arg("-C").arg(headers).arg(format!("M={}", work.display()));
     // kernel-doc, which W=1 calls, is Perl, which is not in every root; the module has no comments for it.
     command.args(["W=1", "cmd_checkdoc=true", &format!("-j{}", jobs())]);
-    // BTF for a module needs pahole and the kernel's own BTF, and nothing here reads it.
+    // A module's BTF needs pahole and the kernel's own BTF, and nothing here reads it.
     command.arg("CONFIG_DEBUG_INFO_BTF_MODULES=");
     command.arg(format!("KINST_INCLUDE={}", work.display()));
     if warnings == Warnings::Denied {
@@ -160,7 +164,7 @@ fn fingerprint(source: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// The files below `source`, without those that a build by hand leaves there.
+/// The files below `source`, without the products of a manual build.
 fn files(source: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];

@@ -1,4 +1,5 @@
-//! The parts that the package `checks` needs, too: the checkout, its crates, other programs, and signs of life while they run.
+//! The parts that the package `checks` shares: the checkout, its crates, running other programs, and showing
+//! progress.
 
 pub mod crates;
 pub mod exec;

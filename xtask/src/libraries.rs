@@ -1,4 +1,4 @@
-//! `cargo xtask libraries`: libraries that others wrote: the calls that are found in them, against those that they count.
+//! `cargo xtask libraries`: third-party libraries: kinst's counts of inlined calls against the libraries' own.
 
 use anyhow::Result;
 

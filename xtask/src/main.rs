@@ -35,7 +35,7 @@ use xtask::{crates, exec, steps, workspace};
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", max_term_width = 100)]
 enum Command {
-    /// Fetch what the other commands need: packages, QEMU, busybox, kernels with debug files
+    /// Fetch the needs of the other commands: packages, QEMU, busybox, kernels with debug files
     Setup(setup::Options),
     /// Trace an inlined function in a guest, to see it work
     Demo(demo::Options),
@@ -51,7 +51,7 @@ enum Command {
     Package(package::Options),
     /// Run a command in a guest
     Vm(vm::Options),
-    /// Check the rules of the house that a machine can check
+    /// Check the house rules that a machine can check
     Tidy,
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
@@ -59,17 +59,17 @@ enum Command {
     Sweep(sweep::Options),
     /// Compare the counts of --annotate with QEMU's own log of what a guest executes
     Executed(executed::Options),
-    /// Compare the lines of --coverage with those that a kernel with gcov counts itself
+    /// Compare the lines of --coverage with the counts of a kernel with gcov
     Gcov(gcov::Options),
-    /// Compare entries and returns of inlined functions with those that a kernel counts itself
+    /// Compare entries and returns of inlined functions with a kernel's own counts
     Counted(counted::Options),
     /// Run the kernel's own tests of ftrace and livepatch without probes and under them, and compare
     Selftests(selftests::Options),
-    /// Fetch kernels of arm64, and compare what is found in them with other programs' reading
+    /// Fetch kernels of arm64, and compare kinst's results with other programs'
     Arm64(arm64::Options),
-    /// Compare the calls that are found in libraries with those that they count themselves
+    /// Compare the counts of inlined calls in libraries with the libraries' own
     Libraries(libraries::Options),
-    /// Run the fuzz targets for a time
+    /// Run the fuzz targets for a limited time
     Fuzz(fuzz::Options),
     /// Run the benchmarks
     Bench(bench::Options),

@@ -1,4 +1,4 @@
-//! The pace of this machine: how much slower than the one that time limits are written for it is, with all that runs beside.
+//! The pace of this machine under its current load, relative to the machine that time limits are written for.
 
 use std::hint::black_box;
 use std::sync::LazyLock;
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time of [`work`] on each processor of an idle machine at once, and that of a guest's boot there. Time limits are in
-/// seconds of such a machine.
+/// The reference machine when idle: the time of [`work`] on all processors at once, and of a guest's boot. Time
+/// limits are in its seconds.
 const WORK: Duration = Duration::from_millis(150);
 const BOOT: Duration = Duration::from_millis(4000);
 
-/// The pace that guests' boots have shown, in thousandths; it never falls.
+/// The pace measured by guests' boots, in thousandths; it never falls.
 static SEEN: AtomicU64 = AtomicU64::new(1000);
-/// The guests that have booted, and the milliseconds that all of them took.
+/// The number of guests that have booted, and the total milliseconds.
 static BOOTS: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 static HOST: LazyLock<f64> = LazyLock::new(|| {
     let begin = Instant::now();
@@ -32,13 +32,13 @@ pub(crate) fn pace() -> f64 {
     HOST.max(SEEN.load(Ordering::Relaxed) as f64 / 1000.0).max(1.0)
 }
 
-/// The number of guests that have booted, and the time that all of them took.
+/// The number of guests that have booted, and their total time.
 pub(crate) fn boots() -> (u64, Duration) {
     let [number, time] = BOOTS.each_ref().map(|count| count.load(Ordering::Relaxed));
     (number, Duration::from_millis(time))
 }
 
-/// Notes the time that a guest of Debian's usual kernel has taken to boot.
+/// Records the boot time of a guest with Debian's usual kernel.
 pub(crate) fn booted(time: Duration) {
     BOOTS[0].fetch_add(1, Ordering::Relaxed);
     BOOTS[1].fetch_add(time.as_millis() as u64, Ordering::Relaxed);
@@ -46,7 +46,7 @@ pub(crate) fn booted(time: Duration) {
     SEEN.fetch_max(thousandths, Ordering::Relaxed);
 }
 
-/// Work of a fixed size, which no compiler leaves out.
+/// Work of a fixed size that the compiler cannot optimise away.
 fn work() {
     let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
     for _ in 0..black_box(WORK_ROUNDS) {

@@ -1,5 +1,5 @@
-//! `cargo xtask selftests`: the kernel's own tests of ftrace and livepatch, in a guest without probes and in one where
-//! many functions are probed. The results must be the same.
+//! `cargo xtask selftests`: the kernel's own tests of ftrace and livepatch, in a guest without probes and in one with
+//! many probed functions. The results must be the same.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ pub(crate) struct Options {
     /// The kernel to boot: one of the release
     #[arg(long, default_value = "debug")]
     pub kernel: Name,
-    /// Functions that are probed, one instruction of sixteen
+    /// The number of functions to probe, one instruction in sixteen of each
     #[arg(long, value_name = "N", default_value_t = 2000)]
     pub probed: u32,
 }
 
-/// Programs of the tests that busybox lacks, or whose options it lacks: those of this machine.
+/// Programs that busybox lacks, or whose options it lacks; guests get this machine's.
 const PROGRAMS: [&str; 8] = ["bash", "comm", "diff", "dmesg", "mktemp", "modinfo", "modprobe", "sysctl"];
 
 const FILES: [&str; 3] =
@@ -37,7 +37,7 @@ const LIMIT: Duration = Duration::from_secs(3600);
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     if options.kernel.runs_cases_of() != Name::V6_1 {
         bail!(
-            "the tests are those of the source of 6.1: they ask for other things than {} has",
+            "the tests are from the source of 6.1, and expect things that {} does not have",
             options.kernel
         );
     }
@@ -69,7 +69,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
             println!("{what} the kernel is in trouble: {trouble}");
         }
     }
-    // Kernel messages that the tests cause by themselves are not ours.
+    // Kernel messages that the tests cause without probes do not count.
     let well = same && !without.results.is_empty() && under.trouble.is_none_or(|_| without.trouble.is_some());
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -103,7 +103,7 @@ fn run(guest: &Guest, contents: &Contents, probed: u32, tests: &[String]) -> Res
     eprint!("{}", String::from_utf8_lossy(&ear.err));
     eprintln!("selftests: {probed} functions probed: {} s", begin.elapsed().as_secs());
     if end != End::Exit(0) {
-        bail!("the tests do not come to their end: {end:?}\n{}", machine.log.excerpt(machine.run_start, 160));
+        bail!("the tests did not finish: {end:?}\n{}", machine.log.excerpt(machine.run_start, 160));
     }
     let results = parse(&String::from_utf8_lossy(&ear.out));
     Ok(Results { results, trouble: machine.log.first_trouble(machine.run_start).map(str::to_owned) })
@@ -115,7 +115,7 @@ fn parse(text: &str) -> BTreeMap<String, String> {
     pairs.map(|(result, name)| (name.trim().to_owned(), result.to_owned())).collect()
 }
 
-/// Passes results on as they come: a run takes a long time.
+/// Shows results as they arrive: a run takes a long time.
 #[derive(Default)]
 struct Ear {
     out: Vec<u8>,

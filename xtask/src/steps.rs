@@ -1,4 +1,4 @@
-//! Steps: work that takes time, each with one line at its end, and signs of life while it runs.
+//! Steps: long work, each with one line at its end, and progress while it runs.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -11,10 +11,10 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 /// The longest time without a line while a step runs.
 const SILENCE: Duration = Duration::from_secs(8);
-/// A step that is over sooner, and brings nothing, is not worth a line.
+/// A shorter step that fetches nothing prints no line.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// A step that runs.
+/// A running step.
 pub struct Step {
     shared: Arc<Shared>,
 }
@@ -23,22 +23,22 @@ struct Shared {
     name: String,
     begin: Instant,
     state: Mutex<State>,
-    /// A line of its own on a terminal.
+    /// The step's line on a terminal.
     bar: Option<ProgressBar>,
 }
 
 #[derive(Default)]
 struct State {
     far: String,
-    /// The bytes that the step has brought.
+    /// The bytes that the step has fetched.
     bytes: u64,
 }
 
-/// All steps that run, and when a line was written last.
+/// All running steps, and the time of the last line.
 struct Board {
     running: Vec<Arc<Shared>>,
     last: Instant,
-    /// Whether the thread that writes the signs of life is there.
+    /// Whether the thread that reports progress runs.
     watched: bool,
 }
 
@@ -47,7 +47,7 @@ static BOARD: LazyLock<Mutex<Board>> =
 static BARS: LazyLock<Option<MultiProgress>> =
     LazyLock::new(|| std::io::stderr().is_terminal().then(MultiProgress::new));
 
-/// Runs a step. Its line at the end has its name, what it has brought, and its time; a step that fails has none, as the
+/// Runs a step. Its line at the end has its name, the fetched bytes, and its time; a failed step has no line, as the
 /// error follows.
 pub fn step<T>(name: impl Into<String>, run: impl FnOnce(&Step) -> Result<T>) -> Result<T> {
     let step = Step::begin(name.into());
@@ -56,11 +56,11 @@ pub fn step<T>(name: impl Into<String>, run: impl FnOnce(&Step) -> Result<T>) ->
     result
 }
 
-/// Writes a line between those of the steps.
+/// Writes a line in between the lines of the steps.
 pub fn say(line: &str) {
     locked(&BOARD).last = Instant::now();
     match &*BARS {
-        // A terminal that goes away does not matter.
+        // A closed terminal does not matter.
         Some(bars) => drop(bars.println(line)),
         None => eprintln!("{line}"),
     }
@@ -89,7 +89,7 @@ impl Step {
         Step { shared }
     }
 
-    /// Notes how far the step is, for people.
+    /// Records the progress of the step, to be shown.
     pub fn at(&self, far: impl Into<String>) {
         let far = far.into();
         if let Some(bar) = &self.shared.bar {
@@ -98,7 +98,7 @@ impl Step {
         locked(&self.shared.state).far = far;
     }
 
-    /// Notes what the step brings.
+    /// Adds to the bytes that the step has fetched.
     pub fn brings(&self, bytes: u64) {
         locked(&self.shared.state).bytes += bytes;
     }
@@ -117,7 +117,7 @@ impl Step {
     }
 }
 
-/// Writes, where there is no terminal, what runs and how far it is, whenever no other line has come for a while.
+/// Without a terminal, reports the running steps and their progress whenever no line was written for a while.
 fn watch() {
     loop {
         thread::sleep(Duration::from_millis(500));
@@ -142,7 +142,7 @@ pub fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(1_000_000))
 }
 
-/// Locks a mutex, even one that a panicking thread has left: its text is still good to print.
+/// Locks a mutex, even one that a panicking thread held: its text can still be printed.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

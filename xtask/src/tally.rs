@@ -1,19 +1,19 @@
-//! The results of tests: as they come, and at the end.
+//! The results of tests, printed as they arrive and at the end.
 
 use std::process::ExitCode;
 
-/// The most flaky cases with which a run still passes.
+/// A run with more flaky cases fails.
 const FLAKY: usize = 2;
-/// The number of slow tests that are shown.
+/// The number of slow tests to show.
 const SLOWEST: usize = 20;
 
-/// A test or a step that has ended.
+/// A finished test or step.
 struct Ended {
     name: String,
     seconds: f32,
 }
 
-/// The tests that passed, those that failed, each with what was wrong, and those that failed once only.
+/// The tests that passed, that failed (with their faults), and that failed only once.
 #[derive(Default)]
 pub(crate) struct Tally {
     passed: usize,
@@ -24,13 +24,13 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Notes how a step ended, and prints it.
+    /// Records and prints the result of a step.
     pub(crate) fn step(&mut self, name: &str, seconds: f32, faults: &[String]) {
         self.steps.push(Ended { name: name.to_owned(), seconds });
         self.end(name, seconds, faults);
     }
 
-    /// Notes how a case ended, and prints it.
+    /// Records and prints the result of a case.
     pub(crate) fn case(&mut self, name: &str, seconds: f32, faults: &[String]) {
         self.cases.push(Ended { name: name.to_owned(), seconds });
         self.end(name, seconds, faults);
@@ -47,19 +47,19 @@ impl Tally {
         }
     }
 
-    /// Prints how a case failed that is to run once more.
+    /// Prints the failure of a case that will run once more.
     pub(crate) fn again(name: &str, seconds: f32, faults: &[String]) {
         println!("again {}", failure(name, seconds, faults));
     }
 
-    /// Notes a case that failed first and passed when it ran alone.
+    /// Records a case that failed first and passed when it ran by itself.
     pub(crate) fn flaky(&mut self, name: &str, seconds: f32, faults: &[String]) {
-        println!("flaky {name}: passed alone");
+        println!("flaky {name}: passed when run by itself");
         self.passed += 1;
         self.flaky.push(failure(name, seconds, faults));
     }
 
-    /// Notes the time of a step whose results are counted one by one.
+    /// Records the time of a step whose results are counted one by one.
     pub(crate) fn took(&mut self, name: &str, seconds: f32) {
         self.steps.push(Ended { name: name.to_owned(), seconds });
     }
@@ -72,8 +72,8 @@ impl Tally {
         self.cases.extend(other.cases);
     }
 
-    /// Prints where the time went, then, for those who read only the end of a long run, what failed, what was flaky, and
-    /// the numbers.
+    /// Prints the times, then the failures, the flaky cases and the totals: all that matters is at the end of a long
+    /// run.
     pub(crate) fn print_end(mut self, skipped: usize) -> ExitCode {
         const LINES: usize = 40;
         print_table("step", &self.steps);

@@ -1,6 +1,6 @@
 //! All tests, step by step, to the end even if some fail.
 //!
-//! Guests keep one processor busy while cargo checks, builds and tests on the host, and all of them afterwards.
+//! One guest runs while cargo checks, builds and tests on the host; afterwards guests use all processors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,13 +20,13 @@ use crate::{checks, crates, exec, guide, kmod, steps, uapi, vm, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Leave out what needs a kernel: the module and the guests
+    /// Leave out the module and the guests
     #[arg(long)]
     pub quick: bool,
-    /// Run the cases that take long, too
+    /// Also run the cases that take long
     #[arg(long)]
     pub long: bool,
-    /// The kernels to build the module for and to boot [default: that of the release which this machine runs]
+    /// The kernels to build the module for and to boot [default: the kernel of this machine's release]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
 }
@@ -55,8 +55,8 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     Ok(host.print_end(tests.len()))
 }
 
-/// Fetches the kernels, and builds what guests are made of and the program that checks the house rules. Tests on the host look
-/// into the kernels, too, and all of them into 6.1, unless a kernel has been brought.
+/// Fetches the kernels, and builds the guests' programs and the program that checks the house rules. Tests on the
+/// host read the kernels, too, and always 6.1, unless the user supplies a kernel.
 fn brought(options: &Options, tally: &mut Tally) {
     let mut kernels = Name::or_default(&options.kernels);
     if !kernels.contains(&Name::Own) && !kernels.contains(&Name::V6_1) {
@@ -65,7 +65,7 @@ fn brought(options: &Options, tally: &mut Tally) {
     let of_kernels = kernels.iter().flat_map(|&name| [Part::Kernel(name), Part::Disk(name)]);
     let parts: Vec<Part> = [Part::Guests].into_iter().chain(of_kernels).chain([Part::Tests]).collect();
     thread::scope(|scope| {
-        // The compiler does not need what is fetched meanwhile.
+        // The build does not depend on the fetched files.
         let built = scope.spawn(|| timed(vm::programs::build_with_tests));
         if !options.quick {
             tally.run("setup", || setup::ensure(&parts, false));
@@ -83,7 +83,7 @@ fn host_steps(options: &Options, tally: &mut Tally) {
         build(&["doc", "--workspace", "--no-deps", "--document-private-items"])
     });
     tally.run("tidy", checks::expect_tidy);
-    tally.run("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
+    tally.run("the ABI in Rust matches the header", || uapi::main(&uapi::Options { check: true }));
     tally.run("the tests on the host are built", || build(&[TESTS, &["--no-run"]].concat()));
     tally.run("tests on the host", || host_tests(&options.kernels));
     tally.run("the module's pure parts in user space", || {
@@ -101,7 +101,7 @@ fn guest_steps(options: &Options, workers: &Workers, tally: &mut Tally) {
             tally.run(&format!("the module for the kernel {name}"), || {
                 match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
                     Some(_) => Ok(()),
-                    None => bail!("there is no kmod/Kbuild to build"),
+                    None => bail!("this checkout has no kmod/Kbuild"),
                 }
             });
         }
@@ -122,14 +122,14 @@ impl Tally {
     }
 }
 
-/// The seconds that something takes, and what was wrong with it.
+/// Runs a function; returns its seconds, and its error.
 fn timed(run: impl FnOnce() -> Result<()>) -> (f32, Vec<String>) {
     let begin = Instant::now();
     let faults = run().err().map(|error| format!("{error:#}"));
     (begin.elapsed().as_secs_f32(), faults.into_iter().collect())
 }
 
-/// The file in which tests write why they do not run: a line of what is missing, what brings it, and the test,
+/// The file in which tests record that they are skipped. A line has the missing thing, how to get it, and the test,
 /// separated by tabs.
 fn skipped() -> PathBuf {
     workspace::target().join("skipped")
@@ -142,7 +142,7 @@ fn forget_skipped() -> Result<()> {
     }
 }
 
-/// Tests by what is missing for them.
+/// The skipped tests, by the thing that is missing.
 fn reasons(lines: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut reasons: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in lines.lines() {
@@ -157,14 +157,14 @@ fn cargo(arguments: &[&str]) -> Result<()> {
     exec::run(&mut command(arguments))
 }
 
-/// Runs a cargo that builds, with signs of life.
+/// Runs a cargo that builds, and shows progress.
 fn build(arguments: &[&str]) -> Result<()> {
     steps::step(format!("cargo {}", arguments[0]), |step| crates::build(&mut command(arguments), step))
 }
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = crates::cargo(&workspace::root());
-    // Tools that would prompt or write snapshots behave as on a machine without a user.
+    // With CI set, tools neither prompt nor write snapshots.
     command.env("CI", "true").args(arguments);
     command
 }
@@ -189,7 +189,7 @@ fn host_tests(kernels: &[Name]) -> Result<()> {
         return run(TESTS);
     }
     run(NEXTEST)?;
-    // nextest leaves the examples in the documentation to cargo.
+    // nextest does not run the examples in the documentation.
     cargo(&["test", "--workspace", "--doc"])
 }
 

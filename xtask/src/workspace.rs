@@ -12,7 +12,7 @@ pub fn root() -> PathBuf {
     here.parent().expect("xtask/ is a folder of the checkout").to_path_buf()
 }
 
-/// Cargo's output folder, which may have been moved by the environment.
+/// Cargo's output folder, which the environment may move.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root().join(dir),

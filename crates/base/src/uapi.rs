@@ -2,7 +2,7 @@
 
 use std::mem::{offset_of, size_of};
 
-/// Plain data: read from and written to bytes in the machine's own order, as the device has it.
+/// Plain data, read from and written to bytes in the machine's byte order, as the device uses it.
 pub trait Plain: Copy + Default {
     /// Bytes of a value.
     const SIZE: usize;

@@ -95,7 +95,8 @@ fn median(name: &str) -> Result<Option<f64>> {
 }
 
 fn bytes(name: &str) -> Result<f64> {
-    let report = report(name, "benchmark")?.context("the benchmark's report has no description of the input")?;
+    let report =
+        report(name, "benchmark")?.context("the benchmark's report has no description of the input")?;
     report["throughput"]["Bytes"].as_f64().context("the benchmark's report has no length of the input")
 }
 

@@ -77,7 +77,9 @@ pub(super) fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match *words {
-            ["refused", number, "more"] => calls.unnamed = number.parse().context("the number of refused places is not a number")?,
+            ["refused", number, "more"] => {
+                calls.unnamed = number.parse().context("the number of refused places is not a number")?
+            }
             ["refused", place] => {
                 calls.refused.insert(place.to_owned());
             }
@@ -93,8 +95,8 @@ pub(super) fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
     Ok(calls)
 }
 
-/// The counts of calls that a function makes, as a measure of its own calls; dtrace counts them too: `call COUNT
-/// FUNCTION ADDRESS`.
+/// The counts of the calls that functions make, which dtrace counts too (`call COUNT FUNCTION ADDRESS`), as a measure
+/// of how often the functions are called.
 pub(super) fn made(text: &str, code: &Instrumented) -> Result<Calls> {
     let mut calls = Calls::default();
     for line in text.lines() {

@@ -113,7 +113,8 @@ impl Instrumented {
         (self.alike.get(name) == Some(&1)).then(|| format!("{name}:{}", address - start))
     }
 
-    /// A function and the function that it is in. A split function begins in one and ends in another, so all callers are one.
+    /// A function and its caller. A split function begins in one caller and ends in another, so all of its callers
+    /// are one.
     pub(super) fn pair(&self, function: &str, caller: &str) -> Pair {
         let (function, caller) = (base(function), base(caller));
         let caller = if self.split.contains(function) { ALL } else { caller };

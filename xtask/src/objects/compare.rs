@@ -2,7 +2,7 @@
 
 use super::text::GAP;
 
-/// Compares what was printed with what was expected; the error shows the words around the first difference.
+/// Compares printed and expected text; the error shows the words around the first difference.
 pub(super) fn compare(printed: &[u8], expected: &[u8]) -> Result<usize, String> {
     let (printed, expected) = (words(printed), words(expected));
     let gaps: Vec<&[String]> = expected.split(|word| word == GAP).collect();
@@ -10,7 +10,7 @@ pub(super) fn compare(printed: &[u8], expected: &[u8]) -> Result<usize, String> 
     for (index, run) in gaps.iter().enumerate() {
         let rest = &printed[at..];
         let (first, last) = (index == 0, index + 1 == gaps.len());
-        // The words before the first gap are at the start, those after the last one at the end.
+        // The words before the first gap are at the start, and those after the last gap at the end.
         let found = match (first, last) {
             (true, true) if rest.len() != run.len() => None,
             (true, _) => rest.starts_with(run).then_some(0),

@@ -1,4 +1,4 @@
-//! JSON whose members keep their order.
+//! JSON with the members of objects in their order.
 
 use std::fmt;
 use std::ops::Index;
@@ -31,12 +31,12 @@ impl Json {
         if let Json::Number(number) = self { number.as_u64() } else { None }
     }
 
-    /// The elements; of what is no array, none.
+    /// The elements; empty if it is not an array.
     pub(super) fn elements(&self) -> &[Json] {
         if let Json::Array(elements) = self { elements } else { &[] }
     }
 
-    /// A number's digits, or a text.
+    /// A number's digits, or a string.
     pub(super) fn plain(&self) -> String {
         match self {
             Json::Number(number) => number.to_string(),

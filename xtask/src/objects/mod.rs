@@ -1,7 +1,8 @@
-//! `cargo xtask objects`: whether -O json says what the text says, program by program, and follows its schema.
+//! `cargo xtask objects`: whether -O json has the same content as the text, program by program, and follows its
+//! schema.
 //!
-//! A guest runs each program once, with both forms of output. Here the objects are checked against the schema and
-//! converted to text, which is compared with the text that dtrace has printed.
+//! A guest runs each program once, with both output formats. The objects are checked against the schema and converted
+//! to text, which is compared with dtrace's own text.
 
 mod compare;
 mod json;
@@ -29,23 +30,23 @@ pub(crate) struct Options {
     /// The kernel to boot
     #[arg(long, default_value_t)]
     pub kernel: Name,
-    /// Take dtrace from the build that packages have, which takes minutes longer
+    /// Use dtrace as built for the packages, which takes minutes longer
     #[arg(long)]
     pub release: bool,
-    /// Without the module: what the kernel's BPF does not take has to be refused by name
+    /// Run without the module: programs that BPF does not support must be refused by name
     #[arg(long)]
     pub without_module: bool,
     /// Only these programs, by number
     pub numbers: Vec<usize>,
 }
 
-/// The fewest programs that must have recorded something.
+/// The run fails if fewer programs have recorded something.
 const LEAST: usize = 200;
 const LIMIT: Duration = Duration::from_secs(900);
 
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let compared = run(options)?;
-    println!("{compared} programs: the objects follow the schema and say what the text says");
+    println!("{compared} programs: the objects follow the schema and match the text");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<usize> {
         let Some(output) = outputs.get(&number) else { continue };
         let said = String::from_utf8_lossy(&output.messages);
         match check(program, output, &faults) {
-            // The kernel's verifier says no.
+            // The kernel's verifier refuses it.
             _ if said.contains("the kernel refuses a program") => {
                 wrong.push(format!("{number}: {}\n{said}", program.trim()));
             }
@@ -105,7 +106,7 @@ fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Makes the folder that the guest gets: a file for each program.
+/// Makes the guest's folder, with a file for each program.
 fn write(programs: &[String], only: &[usize]) -> Result<PathBuf> {
     let folder = workspace::target().join("vm/objects/programs");
     let _ = fs::remove_dir_all(&folder);
@@ -118,7 +119,7 @@ fn write(programs: &[String], only: &[usize]) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// What a program has written.
+/// The output of a program.
 #[derive(Default)]
 struct Output {
     text: Vec<u8>,

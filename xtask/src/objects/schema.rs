@@ -1,4 +1,4 @@
-//! The lines that do not follow the schema of -O json.
+//! The lines that violate the schema of -O json.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use crate::checks;
 
 const SCHEMA: &str = "docs/schema/trace-1.schema.json";
 
-/// The messages about lines, by the text of a line.
+/// The messages, by the text of the line.
 pub(super) type Faults<'a> = BTreeMap<&'a [u8], String>;
 
-/// Has all lines checked at once.
+/// Checks all lines in one run of `checks`.
 pub(super) fn faults<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Faults<'a>> {
     let lines = Vec::from_iter(BTreeSet::from_iter(lines));
     let mut numbered = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn faults<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Faults
     attributed(&checks::objects(SCHEMA, &numbered)?, &lines)
 }
 
-/// Reads rows `NUMBER<TAB>MESSAGE`; those of one number are one message.
+/// Reads rows `NUMBER<TAB>MESSAGE`; rows with the same number form one message.
 fn attributed<'a>(rows: &str, lines: &[&'a [u8]]) -> Result<Faults<'a>> {
     let mut faults = Faults::new();
     for row in rows.lines() {
@@ -31,7 +31,7 @@ fn attributed<'a>(rows: &str, lines: &[&'a [u8]]) -> Result<Faults<'a>> {
             let (number, message) = row.split_once('\t')?;
             Some((*lines.get(number.parse::<usize>().ok()?)?, message))
         };
-        let (line, message) = read().with_context(|| format!("the checks name no line: {row:?}"))?;
+        let (line, message) = read().with_context(|| format!("not NUMBER<TAB>MESSAGE: {row:?}"))?;
         let first = !faults.contains_key(line);
         let fault = faults.entry(line).or_default();
         *fault += if first { "" } else { "\n" };

@@ -1,15 +1,15 @@
-//! The text that a trace in objects stands for: what dtrace would have printed, as far as blanks do not matter.
+//! Conversion of a trace in objects to the text that dtrace would have printed, except for blanks.
 //!
-//! It is written from the schema alone. What objects do not say (the types of members, the bars of distributions) is a gap.
+//! It follows only the schema. Details that objects lack (the types of members, the bars of distributions) are gaps.
 
 use std::collections::HashMap;
 
 use super::json::Json;
 
-/// Stands for any text.
+/// Matches any text.
 pub(super) const GAP: &str = "\u{1}";
 
-/// The options that the text depends on.
+/// The options that affect the text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Style {
     pub quiet: bool,
@@ -170,7 +170,7 @@ impl Text {
             Json::Object(_) if value.get("bytes").is_some() => {
                 let bytes = unhex(value);
                 let text = until_nul(&bytes);
-                // Text that is not UTF-8, whose dump has what comes after its end too.
+                // A dump of text that is not UTF-8 includes the bytes after its end.
                 if self.style.raw || text.len() == bytes.len() {
                     return self.put(&format!(" {GAP} "));
                 }
@@ -327,7 +327,7 @@ fn is_text(bytes: &[u8]) -> bool {
     (2..bytes.len()).contains(&text.len()) && text.iter().all(|byte| matches!(byte, 0x20..=0x7e))
 }
 
-/// As in a string of D.
+/// The escapes of a D string.
 fn escaped(text: &[u8]) -> String {
     let letter = |byte: &u8| match byte {
         7 => "\\a".to_owned(),

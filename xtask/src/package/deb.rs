@@ -13,10 +13,10 @@ use tree::Tree;
 /// Builds the packages with the objects in `build`, and returns where dpkg has put them.
 pub(super) fn build(tree: &Tree, build: &Path) -> Result<Vec<PathBuf>> {
     let mut command = Command::new("dpkg-buildpackage");
-    // Not cleaned: the tree is new. Not signed: that is for who publishes them.
+    // Not cleaned: the tree is new. Not signed: the publisher does that.
     command.current_dir(&tree.dir).args(["--build=binary", "--no-pre-clean", "--no-sign"]);
     command.env("CARGO_TARGET_DIR", build).env("SOURCE_DATE_EPOCH", &tree.epoch).env("LC_ALL", "C.UTF-8");
-    // What cargo and a user's shell set for this program is not for the build.
+    // The build must not inherit variables from cargo or from the user's shell.
     for variable in ["DEB_BUILD_OPTIONS", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "MAKEFLAGS", "CFLAGS"] {
         command.env_remove(variable);
     }
@@ -39,7 +39,7 @@ pub(super) fn keep(packages: &[PathBuf], dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(kept)
 }
 
-/// Compares the list of each package's files with the one that is kept; UPDATE=1 writes it.
+/// Compares the list of each package's files with the one in packaging/lists; UPDATE=1 writes it.
 pub(super) fn expect_lists(packages: &[PathBuf], tree: &Tree) -> Result<()> {
     for package in packages {
         let found = contents(package)?.replace(&format!("kinst-{}", tree.version), "kinst-VERSION");
@@ -52,7 +52,7 @@ pub(super) fn expect_lists(packages: &[PathBuf], tree: &Tree) -> Result<()> {
             fs::write(&list, &found)?;
             let (kept, list) = (kept.display(), list.display());
             bail!(
-                "the package has other files than before: compare {kept} and {list}, and accept them with UPDATE=1"
+                "the files of the package have changed: compare {kept} and {list}, and accept them with UPDATE=1"
             );
         }
     }
@@ -64,7 +64,7 @@ fn contents(package: &Path) -> Result<String> {
     let text = exec::output(Command::new("dpkg-deb").env("TZ", "UTC").arg("--contents").arg(package))?;
     let mut list = String::new();
     for line in text.lines() {
-        // MODE OWNER SIZE DATE TIME PATH, of a link `PATH -> TARGET`
+        // MODE OWNER SIZE DATE TIME PATH; for a link `PATH -> TARGET`
         let words: Vec<_> = line.split_whitespace().collect();
         let [mode, owner, _, _, _, path, link @ ..] = &words[..] else { bail!("dpkg-deb wrote {line:?}") };
         list += &[&[*mode, *owner, *path], link].concat().join(" ");
@@ -73,7 +73,7 @@ fn contents(package: &Path) -> Result<String> {
     Ok(list)
 }
 
-/// Has lintian look at the packages; an error of it is one of ours.
+/// Runs lintian on the packages; its errors fail the build.
 pub(super) fn lint(packages: &[PathBuf]) -> Result<()> {
     let mut command = Command::new("lintian");
     command.args(["--fail-on", "error", "--allow-root"]).args(packages);

@@ -1,6 +1,6 @@
-//! A key among those that a guest's firmware trusts: its kernel takes modules that are signed with it.
+//! Enrolment of a key in a guest's firmware: its kernel then accepts modules signed with that key.
 
-/// The variable, of UEFI's specification, with the certificates that may sign what is booted.
+/// The variable with the certificates that may sign boot programs, from UEFI's specification.
 pub(super) const VARIABLE: &str = "db-d719b2cb-3d3a-4596-a3bc-dad00e67656f";
 
 /// Non-volatile, for boot and run time, with a date.
@@ -14,20 +14,20 @@ const X509: [u8; 16] =
 /// The enroller; any will do.
 const OWNER: [u8; 16] = *b"kinst/packaging/";
 
-/// What is written to the variable's file in efivarfs: the attributes, a head with a date and no signature, which firmware without
-/// an owner's key does not ask for, and a list of one certificate.
+/// The contents for the variable's file in efivarfs: the attributes, a header with a date, and a list of one
+/// certificate. The header has no signature, which firmware without an owner's key does not require.
 pub(super) fn database(certificate: &[u8]) -> Vec<u8> {
     let mut bytes = ATTRIBUTES.to_le_bytes().to_vec();
     // EFI_TIME: the year, the month, the day, and midnight.
     bytes.extend(2026_u16.to_le_bytes());
     bytes.extend([1, 1]);
     bytes.extend([0; 12]);
-    // WIN_CERTIFICATE_UEFI_GUID: its length, revision, type and the kind of the data that does not follow.
+    // WIN_CERTIFICATE_UEFI_GUID: its length, revision, type and the kind of the (absent) data.
     bytes.extend(24_u32.to_le_bytes());
     bytes.extend(0x0200_u16.to_le_bytes());
     bytes.extend(0x0ef1_u16.to_le_bytes());
     bytes.extend(PKCS7);
-    // EFI_SIGNATURE_LIST: its kind, its length, the length of its head, and that of each entry.
+    // EFI_SIGNATURE_LIST: its kind, its length, the length of its header, and the length of each entry.
     let entry = (OWNER.len() + certificate.len()) as u32;
     bytes.extend(X509);
     for length in [28 + entry, 0, entry] {

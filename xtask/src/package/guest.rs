@@ -13,12 +13,12 @@ use crate::vm::machine::{End, Sink};
 use crate::vm::{self, Guest, modules};
 use crate::{cache, exec, workspace};
 
-/// The time for one guest: reading the debug information is most of it.
+/// The time for one guest, most of which is for reading the debug information.
 const LIMIT: Duration = Duration::from_secs(240);
 /// The time for a guest that installs packages: DKMS builds the module twice, with an emulated processor.
 const INSTALL: Duration = Duration::from_secs(3000);
 
-/// Has apt install the packages in a guest, upgrade them while a session runs, and purge them.
+/// Installs the packages with apt in a guest, upgrades them while a session runs, and purges them.
 pub(super) fn install(root: &Path, words: [&str; 3]) -> Result<()> {
     let image = root.with_extension("ext4");
     make(root, &image)?;
@@ -28,8 +28,8 @@ pub(super) fn install(root: &Path, words: [&str; 3]) -> Result<()> {
     Ok(fs::remove_file(image)?)
 }
 
-/// Loads the module in guests: one takes every module, one only those that a key of the kernel has signed, and one has
-/// the key of DKMS among those.
+/// Loads the module in guests: one accepts every module, one only modules signed with a key of the kernel, and one
+/// has DKMS's key among these.
 pub(super) fn test(root: &Path, kernel: &Kernel) -> Result<()> {
     let image = root.with_extension("ext4");
     disk(root, kernel, &image)?;
@@ -42,7 +42,7 @@ pub(super) fn test(root: &Path, kernel: &Kernel) -> Result<()> {
     eprint!("{text}");
     let text = run(&guest("module.sig_enforce=1"), &image, script("guest.sh", &["no"])?, LIMIT)?;
     if !text.contains("Key was rejected") || !text.contains("not loaded") {
-        bail!("the guest that enforces signatures says:\n{text}");
+        bail!("the guest that enforces signatures does not refuse the module:\n{text}");
     }
     eprint!("{text}");
     let uefi = enrolled(root, kernel)?;
@@ -55,7 +55,7 @@ pub(super) fn test(root: &Path, kernel: &Kernel) -> Result<()> {
     Ok(fs::remove_file(image)?)
 }
 
-/// The variables of UEFI after a guest has enrolled the key that DKMS made.
+/// UEFI's variables after a guest has enrolled DKMS's key.
 fn enrolled(root: &Path, kernel: &Kernel) -> Result<PathBuf> {
     let dir = root.with_extension("uefi");
     cache::remove(&dir)?;
@@ -89,7 +89,7 @@ fn disk(root: &Path, kernel: &Kernel, image: &Path) -> Result<()> {
 /// The system as a disk.
 fn make(root: &Path, image: &Path) -> Result<()> {
     let _ = fs::remove_file(image);
-    // The size is that of a hole: blocks that hold nothing take no room.
+    // The file is sparse: empty blocks use no space.
     fs::File::create(image)?.set_len(4 << 30)?;
     exec::run(
         exec::admin("mke2fs")
@@ -105,13 +105,13 @@ fn script(name: &str, words: &[&str]) -> Result<String> {
     Ok(format!("set -- {}\n{text}", words.join(" ")))
 }
 
-/// Runs a script in a guest with this disk, and returns what that wrote.
+/// Runs a script in a guest with this disk, and returns its output.
 fn run(guest: &Guest, image: &Path, script: String, limit: Duration) -> Result<String> {
     let disk = Some(image.to_path_buf());
     boot(guest, &Contents { disk, writes: true, runs: vec![script], ..Contents::default() }, limit)
 }
 
-/// Boots a guest, runs its script, and returns what that wrote.
+/// Boots a guest, runs its script, and returns its output.
 fn boot(guest: &Guest, contents: &Contents, limit: Duration) -> Result<String> {
     let mut machine = vm::boot(guest, contents)?;
     let mut both = Both(Vec::new());
@@ -125,7 +125,7 @@ fn boot(guest: &Guest, contents: &Contents, limit: Duration) -> Result<String> {
     }
 }
 
-/// Both streams as one text.
+/// Both streams as one.
 struct Both(Vec<u8>);
 
 impl Sink for Both {

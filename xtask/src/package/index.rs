@@ -1,4 +1,4 @@
-//! A package of the index of a kernel, for systems that have the kernel and not its debug information.
+//! A package with the index of a kernel, for systems that have the kernel but not its debug information.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::tree::{self, Tree};
 use crate::kernels::Kernel;
 use crate::{cache, exec};
 
-/// Has the program that was built for the packages export the index of a kernel into a package.
+/// Exports the index of a kernel, with the dtrace that was built for the packages, into a package.
 pub(super) fn build(tree: &Tree, dir: &Path, kernel: &Kernel) -> Result<PathBuf> {
     let release = &kernel.release;
     let package = format!("kinst-index-{release}");
@@ -21,7 +21,7 @@ pub(super) fn build(tree: &Tree, dir: &Path, kernel: &Kernel) -> Result<PathBuf>
     kernel.export_index(&dir.join("build/release/dtrace"), &dir.join("index/cache"), &indices)?;
     document(tree, &stage.join("usr/share/doc").join(&package))?;
     control(tree, &stage, release)?;
-    // Files that others could write to are not read by dtrace.
+    // dtrace does not read files that others could write.
     exec::run(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&stage))?;
     let made = dir.join(format!("{package}_{}_all.deb", tree.version));
     let mut command = Command::new("dpkg-deb");
@@ -42,7 +42,7 @@ fn document(tree: &Tree, folder: &Path) -> Result<()> {
 fn control(tree: &Tree, stage: &Path, release: &str) -> Result<()> {
     // In units of 1024 bytes.
     let size = exec::output(Command::new("du").args(["--summarize", "--apparent-size", "-k"]).arg(stage))?;
-    let size = size.split_whitespace().next().context("du says no size")?;
+    let size = size.split_whitespace().next().context("no size in the output of du")?;
     let mut text = fs::read_to_string(tree.dir.join("packaging/index/control"))?;
     let values = [
         ("@RELEASE@", release),

@@ -1,4 +1,4 @@
-//! Building the packages: a .deb of the programs, one of the module's source, the same as .rpm, and .deb packages of indices.
+//! Building the packages: .deb and .rpm of the programs and of the module's source, and .deb packages of indices.
 
 mod deb;
 mod enrol;
@@ -21,16 +21,16 @@ use tree::Tree;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The version that the packages get [default: that of Cargo.toml]
+    /// The version of the packages [default: the one in Cargo.toml]
     #[arg(long, value_parser = tree::version)]
     pub version: Option<String>,
-    /// Build all of it again in another folder, and fail unless every byte is the same
+    /// Build everything again in another folder, and fail unless every byte is the same
     #[arg(long)]
     pub twice: bool,
-    /// Make a package of the index of this kernel, too, for systems without its debug information
+    /// Also make a package with the index of this kernel, for systems without its debug information
     #[arg(long, value_name = "KERNEL")]
     pub index: Vec<Name>,
-    /// Install, upgrade and purge the packages in a Debian system of their own (as root)
+    /// Install, upgrade and purge the packages in a separate Debian system (as root)
     #[arg(long)]
     pub test: bool,
 }
@@ -67,7 +67,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds again where no path is the same, nothing built before is used and files have other dates.
+/// Builds again with other paths and other dates of files, and without earlier build products.
 fn expect_same(tree: &Tree, made: &[PathBuf], dir: &Path) -> Result<()> {
     let again = dir.join("again");
     cache::remove(&again)?;
@@ -89,9 +89,9 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What git prints in this checkout.
+/// The output of git in this checkout.
 fn git(arguments: &[&str]) -> Result<String> {
     let text = exec::output(Command::new("git").current_dir(workspace::root()).args(arguments))
-        .context("packages are made of what is committed")?;
+        .context("packages are made from the last commit")?;
     Ok(text.trim_end().to_owned())
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::crates::{Package, cargo, metadata};
 use crate::exec;
 
-/// The crates by name and version, each with its licence and the licence's texts.
+/// The crates by name and version, each with its licence and the texts of the licence.
 pub(super) fn crates(dir: &Path) -> Result<String> {
     let target = ["--target", "x86_64-unknown-linux-gnu"];
     let tree = exec::output(
@@ -34,7 +34,8 @@ pub(super) fn crates(dir: &Path) -> Result<String> {
     linked.dedup();
     let mut page = String::from("The crates that are linked into the programs, with their licences.\n");
     for key in linked {
-        let package = all.get(&key).with_context(|| format!("cargo metadata has no {} {}", key.0, key.1))?;
+        let package =
+            all.get(&key).with_context(|| format!("cargo metadata does not list {} {}", key.0, key.1))?;
         let licence = package.license.as_deref().unwrap_or("see below");
         page += &format!("\n==== {} {}: {licence}\n", package.name, package.version);
         let folder = Path::new(&package.manifest_path).parent().context("a manifest is in a folder")?;
@@ -53,7 +54,7 @@ fn texts(folder: &Path) -> Result<String> {
         let is_licence = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"]
             .iter()
             .any(|begin| name.starts_with(begin));
-        // Debian's systems have this one.
+        // Debian systems have the Apache licence.
         if !is_licence || name.contains("APACHE") || !file.is_file() {
             continue;
         }

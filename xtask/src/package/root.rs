@@ -1,4 +1,4 @@
-//! The packages in a plain Debian system of their own: installed, upgraded and purged by apt, in a folder.
+//! The packages in a separate, plain Debian system in a folder: installed, upgraded and purged by apt.
 
 use std::fs;
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::apt::{Archive, Debian, Purpose, Suite};
 use crate::kernels::{Kernel, Name};
 use crate::{cache, exec, workspace};
 
-/// The packages that the system's apt finds besides the kernels' headers, with what they depend on.
+/// The packages that the system's apt can install in addition to the kernels' headers, with their dependencies.
 const POOL: [&str; 5] = ["dkms", "gcc", "make", "openssl", "systemtap-sdt-dev"];
 
-/// Runs packaging/test.sh in a new system with the packages of `dir`, and with those of a newer version.
+/// Runs packaging/test.sh in a new system with the packages of `dir` and of a newer version.
 pub(super) fn test(tree: &Tree, dir: &Path) -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         bail!("--test makes a Debian system in a folder and installs in it: run it as root");
     }
     let newer = newer(&tree.version);
-    // In the same folder, with whose path all was compiled: so only what has a version is compiled again.
+    // In the same folder, so that the paths are the same, and only crates with the version are compiled again.
     let later = Tree::of_head(&dir.join("source"), Some(&newer))?;
     deb::keep(&deb::build(&later, &dir.join("build"))?, dir)?;
     let purpose = Purpose { brings: "a Debian system to install in", instead: "leave --test out" };
@@ -48,7 +48,7 @@ pub(super) fn test(tree: &Tree, dir: &Path) -> Result<()> {
         fs::copy(workspace::root().join("packaging").join(file), packages.join(file))?;
     }
     exec::run(inside(&root).args(["/packages/test.sh", &tree.version, &newer, release, &other]))?;
-    // Installed for good, for a kernel that boots.
+    // Installed permanently, for a kernel that boots.
     let mut apt = inside(&root);
     apt.args(["apt-get", "-qq", "-y", "--no-install-recommends", "install"]);
     apt.arg(format!("linux-headers-{release}"));
@@ -62,7 +62,7 @@ fn newer(version: &str) -> String {
     format!("{front}.{}", last.parse::<u32>().unwrap_or(0) + 1)
 }
 
-/// The kernel of the same series with the next lower ABI number that the archive has headers of.
+/// The kernel of the same series with the next lower ABI number for which the archive has headers.
 fn other(archive: &Archive, release: &str) -> Result<String> {
     // A release is `6.1.0-56-cloud-amd64`.
     let mut parts: Vec<String> = release.splitn(3, '-').map(Into::into).collect();
@@ -78,7 +78,7 @@ fn other(archive: &Archive, release: &str) -> Result<String> {
     bail!("the archive has no second kernel of the series of {release}")
 }
 
-/// Makes a minimal Debian system with nothing but what Debian calls essential, and apt.
+/// Makes a minimal Debian system with only the essential packages and apt.
 fn bootstrap(archive: &Archive, root: &Path) -> Result<()> {
     let kept = cache::dir()?.join("roots/plain.tar");
     if !kept.is_file() {
@@ -97,7 +97,7 @@ fn bootstrap(archive: &Archive, root: &Path) -> Result<()> {
     exec::run(Command::new("tar").arg("-xf").arg(kept).arg("-C").arg(root))
 }
 
-/// Puts what a user's apt would fetch into a folder, which becomes the system's only source.
+/// Puts the packages that a user's apt would fetch into a folder, which becomes the system's only source.
 fn fill_pool(archive: &Archive, pool: &Path, kernels: &[&str]) -> Result<()> {
     let headers: Vec<String> = kernels.iter().map(|release| format!("linux-headers-{release}")).collect();
     let wanted: Vec<&str> = POOL.into_iter().chain(headers.iter().map(String::as_str)).collect();
@@ -111,7 +111,7 @@ fn fill_pool(archive: &Archive, pool: &Path, kernels: &[&str]) -> Result<()> {
     Ok(fs::write(etc.join("sources.list"), "deb [trusted=yes] file:/pool ./\n")?)
 }
 
-/// Fetches the package of Debian 13 that has a command of the name dtrace, too, where there is one.
+/// Fetches Debian 13's own package with a command `dtrace`, if it exists.
 fn oracles(packages: &Path) -> Result<()> {
     let purpose = Purpose { brings: "another dtrace", instead: "leave --test out" };
     let newer = Archive::open(&cache::dir()?, Suite::Release(Debian::Trixie), purpose)?;
@@ -123,7 +123,7 @@ fn oracles(packages: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A command in the system. The mounts and processes are private to it and go with it.
+/// A command in the system. The mounts and processes are private to it and end with it.
 fn inside(root: &Path) -> Command {
     let mut command = Command::new("unshare");
     let script = r#"root=$1; shift

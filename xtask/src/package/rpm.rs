@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use super::tree::Tree;
 use crate::{cache, exec};
 
-/// Builds the packages from the programs in `build`, as they come from the compiler, and lists their files.
+/// Builds the packages from the compiled programs in `build`, and lists their files.
 pub(super) fn build(tree: &Tree, build: &Path, dir: &Path) -> Result<Vec<PathBuf>> {
     let work = dir.join("rpm");
     cache::remove(&work)?;
@@ -23,7 +23,7 @@ pub(super) fn build(tree: &Tree, build: &Path, dir: &Path) -> Result<Vec<PathBuf
         ("kinst_source", tree.dir.display().to_string()),
         // It is a script for bash, which Debian runs with another shell.
         ("__brp_compress", "/bin/true".into()),
-        // What makes two builds differ: the machine, the time, and the files' dates.
+        // Sources of difference between two builds: the machine, the time, and the files' dates.
         ("_buildhost", "reproducible".into()),
         ("use_source_date_epoch_as_buildtime", "1".into()),
         ("clamp_mtime_to_source_date_epoch", "1".into()),

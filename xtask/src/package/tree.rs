@@ -13,7 +13,7 @@ use crate::{cache, exec, workspace};
 pub(super) struct Tree {
     pub dir: PathBuf,
     pub version: String,
-    /// The date of the commit in seconds, which all files of the packages have.
+    /// The date of the commit in seconds; all files of the packages get it.
     pub epoch: String,
 }
 
@@ -28,7 +28,7 @@ impl Tree {
         fs::create_dir_all(&dir)?;
         let tar = parent.join("source.tar");
         git(&["archive", "--output", &tar.display().to_string(), "HEAD"])?;
-        // The dates are now: cargo takes a file older than its last build for unchanged.
+        // Files get the current time: cargo treats a file older than its last build as unchanged.
         exec::run(Command::new("tar").arg("-xmf").arg(&tar).arg("-C").arg(&dir))?;
         fs::remove_file(tar)?;
         let own = own_version(&dir)?;
@@ -39,7 +39,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Puts the packaging where Debian's tools look for it, with what depends on the commit.
+    /// Puts the packaging where Debian's tools look for it, and adds the files that depend on the commit.
     fn debian(&self) -> Result<()> {
         let (packaging, debian) = (self.dir.join("packaging/debian"), self.dir.join("debian"));
         fs::rename(&packaging, &debian).context("the commit has no packaging/debian")?;
@@ -58,7 +58,7 @@ impl Tree {
     }
 }
 
-/// The person who answers for the packages, as Debian's tools take it from the environment, or the commit's author.
+/// The maintainer of the packages, from the environment variables of Debian's tools, or else the commit's author.
 pub(super) fn maintainer() -> Result<String> {
     match (std::env::var("DEBFULLNAME"), std::env::var("DEBEMAIL")) {
         (Ok(name), Ok(mail)) => Ok(format!("{name} <{mail}>")),
@@ -66,7 +66,7 @@ pub(super) fn maintainer() -> Result<String> {
     }
 }
 
-/// A version that dpkg, rpm, cargo and DKMS all take.
+/// A version that dpkg, rpm, cargo and DKMS all accept.
 pub(super) fn version(text: &str) -> Result<String, String> {
     let parts: Vec<_> = text.split('.').collect();
     let number = |part: &&str| part.parse::<u32>().is_ok_and(|n| n.to_string() == **part);
@@ -83,7 +83,7 @@ fn own_version(dir: &Path) -> Result<String> {
     Ok(value.context("Cargo.toml has no version")?.to_owned())
 }
 
-/// Writes the version at each place that has it.
+/// Writes the version in each file that contains it.
 fn set_version(dir: &Path, own: &str, version: &str) -> Result<()> {
     let places = [
         ("Cargo.toml", "\nversion = \"", "\"\n"),
@@ -97,7 +97,7 @@ fn set_version(dir: &Path, own: &str, version: &str) -> Result<()> {
         if text.matches(&found).count() != 1 {
             bail!("{file} does not have the version {own} once: `cargo xtask tidy` says where it differs");
         }
-        // A file that is not written keeps what cargo has built of it.
+        // Cargo does not rebuild a file that is not written.
         if own != version {
             fs::write(path, text.replace(&found, &format!("{before}{version}{after}")))?;
         }
@@ -105,7 +105,7 @@ fn set_version(dir: &Path, own: &str, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// The file in which the list of a package's files is kept.
+/// The path of the list of a package's files.
 pub(super) fn list(package: &str) -> PathBuf {
     workspace::root().join("packaging/lists").join(package)
 }

@@ -1,4 +1,4 @@
-//! Kernels of arm64 with their debug files, and what a guest with one of them is made of.
+//! Kernels of arm64 with their debug files, and the parts of a guest with one of them.
 
 use std::fmt;
 use std::fs;
@@ -29,7 +29,7 @@ impl Name {
         match kernel {
             kernels::Name::V6_1 => Ok(Name::V6_1),
             kernels::Name::V7_3 => Ok(Name::V7_3),
-            other => bail!("there is no {other} kernel of arm64: only 6.1 and 7.3"),
+            other => bail!("no kernel {other} for arm64: only 6.1 and 7.3"),
         }
     }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// What a guest takes: the kernel, QEMU and a busybox; fetched unless they are there.
+/// The parts of a guest: the kernel, QEMU and a busybox; fetched if missing.
 pub(crate) fn ensure_for_guests(name: Name) -> Result<Kernel> {
     let kernel = ensure(name, false)?;
     if tools::Tools::find(Arch::Arm64)?.is_none_or(|tools| !tools.qemu.is_good()) {
@@ -57,7 +57,7 @@ pub(crate) fn ensure_for_guests(name: Name) -> Result<Kernel> {
     Ok(kernel)
 }
 
-/// The kernel of that name; fetched unless it is there.
+/// The kernel of that name; fetched if missing.
 pub(crate) fn ensure(name: Name, update: bool) -> Result<Kernel> {
     const FLAVOUR: &str = "cloud-arm64";
     let link = slot(name)?;
@@ -85,10 +85,10 @@ pub(crate) fn ensure(name: Name, update: bool) -> Result<Kernel> {
     let _ = fs::remove_file(&new);
     symlink(&release.name, &new)?;
     fs::rename(&new, &link).with_context(|| format!("cannot rename {}", new.display()))?;
-    find(name)?.context("the kernel that was just unpacked is not there")
+    find(name)?.context("the kernel is missing although it was just unpacked")
 }
 
-/// The kernel of that name if its files are there.
+/// The kernel of that name if its files exist.
 pub(crate) fn find(name: Name) -> Result<Option<Kernel>> {
     let Ok(sysroot) = fs::canonicalize(slot(name)?) else { return Ok(None) };
     if !cache::is_complete(&sysroot) {

@@ -1,4 +1,4 @@
-//! A small system in a folder: Debian's rustc and a C compiler that make programs of arm64.
+//! A small system in a folder: Debian's rustc and a C compiler for arm64 programs.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,7 +10,7 @@ use super::release as system;
 use crate::apt::{Archive, Debian, Purpose, Suite};
 use crate::{cache, crates, exec};
 
-/// As rustc has it.
+/// The target's name for rustc.
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 const PACKAGES: [&str; 9] = [
     "base-files",
@@ -23,15 +23,15 @@ const PACKAGES: [&str; 9] = [
     "rustc",
     "sed",
 ];
-/// The standard library for the target: of what it depends on, nothing runs here.
+/// The standard library for the target; none of its dependencies runs here.
 const LIBRARY: &str = "libstd-rust-dev";
 
-/// The folders inside of the system: the checkout, what is built, and the crates.
+/// The folders inside the system: the checkout, the build output, and the crates.
 const BUILD: &str = "build";
 const MADE: &str = "target";
 const CRATES: &str = "cargo/registry";
 
-/// The system; made unless it is there.
+/// The system; made if missing.
 fn ensure() -> Result<PathBuf> {
     let cache = cache::dir()?;
     let root = cache.join("roots/cross-arm64");
@@ -58,8 +58,8 @@ fn ensure() -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Builds our programs for arm64, statically linked and without debug information, with the crates that this machine's
-/// cargo has. Returns the folder that they are in.
+/// Builds our programs for arm64, statically linked and without debug information, with the crates that this
+/// machine's cargo has fetched. Returns the programs' folder.
 pub(crate) fn build(checkout: &Path, made: &Path, release: bool) -> Result<PathBuf> {
     let root = ensure()?;
     let fetch = ["fetch", "--quiet", "--locked", "--target", TARGET, "--target", "x86_64-unknown-linux-gnu"];
@@ -68,7 +68,7 @@ pub(crate) fn build(checkout: &Path, made: &Path, release: bool) -> Result<PathB
     let registry = crates::registry()?;
     let bound = [(checkout, BUILD), (made, MADE), (&*registry, CRATES)];
     let mut cargo = system::program(&root, &bound, "cargo");
-    // What is set for the cargo that runs this is not for that one.
+    // The system's cargo must not inherit the variables of the cargo that runs this program.
     cargo.env_clear();
     let linker = OsString::from("aarch64-linux-gnu-gcc");
     let variables: [(&str, OsString); 9] = [
@@ -88,7 +88,7 @@ pub(crate) fn build(checkout: &Path, made: &Path, release: bool) -> Result<PathB
     if release {
         cargo.arg("--release");
     }
-    // The linker warns of what std could load at run time.
+    // The linker warns about libraries that std could load at run time.
     exec::output(&mut cargo)?;
     Ok(made.join(TARGET).join(if release { "release" } else { "debug" }))
 }

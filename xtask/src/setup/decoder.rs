@@ -1,4 +1,5 @@
-//! The kernel's own instruction decoder, from its source package: the module uses the running kernel's, tests this one.
+//! The kernel's own instruction decoder, from its source package: the module uses the running kernel's decoder, and
+//! tests use this one.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use crate::cache;
 use crate::kernels::Name;
 use crate::setup::source;
 
-/// The folders that tests compile it from, below the kernel's source tree.
+/// Its folders in the kernel's source tree, from which tests compile it.
 const FOLDERS: [&str; 4] =
     ["tools/arch/x86/lib", "tools/arch/x86/include", "tools/arch/x86/tools", "tools/include"];
 
@@ -21,7 +22,7 @@ pub(super) fn is_there() -> Result<bool> {
     Ok(cache::is_complete(&dir()?))
 }
 
-/// Fetches it, unless it is there. The caller holds the cache's lock.
+/// Fetches it if missing. The caller holds the cache's lock.
 pub(super) fn ensure() -> Result<()> {
     if is_there()? {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The Debian packages that have to be installed on this machine.
+//! The Debian packages that must be installed on this machine.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,10 +10,10 @@ use anyhow::{Result, bail};
 use crate::kernels::Kernel;
 use crate::{cache, exec, steps};
 
-/// A program or a file, and the package that has it.
+/// A program or a file, and the package that contains it.
 type Needs<'a> = &'a [(&'static str, &'static str)];
 
-/// The programs that put a guest together.
+/// The programs that assemble a guest.
 const GUESTS: Needs =
     &[("apt-get", "apt"), ("gcc", "gcc"), ("ldd", "libc-bin"), ("strip", "binutils"), ("xz", "xz-utils")];
 const GUESTS_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
@@ -21,12 +21,13 @@ const GUESTS_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
 /// The programs that make disks.
 const DISKS: Needs = &[("mkfs.ext4", "e2fsprogs")];
 
-/// The tools that build modules for Debian's kernels, besides the compiler that their headers name; their objtool needs libelf.
+/// The tools to build modules for Debian's kernels, in addition to the compiler that their headers name; objtool
+/// needs libelf.
 const MODULES: Needs = &[("gcc", "gcc"), ("make", "make")];
 const MODULES_FILES: Needs =
     &[("/usr/include/stdio.h", "libc6-dev"), ("/usr/lib/x86_64-linux-gnu/libelf.so.1", "libelf1")];
 
-/// The tools that building a kernel needs besides those.
+/// The further tools to build a kernel.
 const KERNELS: Needs = &[
     ("bc", "bc"),
     ("bison", "bison"),
@@ -45,20 +46,20 @@ const TESTS: Needs = &[
     ("perf", "linux-perf"),
     // It finds the callers of functions of programs.
     ("gdb", "gdb"),
-    // It describes copies in other ways than gcc, and dwz those of both.
+    // It describes copies differently from gcc; dwz rewrites the debug information of both.
     ("clang", "clang"),
     // It makes the programs that count their own calls.
     ("csmith", "csmith"),
     ("dwz", "dwz"),
-    // The manual is rendered, and the shells' completions are read.
+    // For rendering the manual, and for the shells' completions.
     ("groff", "groff-base"),
     ("zsh", "zsh"),
     ("fish", "fish"),
-    // The client of servers of debug information.
+    // The client for debuginfod servers.
     ("debuginfod-find", "debuginfod"),
-    // It fetches the schema of OTLP, which tests decode with, and mdBook.
+    // It fetches mdBook, and the schema with which tests decode OTLP.
     ("pip3", "python3-pip"),
-    // It reads the service of an example.
+    // It checks the service of an example.
     ("systemd-analyze", "systemd"),
 ];
 
@@ -85,7 +86,7 @@ pub(crate) fn missing_for_tests() -> Vec<&'static str> {
     missing(TESTS, TESTS_FILES)
 }
 
-/// The packages of these programs and files that are not there.
+/// The packages of the missing programs and files.
 fn missing(programs: Needs, files: Needs) -> Vec<&'static str> {
     let programs = programs.iter().filter(|(program, _)| !exec::in_path(program));
     let files = files.iter().filter(|(file, _)| !Path::new(file).exists());
@@ -101,12 +102,12 @@ const PACKAGES: Needs = &[
     ("lintian", "lintian"),
     ("rpmbuild", "rpm"),
 ];
-/// dpkg-buildpackage wants the package itself, not what is in it.
+/// dpkg-buildpackage requires the package itself, not only its contents.
 const PACKAGES_FILES: Needs = &[("/usr/share/doc/build-essential", "build-essential")];
-/// The tool that makes the system in which they are tested.
+/// The tool that makes the system in which packages are tested.
 const PACKAGES_TEST: Needs = &[("mmdebstrap", "mmdebstrap")];
 
-/// Installs what building our packages needs, and what their test does.
+/// Installs the tools to build our packages, and optionally to test them.
 pub(crate) fn ensure_for_packages(test: bool) -> Result<()> {
     let mut packages = missing(PACKAGES, PACKAGES_FILES);
     if test {
@@ -115,7 +116,7 @@ pub(crate) fn ensure_for_packages(test: bool) -> Result<()> {
     install(&packages)
 }
 
-/// What reads, compiles and executes programs of arm64.
+/// The tools that read, compile and execute arm64 programs.
 const ARM64: Needs = &[
     ("aarch64-linux-gnu-objdump", "binutils-aarch64-linux-gnu"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
@@ -125,21 +126,21 @@ const ARM64: Needs = &[
 ];
 const ARM64_FILES: Needs = &[("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross")];
 
-/// Installs what the tests on kernels and programs of arm64 need.
+/// Installs the tools for the tests on kernels and programs of arm64.
 pub(crate) fn ensure_for_arm64() -> Result<()> {
     install(&missing(ARM64, ARM64_FILES))
 }
 
-/// What compiles libraries and executes them. The static program of QEMU loads no plugins.
+/// The tools that compile and execute libraries. QEMU's static program cannot load plugins.
 const LIBRARIES: Needs = &[("gcc", "gcc"), ("clang", "clang"), ("qemu-x86_64", "qemu-user")];
 const LIBRARIES_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
 
-/// Installs what the tests on libraries need.
+/// Installs the tools for the tests on libraries.
 pub(crate) fn ensure_for_libraries() -> Result<()> {
     install(&missing(LIBRARIES, LIBRARIES_FILES))
 }
 
-/// Installs the compiler that a kernel's headers name, if it is not there.
+/// Installs the compiler that a kernel's headers name, if missing.
 pub(crate) fn ensure_compiler(kernel: &Kernel) -> Result<()> {
     let (Some(headers), None) = (&kernel.headers, &kernel.build_root) else { return Ok(()) };
     let variables = fs::read_to_string(headers.join(".kernelvariables")).unwrap_or_default();
@@ -151,7 +152,7 @@ pub(crate) fn ensure_compiler(kernel: &Kernel) -> Result<()> {
     }
 }
 
-/// Installs packages, or says how to.
+/// Installs packages; without the rights for that, the error has the command.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
     let packages = BTreeSet::from_iter(packages.iter().copied());
     if packages.is_empty() {
@@ -159,7 +160,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     }
     let list = Vec::from_iter(packages.iter().copied()).join(" ");
     if !exec::in_path("apt-get") {
-        bail!("these Debian packages, or what this distribution calls them, are missing: {list}");
+        bail!("these Debian packages, or this distribution's equivalents, are missing: {list}");
     }
     if !rustix::process::geteuid().is_root() {
         bail!("packages are missing; as root, run\n  apt-get install --no-install-recommends {list}");

@@ -9,22 +9,23 @@ use crate::kernels::Kernel;
 use crate::steps::{self, Step};
 use crate::{cache, exec};
 
-/// The bytes that a filesystem of this size needs for itself besides the files.
+/// The bytes that a filesystem of this size needs in addition to the files.
 const SLACK: u64 = 64 << 20;
 
-/// Whether the kernel's disk is there and newer than what it was made of.
+/// Whether the kernel's disk exists and is newer than its contents.
 pub(super) fn is_there(kernel: &Kernel) -> Result<bool> {
     let Ok(image) = fs::metadata(kernel.image()?) else { return Ok(false) };
     let made = image.modified()?;
     let parts = [Some(&kernel.vmlinuz), kernel.vmlinux.as_ref()];
-    // A package's files keep the date of their build, so newer ones are a kernel brought by hand and rebuilt.
+    // A package's files keep the date of their build, so newer files belong to a kernel that the user supplied and
+    // rebuilt.
     Ok(parts
         .into_iter()
         .flatten()
         .all(|p| fs::metadata(p).and_then(|m| m.modified()).is_ok_and(|t| t <= made)))
 }
 
-/// Makes the disk unless it is there. The caller holds the cache's lock.
+/// Makes the disk if missing. The caller holds the cache's lock.
 pub(super) fn ensure(kernel: &Kernel) -> Result<()> {
     if is_there(kernel)? {
         return Ok(());
@@ -54,7 +55,8 @@ fn make(kernel: &Kernel, image: &Path, staging: &Path, step: &Step) -> Result<()
     Ok(fs::rename(&part, image)?)
 }
 
-/// Lays the files out as the guest sees them and returns their size. Links, not copies, where the disk allows.
+/// Lays the files out as the guest sees them and returns their size. Files are hard links if the disk permits them,
+/// else copies.
 fn stage(kernel: &Kernel, staging: &Path) -> Result<u64> {
     let release = &kernel.release;
     let mut trees: Vec<(PathBuf, PathBuf)> = Vec::new();

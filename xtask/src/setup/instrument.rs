@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::own;
 
-/// The files that the build adds to the tree: where, and what.
+/// The files that the build adds to the tree: path and contents.
 const FILES: [(&str, &str); 2] = [
     ("kernel/counted.c", include_str!("../../kernels/counted/counted.c")),
     ("include/linux/counted.h", include_str!("../../kernels/counted/counted.h")),
@@ -16,7 +16,8 @@ const FILES: [(&str, &str); 2] = [
 pub(super) const FOLDERS: [&str; 4] = ["fs", "mm", "lib", "net/core"];
 
 /// The flags for these folders. A hook that is called last must not become a jump, as it would count for the caller.
-/// As their addresses are taken, functions that are called once have a body of their own; larger ones are inlined instead.
+/// The hooks take functions' addresses, so functions that are called once also have a separate body; the limits are
+/// raised to inline larger ones instead.
 const FLAGS: &str = "subdir-ccflags-y += -finstrument-functions -fno-optimize-sibling-calls \
 --param=max-inline-insns-auto=60 --param=max-inline-insns-small=30 \
 -include $(srctree)/include/linux/counted.h\n";
@@ -41,7 +42,7 @@ pub(super) fn instrument(tree: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All of this as comments of a configuration, so that a kernel is built again when it has changed.
+/// The files, flags and lines as comments of a configuration, so that a change rebuilds the kernel.
 pub(super) fn as_comment() -> String {
     let texts =
         FILES.iter().map(|(_, text)| *text).chain([FLAGS, HOOKS]).chain(EXCEPTIONS.map(|(_, lines)| lines));

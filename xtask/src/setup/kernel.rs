@@ -12,13 +12,13 @@ use crate::kernels::{Kernel, Name, slot};
 
 /// A flavour of kernel that Debian builds.
 struct Flavour {
-    /// The name in the names of packages.
+    /// The part of package names.
     name: &'static str,
     /// Bytes for the packages, their contents, and the disk image made from them.
     space: u64,
 }
 
-/// The smallest to fetch, and the usual kernel of virtual machines.
+/// The smallest download, and the usual kernel of virtual machines.
 const CLOUD: Flavour = Flavour { name: "cloud-amd64", space: 6 << 30 };
 /// The flavour with the drivers of all machines.
 const RT: Flavour = Flavour { name: "rt-amd64", space: 14 << 30 };
@@ -29,7 +29,7 @@ pub(super) struct Release {
     pub packages: Vec<String>,
 }
 
-/// Fetches the newest kernel of that name, unless one is there. The caller holds the cache's lock.
+/// Fetches the newest kernel of that name if none exists. The caller holds the cache's lock.
 pub(super) fn ensure(name: Name, update: bool) -> Result<()> {
     if Kernel::find(name)?.is_some() && (!update || name == Name::Own) {
         return Ok(());
@@ -59,13 +59,13 @@ fn images() -> Result<PathBuf> {
     Ok(cache::dir()?.join("bootable"))
 }
 
-/// Whether the image of each kernel is there.
+/// Whether the image of each kernel exists.
 pub(super) fn have_images() -> Result<bool> {
     let images = images()?;
     Ok(Name::ALL.iter().all(|name| cache::is_complete(&images.join(name.as_str()))))
 }
 
-/// Fetches the image and the configuration of each kernel, unless they are there. The caller holds the cache's lock.
+/// Fetches the image and the configuration of each kernel if missing. The caller holds the cache's lock.
 pub(super) fn ensure_images() -> Result<()> {
     for name in Name::ALL {
         let folder = images()?.join(name.as_str());
@@ -85,7 +85,7 @@ fn image(name: Name, dir: &Path) -> Result<()> {
             let purpose = Purpose { brings: &brings, instead: super::WITHOUT_TESTS };
             let archive = Archive::open(&cache::dir()?, name.suite(), purpose)?;
             let Release { name: release, packages } = newest(&archive, name.series(), CLOUD.name, false)?;
-            // The modules are most of it, and the debug files.
+            // Modules and debug files, most of the data, are left out.
             let wanted =
                 |package: &String| !package.ends_with("-dbg") && !package.starts_with("linux-modules-");
             let packages: Vec<String> = packages.into_iter().filter(wanted).collect();
@@ -102,10 +102,10 @@ fn image(name: Name, dir: &Path) -> Result<()> {
     cache::remove(&root)
 }
 
-/// The way to go on without a kernel.
-const ANOTHER: &str = "name another kernel with --kernel, or bring one in KINST_VMLINUZ (CONTRIBUTING.md)";
+/// How to proceed without this kernel.
+const ANOTHER: &str = "name another kernel with --kernel, or supply one in KINST_VMLINUZ (CONTRIBUTING.md)";
 
-/// Kernels for guests, as what is fetched of an archive.
+/// The purpose of fetching a kernel, for errors.
 pub(super) fn purpose(brings: &str) -> Purpose<'_> {
     Purpose { brings, instead: ANOTHER }
 }
@@ -120,13 +120,13 @@ pub(super) fn newest(archive: &Archive, series: &str, flavour: &str, with_header
         .map(str::to_owned)
         .collect();
     releases.sort_by_key(|release| apt::numbers(release));
-    // The signed image comes from a source of its own, and can be older than the rest.
+    // The signed image comes from a separate source package, and can be older than the rest.
     for name in releases.into_iter().rev() {
         if let Some(packages) = packages_of(archive, &name, with_headers)? {
             return Ok(Release { name, packages });
         }
     }
-    anyhow::bail!("there is no kernel {series} with debug files in {}: {ANOTHER}", archive.suites())
+    anyhow::bail!("no kernel {series} with debug files in {}: {ANOTHER}", archive.suites())
 }
 
 fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<Option<Vec<String>>> {
@@ -141,7 +141,7 @@ fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<O
     let debug = archive.show(&format!("linux-image-{release}-dbg"))?;
     let (Some(image), Some(debug)) = (image, debug) else { return Ok(None) };
     let mut packages = vec![image.name, debug.name];
-    // Newer kernels come in several packages, which the image's depends on.
+    // Newer kernels consist of several packages, on which the image's package depends.
     packages.extend(image.depends.into_iter().filter(|d| d.starts_with("linux-") && d.contains(release)));
     if with_headers {
         let Some(headers) = archive.show(&format!("linux-headers-{release}"))? else { return Ok(None) };
@@ -152,7 +152,7 @@ fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<O
     Ok(Some(packages))
 }
 
-/// Makes sure that the files are where a sysroot must have them, wherever the packages put them.
+/// Moves the files to their places in a sysroot, wherever the packages put them.
 pub(super) fn layout(dir: &Path, release: &str) -> Result<()> {
     for (old, new) in
         [("usr/lib/modules", "lib/modules"), ("usr/lib/debug/usr/lib/modules", "usr/lib/debug/lib/modules")]

@@ -1,4 +1,4 @@
-//! Libraries in C that others wrote: the sources that crates bring along, for tests.
+//! Third-party C libraries for tests: the sources that are part of crates.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::{cache, exec, steps};
 
-/// The crates with their versions: the drivers in tests/support/libraries are written for these.
+/// The crates with their versions: the drivers in tests/support/libraries are for these versions.
 const CRATES: [(&str, &str); 7] = [
     ("bzip2-sys", "0.1.13"),
     ("jq-src", "0.4.1"),
@@ -19,7 +19,7 @@ const CRATES: [(&str, &str); 7] = [
     ("zstd-sys", "2.1.3"),
 ];
 
-/// Fetches the sources, unless they are there.
+/// Fetches the sources if missing.
 pub(crate) fn ensure() -> Result<PathBuf> {
     let dir = cache::dir()?.join("libraries");
     let _lock = (!cache::is_complete(&dir)).then(cache::lock).transpose()?;
@@ -44,10 +44,10 @@ fn fetch(dir: &std::path::Path) -> Result<()> {
     exec::logged(&mut cargo, &cache::log()?, || ())?;
     for (name, _) in CRATES {
         fs::rename(package.join("vendor").join(name), dir.join(name))
-            .with_context(|| format!("cargo has brought no {name}"))?;
+            .with_context(|| format!("cargo has not fetched {name}"))?;
     }
     cache::remove(&package)?;
-    // jq's build makes a file of strings of its functions in jq's language.
+    // jq's build converts its functions in the jq language to a file of strings.
     let source = dir.join("jq-src/modules/jq/src");
     let functions = fs::read_to_string(source.join("builtin.jq"))?;
     let lines =

@@ -1,4 +1,5 @@
-//! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, peers, monitoring.
+//! Fetching the needs of the other commands: packages, QEMU, busybox, kernels, the instruction decoder, peers,
+//! monitoring.
 
 pub(crate) mod arm64;
 pub(crate) mod cross;
@@ -24,28 +25,28 @@ use std::io::{ErrorKind, Write as _};
 use crate::cache;
 use crate::kernels::{Arch, Kernel, Name};
 
-/// The commands that go on without what only tests need.
+/// How to proceed without a part that only tests need.
 const WITHOUT_TESTS: &str = "only `cargo xtask test` needs it; `demo`, `vm` and `vm-test` do not";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The kernels to bring [default: that of the release which this machine runs]
+    /// The kernels to fetch [default: the kernel of this machine's release]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
-    /// Print where the files that are there are, as KERNEL.KEY=PATH, and do nothing else
+    /// Only print the paths of existing files, as KERNEL.KEY=PATH
     #[arg(long)]
     pub paths: bool,
-    /// Look for newer kernels even though some are there
+    /// Look for newer kernels even if some are present
     #[arg(long)]
     pub update: bool,
 }
 
-/// Something that commands need. Each command names its parts, and gets no more than these.
+/// A part that commands need. Each command names its parts, and only these are fetched.
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
-    /// QEMU, busybox, and the programs that put a guest together.
+    /// QEMU, busybox, and the programs that assemble a guest.
     Guests,
-    /// A kernel with its debug files, its headers, and what builds modules for it.
+    /// A kernel with its debug files, its headers, and the tools that build modules for it.
     Kernel(Name),
     /// The disk of a kernel's modules and debug files, for guests.
     Disk(Name),
@@ -67,7 +68,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Fetches what is missing of these parts; quick if nothing is.
+/// Fetches the missing ones of these parts; quick if none is missing.
 pub(crate) fn ensure(parts: &[Part], update: bool) -> Result<()> {
     let mut missing = Vec::new();
     for &part in parts {
@@ -88,7 +89,7 @@ impl Part {
         let has_files = match self {
             Part::Guests => tools::Tools::find(Arch::Amd64)?.is_some(),
             Part::Kernel(name) => match Kernel::find(name)? {
-                // A kernel from the environment may come without headers.
+                // A kernel from the environment may lack headers.
                 Some(kernel) => {
                     (kernel.headers.is_some() || kernel.sysroot.is_none()) && own::is_current(&kernel)
                 }
@@ -105,7 +106,7 @@ impl Part {
         Ok(has_files && self.packages().is_empty())
     }
 
-    /// The packages that have to be installed on this machine, and are not.
+    /// The packages that must be installed on this machine, and are missing.
     fn packages(self) -> Vec<&'static str> {
         match self {
             Part::Guests => host::missing_for_guests(),

@@ -8,10 +8,10 @@ use anyhow::Result;
 use crate::apt::{Archive, Purpose, Suite};
 use crate::{cache, exec, steps};
 
-/// Only the programs themselves: each needs no more than the C library.
+/// Only the programs: each needs just the C library.
 const PACKAGES: [&str; 2] = ["prometheus", "prometheus-node-exporter"];
 
-/// The Python package of OTLP's messages. A version, as a test compares with it.
+/// The Python package of OTLP's messages. The version is fixed, since a test compares with it.
 const SCHEMA: &str = "opentelemetry-proto==1.45.2";
 
 fn dir() -> Result<PathBuf> {
@@ -22,7 +22,7 @@ pub(super) fn is_there() -> Result<bool> {
     Ok(cache::is_complete(&dir()?))
 }
 
-/// Fetches them, unless they are there. The caller holds the cache's lock.
+/// Fetches them if missing. The caller holds the cache's lock.
 pub(super) fn ensure() -> Result<()> {
     if is_there()? {
         return Ok(());

@@ -22,20 +22,20 @@ const BARE: &str = include_str!("../../kernels/bare.config");
 /// Bytes for the source, the build, the installed files, and the disk image made from those.
 const SPACE: u64 = 16 << 30;
 
-/// The line of a Makefile that has gcov's counters put into what it builds.
+/// The Makefile line that adds gcov's counters.
 const PROFILE: &str = "GCOV_PROFILE := y\n";
 
-/// The configuration's fragment that a kernel was built with, in its sysroot.
+/// The configuration fragment of a built kernel, in its sysroot.
 const FRAGMENT: &str = "boot/fragment.config";
-/// The file in a tree with the package that its source is from.
+/// The file in a tree that names the package of its source.
 const SOURCE: &str = ".source";
 
-/// Whether the kernel of that name is built here.
+/// Whether the kernel of that name is built locally.
 pub(super) fn is_own(name: Name) -> bool {
     fragment(name).is_some()
 }
 
-/// The configuration beyond allnoconfig.
+/// The options in addition to allnoconfig.
 fn fragment(name: Name) -> Option<String> {
     match name {
         Name::Debug => Some([BASE, DEBUG].concat()),
@@ -47,7 +47,7 @@ fn fragment(name: Name) -> Option<String> {
     }
 }
 
-/// The lines of a fragment without the settings that another one makes.
+/// The lines of a fragment without the settings that another one overrides.
 fn without(fragment: &str, other: &str) -> String {
     let made = |line: &str| {
         line.split_once('=').is_some_and(|(option, _)| {
@@ -57,7 +57,7 @@ fn without(fragment: &str, other: &str) -> String {
     fragment.split_inclusive('\n').filter(|line| !made(line)).collect()
 }
 
-/// Whether the kernel has the wanted configuration; one that is not built here always has.
+/// Whether the kernel has the wanted configuration; always true for a kernel that is not built locally.
 pub(super) fn is_current(kernel: &Kernel) -> bool {
     match (fragment(kernel.name), &kernel.sysroot) {
         (Some(wanted), Some(root)) => fs::read_to_string(root.join(FRAGMENT)).is_ok_and(|has| has == wanted),
@@ -65,7 +65,7 @@ pub(super) fn is_current(kernel: &Kernel) -> bool {
     }
 }
 
-/// Builds the kernel, unless it is there. The caller holds the cache's lock.
+/// Builds the kernel if missing. The caller holds the cache's lock.
 pub(super) fn ensure(name: Name, update: bool) -> Result<()> {
     let fragment = fragment(name).context("a kernel that is built here has a configuration")?;
     if !update && Kernel::find(name)?.is_some_and(|kernel| is_current(&kernel)) {
@@ -95,8 +95,8 @@ fn build(name: Name, tree: &Path, fragment: &str) -> Result<()> {
     kernel::point(name, &release)
 }
 
-/// The tree that the kernel is built in, with whatever an earlier build, complete or not, has left; with the newest
-/// source if the tree is new or an update is requested. It stays: modules are built against it.
+/// The kernel's build tree, with the products of earlier builds, complete or not. It gets the newest source if the
+/// tree is new or an update is requested. It is not removed, since modules are built against it.
 fn source(name: Name, update: bool) -> Result<PathBuf> {
     let cache = cache::dir()?;
     let tree = cache.join("builds").join(name.as_str());
@@ -123,7 +123,7 @@ fn make(tree: &Path) -> Command {
     command
 }
 
-/// Adds lines to a Makefile, in place of what an earlier build has added.
+/// Adds lines to a Makefile; they replace the lines of an earlier build.
 pub(super) fn append(makefile: &Path, lines: &str) -> Result<()> {
     const MARK: &str = "# What kinst adds:\n";
     let text = fs::read_to_string(makefile).with_context(|| format!("{}", makefile.display()))?;
@@ -131,7 +131,7 @@ pub(super) fn append(makefile: &Path, lines: &str) -> Result<()> {
     write(makefile, &[before, MARK, lines].concat())
 }
 
-/// Writes a file of the tree, unless it is as wanted: what is newer is built again.
+/// Writes a file of the tree if its contents differ: a newer date would cause a rebuild.
 pub(super) fn write(file: &Path, text: &str) -> Result<()> {
     if fs::read_to_string(file).is_ok_and(|has| has == text) {
         return Ok(());
@@ -139,19 +139,19 @@ pub(super) fn write(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Turns everything off except what the fragment switches on, and what that needs.
+/// Turns every option off except those of the fragment and their dependencies.
 fn configure(tree: &Path, fragment: &str) -> Result<()> {
     let file = tree.join(".fragment");
     fs::write(&file, fragment)?;
     exec::run(make(tree).arg(format!("KCONFIG_ALLCONFIG={}", file.display())).arg("allnoconfig"))?;
     let lost = lost(fragment, &fs::read_to_string(tree.join(".config"))?);
     if !lost.is_empty() {
-        bail!("the source does not take {}: what do they depend on?", lost.join(", "));
+        bail!("the source rejects {}: check their dependencies", lost.join(", "));
     }
     Ok(())
 }
 
-/// The settings of the fragment that the configuration does not have.
+/// The settings of the fragment that the configuration lacks.
 fn lost<'a>(fragment: &'a str, config: &str) -> Vec<&'a str> {
     let settings = fragment.lines().filter(|line| line.starts_with("CONFIG_"));
     let has = |setting: &&str| match setting.strip_suffix("=n") {
@@ -161,7 +161,7 @@ fn lost<'a>(fragment: &'a str, config: &str) -> Vec<&'a str> {
     settings.filter(|setting| !has(setting)).collect()
 }
 
-/// Lays the kernel out as Debian's packages do.
+/// Installs the kernel's files in the layout of Debian's packages.
 fn install(tree: &Path, dir: &Path, release: &str) -> Result<()> {
     let debug = dir.join("usr/lib/debug");
     for folder in [dir.join("boot"), debug.join("boot"), dir.join("usr/src")] {

@@ -1,4 +1,4 @@
-//! Programs of other projects with all that they need, for guests: trees to change the root to.
+//! Programs of other projects with their dependencies, for guests: trees for chroot.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -10,30 +10,30 @@ use crate::apt::{Archive, Purpose, Suite};
 use crate::kernels::Name;
 use crate::{cache, exec};
 
-/// The file with a kernel's contemporaries, as guests get it.
+/// The guest's file with bpftrace and perf of the kernel's release.
 pub(crate) const FILE: &str = "peers.tar";
 
-/// A kernel's contemporaries, bpftrace and perf, as a tar file.
+/// bpftrace and perf of a kernel's release, as a tar file.
 pub(crate) fn ensure(kernel: Name) -> Result<PathBuf> {
     tree(kernel.suite(), &format!("peers/{}", kernel.series()), FILE, &["bpftrace", "linux-perf"])
 }
 
-/// Programs that put a kernel under stress: stress-ng and trinity of the release, as a tar file.
+/// stress-ng and trinity of the release, as a tar file.
 pub(crate) fn stressors() -> Result<PathBuf> {
     tree(Name::V6_1.suite(), "stressors", "stressors.tar", &["stress-ng", "trinity"])
 }
 
-/// The file with programs that people use, as guests get it.
+/// The guest's file with common programs.
 pub(crate) const PROGRAMS: &str = "programs.tar";
 
-/// Programs of the release as they are shipped, without frame pointers, as a tar file.
+/// Unmodified programs of the release, without frame pointers, as a tar file.
 pub(crate) fn programs() -> Result<PathBuf> {
     let packages =
         ["bash", "coreutils", "grep", "gzip", "openssl", "perl-base", "python3-minimal", "xz-utils"];
     tree(Name::V6_1.suite(), "programs", PROGRAMS, &packages)
 }
 
-/// A tree of packages and all that they need as a tar file; fetched unless it is there.
+/// A tree of packages with their dependencies as a tar file; fetched if missing.
 fn tree(suite: Suite, name: &str, file: &str, packages: &[&str]) -> Result<PathBuf> {
     let cache = cache::dir()?;
     let dir = cache.join(name);
@@ -53,11 +53,11 @@ fn tree(suite: Suite, name: &str, file: &str, packages: &[&str]) -> Result<PathB
     cache::fill(&dir, |dir| {
         let root = dir.join("root");
         archive.unpack(name, &packages, &root)?;
-        // These are for people to read, and half of the tree.
+        // Documentation and unused files, half of the tree.
         for folder in ["usr/share", "usr/lib/x86_64-linux-gnu/perl-base", "usr/sbin"] {
             cache::remove(&root.join(folder))?;
         }
-        // Packages since trixie leave these links to the first one that is installed.
+        // Since trixie, the first installed package has to make these links.
         for folder in ["bin", "lib", "lib64"] {
             let link = root.join(folder);
             if !link.exists() {

@@ -1,4 +1,4 @@
-//! Go's pprof: tests have it read the profiles that dtrace writes.
+//! Go's pprof: tests read dtrace's profiles with it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub(crate) fn is_there() -> Result<bool> {
     Ok(cache::is_complete(&dir()?))
 }
 
-/// The program; fetched unless it is there.
+/// The program; fetched if missing.
 pub(crate) fn need() -> Result<PathBuf> {
     if !is_there()? {
         let _lock = cache::lock()?;
@@ -25,7 +25,7 @@ pub(crate) fn need() -> Result<PathBuf> {
     Ok(dir()?.join("pprof"))
 }
 
-/// Fetches it, unless it is there; of Go, nothing else is kept. The caller holds the cache's lock.
+/// Fetches it if missing; nothing else of Go stays in the cache. The caller holds the cache's lock.
 pub(crate) fn ensure() -> Result<()> {
     if is_there()? {
         return Ok(());
@@ -36,7 +36,8 @@ pub(crate) fn ensure() -> Result<()> {
     let archive = Archive::open(&cache, Suite::Host, purpose)?;
     let go = archive.need("golang-go")?.depends;
     let versioned = |name: &String| name.starts_with("golang-1.") && name.ends_with("-go");
-    let package = go.into_iter().find(versioned).context("the archive's golang-go names no version")?;
+    let package =
+        go.into_iter().find(versioned).context("the archive's golang-go does not name a version")?;
     // golang-1.19-go has /usr/lib/go-1.19.
     let version = package.trim_start_matches("golang-").trim_end_matches("-go");
     let program = format!("usr/lib/go-{version}/pkg/tool/linux_amd64/pprof");

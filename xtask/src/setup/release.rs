@@ -11,7 +11,7 @@ use crate::apt::Archive;
 use crate::kernels::{Kernel, build_root};
 use crate::{cache, exec};
 
-/// Programs that a build needs besides the compiler and what the headers depend on.
+/// Programs that a build needs in addition to the compiler and the headers' dependencies.
 const TOOLS: [&str; 10] =
     ["base-files", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "make", "mawk", "sed"];
 
@@ -39,7 +39,7 @@ pub(crate) fn ensure(kernel: &Kernel) -> Result<()> {
     })
 }
 
-/// Does the work of the packages' scripts, which are not run, and makes folders for what is bound there.
+/// Does the work of the packages' scripts, which are not run, and makes the mount points.
 pub(super) fn finish(root: &Path, bound: &[&str]) -> Result<()> {
     for folder in ["dev", "proc", "tmp"].iter().chain(bound) {
         fs::create_dir_all(root.join(folder))?;
@@ -55,8 +55,8 @@ pub(super) fn finish(root: &Path, bound: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A program inside of a system, which has folders of this machine at places of its own. The mounts are private to the
-/// command and go with it.
+/// A command that runs inside a system, with folders of this machine bind-mounted. The mounts are private to the
+/// command and end with it.
 pub(super) fn program(root: &Path, bound: &[(&Path, &str)], program: &str) -> Command {
     let mut command = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
@@ -78,12 +78,12 @@ shift; exec chroot "$root" "$@""#;
 pub(crate) fn make(root: &Path, work: &Path) -> Command {
     let mut command = program(root, &[(work, "build")], "make");
     command.env_remove("MAKEFLAGS").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
-    // Otherwise the headers would call dpkg, which is not worth having for that.
+    // Otherwise the headers would call dpkg, which the system lacks.
     command.env("DEB_BUILD_ARCH", "amd64");
     command
 }
 
-/// The path that `make` inside the system has for a file of it.
+/// The path of one of the system's files inside the system.
 pub(crate) fn inside(root: &Path, path: &Path) -> PathBuf {
     path.strip_prefix(root).map_or_else(|_| "/build".into(), |rest| Path::new("/").join(rest))
 }

@@ -13,7 +13,7 @@ use crate::{cache, exec};
 /// The name of the file in guests.
 pub(crate) const FILE: &str = "selftests.tar";
 
-/// The tar file; fetched unless it is there.
+/// The tar file; fetched if missing.
 pub(crate) fn ensure() -> Result<PathBuf> {
     let cache = cache::dir()?;
     let dir = cache.join("selftests");

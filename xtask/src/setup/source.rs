@@ -16,7 +16,7 @@ const CODE: [&str; 13] = [
     "security",
 ];
 
-/// The source of all functions of the release's kernel; fetched unless it is there.
+/// The source of all functions of the release's kernel; fetched if missing.
 pub(crate) fn ensure() -> Result<PathBuf> {
     let cache = cache::dir()?;
     let dir = cache.join("source");
@@ -48,5 +48,5 @@ pub(crate) fn unpack(archive: &Archive, dir: &Path, folders: &[impl AsRef<str>])
 pub(crate) fn package(archive: &Archive) -> Result<String> {
     let meta = archive.need("linux-source")?;
     let package = meta.depends.into_iter().find(|name| name.starts_with("linux-source-"));
-    package.context("the archive's linux-source names no version")
+    package.context("the archive's linux-source does not name a version")
 }

@@ -1,4 +1,4 @@
-//! QEMU and busybox: from PATH when good enough, else unpacked into the cache, never installed.
+//! QEMU and busybox: from PATH if recent enough, else unpacked into the cache; never installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::{cache, exec, steps};
 /// Older versions hang or crash a guest whose kernel text is patched.
 const GOOD_QEMU: u32 = 10;
 
-/// What a machine's QEMU is called: its program, the package that has it, and the folder that it is unpacked into.
+/// The names of an architecture's QEMU: its program, its package, and its folder in the cache.
 struct Names {
     program: &'static str,
     package: &'static str,
@@ -33,7 +33,7 @@ impl Names {
     }
 }
 
-/// The folder that a machine's busybox is unpacked into.
+/// The folder of an architecture's busybox in the cache.
 fn busybox_folder(arch: Arch) -> &'static str {
     match arch {
         Arch::Amd64 => "busybox",
@@ -41,7 +41,7 @@ fn busybox_folder(arch: Arch) -> &'static str {
     }
 }
 
-/// The programs that make and fill a guest.
+/// The programs that run and fill a guest.
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
     pub qemu: Qemu,
@@ -49,12 +49,12 @@ pub(crate) struct Tools {
     pub busybox: PathBuf,
 }
 
-/// A QEMU, and how to start it from where it is.
+/// A QEMU, and how to start it.
 #[derive(Clone, Debug)]
 pub(crate) struct Qemu {
     pub major: u32,
     program: PathBuf,
-    /// The folder that it was unpacked into.
+    /// The folder of the unpacked QEMU.
     unpacked: Option<PathBuf>,
 }
 
@@ -83,18 +83,18 @@ fn library_path(root: &Path) -> String {
 }
 
 impl Tools {
-    /// The tools, if both are there.
+    /// The tools, if both exist.
     pub(crate) fn find(arch: Arch) -> Result<Option<Tools>> {
         let (Some(qemu), Some(busybox)) = (qemu(arch)?, busybox(arch)?) else { return Ok(None) };
         Ok(Some(Tools { qemu, busybox }))
     }
 
     pub(crate) fn need(arch: Arch) -> Result<Tools> {
-        Tools::find(arch)?.context("QEMU or busybox is not there: run `cargo xtask setup`")
+        Tools::find(arch)?.context("QEMU or busybox is missing: run `cargo xtask setup`")
     }
 }
 
-/// The unpacked QEMU, or the one in PATH if there is none.
+/// The unpacked QEMU, or else the one in PATH.
 fn qemu(arch: Arch) -> Result<Option<Qemu>> {
     let names = Names::of(arch);
     let dir = cache::dir()?.join(names.folder);
@@ -130,13 +130,13 @@ fn busybox(arch: Arch) -> Result<Option<PathBuf>> {
     Ok((arch == Arch::Amd64 && host.is_file() && is_static).then_some(host))
 }
 
-/// UEFI for a guest: its code, and its variables as they are at first.
+/// UEFI for a guest: its code, and the initial state of its variables.
 pub(crate) struct Firmware {
     pub code: PathBuf,
     pub variables: PathBuf,
 }
 
-/// Fetches UEFI, if it is not there.
+/// Fetches UEFI if missing.
 pub(crate) fn firmware() -> Result<Firmware> {
     let cache = cache::dir()?;
     let dir = cache.join("uefi");
@@ -150,7 +150,7 @@ pub(crate) fn firmware() -> Result<Firmware> {
     Ok(Firmware { code: file("OVMF_CODE_4M.fd"), variables: file("OVMF_VARS_4M.fd") })
 }
 
-/// Fetches what is missing. The caller holds the cache's lock.
+/// Fetches the missing tools. The caller holds the cache's lock.
 pub(crate) fn ensure(arch: Arch) -> Result<()> {
     let cache = cache::dir()?;
     if busybox(arch)?.is_none() {
@@ -190,11 +190,11 @@ fn fetch_qemu(names: &Names, cache: &Path) -> Result<()> {
     let archive = Archive::open(cache, Suite::HostWithBackports, purpose)?;
     let packages = archive.missing_closure(names.package)?;
     if packages.is_empty() {
-        bail!("the archive has nothing newer than the installed QEMU");
+        bail!("the archive has no newer QEMU than the installed one");
     }
     cache::fill(&cache.join(names.folder), |dir| {
         archive.unpack("QEMU", &packages, dir)?;
-        // Manuals and the firmware of other machines are a third of it.
+        // Manuals and other machines' firmware, a third of the size.
         for folder in ["usr/share/doc", "usr/share/man", "usr/share/icons"] {
             cache::remove(&dir.join(folder))?;
         }

@@ -1,4 +1,4 @@
-//! The search, from a batch that fails, for the function and the instruction that make it fail.
+//! The search for the function and the instruction that make a batch fail.
 
 use anyhow::Result;
 
@@ -7,10 +7,10 @@ use super::lines::Begun;
 use super::progress::Progress;
 use super::state::{Finding, State};
 
-/// How often a batch is tried again before its fault counts as one that does not recur.
+/// The number of retries before a fault counts as not recurring.
 const AGAIN: usize = 8;
 
-/// Tries the batch again, and if it fails again narrows it down. Fills in the finding.
+/// Retries the batch, and narrows it down if it fails again. Fills in the finding.
 pub(super) fn investigate(
     bench: &Bench,
     state: &State,
@@ -72,7 +72,7 @@ fn narrow(
         let halves = [(range.0, middle), (middle, range.1)];
         let runs = bench.run_each(&halves.map(&mut *request))?;
         let Some(at) = runs.iter().position(|run| run.ended != Ended::Whole) else {
-            // The failure takes both halves, or chance.
+            // The failure needs both halves, or is random.
             return Ok((range.0, range.1, None));
         };
         range = halves[at];

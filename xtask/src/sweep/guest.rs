@@ -1,4 +1,4 @@
-//! One boot of a guest that sweeps: its requests, and what was observed.
+//! One boot of a guest that sweeps: its requests, and the observations.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,13 @@ use crate::workspace;
 
 /// A guest that is silent for so long is lost. It writes something every two seconds, unless it is very busy.
 const SILENCE: Duration = Duration::from_secs(150);
-/// Seconds after which a batch is too hot for a load of a second.
+/// The seconds after which a batch is too hot, with a load of one second.
 const TOO_HOT: f64 = 60.0;
 /// The longest that a boot may last.
 const LIMIT: Duration = Duration::from_secs(12 * 3600);
 
-/// Modules that a sweep over modules loads, if the kernel has them and they find what they are for: checksums
-/// (which others request by another name), file systems, networks, crypto.
+/// Modules that a sweep over modules loads, if the kernel has them and they find their devices: checksums (which
+/// others request by another name), file systems, networks, crypto.
 const MODULES: [&str; 35] = [
     "crc32c_generic",
     "crc32c_intel",
@@ -67,7 +67,7 @@ pub(super) struct Bench {
     pub kernel: Kernel,
     guest: Guest,
     contents: Contents,
-    /// The beginning of each script: loads the modules, if they are what is swept.
+    /// The beginning of each script, which loads the modules in a sweep over modules.
     load_modules: String,
 }
 
@@ -87,13 +87,13 @@ pub(super) struct Request {
     pub count: bool,
     pub nojump: bool,
     pub once: bool,
-    /// The load, and the number of its seconds after which a batch is too hot.
+    /// The load, and the seconds after which a batch is too hot.
     pub load: String,
     pub patience: f64,
 }
 
 impl Request {
-    /// Everything, as the options say.
+    /// Everything that the options select.
     pub(super) fn of(options: &Options) -> Request {
         Request {
             size: options.size,
@@ -135,7 +135,7 @@ impl Request {
         if self.modules {
             words.push("--modules".into());
         }
-        // A consumer that cannot run for half a minute is not a dead one here.
+        // A consumer that cannot run for half a minute is not dead here.
         let prepare = "echo 0 >/sys/module/kinst/parameters/deadman";
         format!("{prepare}\nexec {} -- {}\n", words.join(" "), self.load)
     }
@@ -165,7 +165,7 @@ pub(super) struct Run {
     /// The batch that was being swept, or the last one.
     pub begun: Option<Begun>,
     pub phase: String,
-    /// Batches that were swept to the end and are correct.
+    /// The number of batches that were swept completely and correctly.
     pub batches: usize,
     /// The kernel's log around the fault, and the state of the CPUs if nothing else shows it.
     pub console: String,
@@ -179,7 +179,7 @@ impl Bench {
             // Other projects' programs are unpacked in memory.
             mem: if options.with == Load::Workload { options.mem } else { options.mem.max(8192) },
             // Without address randomisation, an address means the same in every boot and in vmlinux.
-            // Where every instruction is a trap, an emulated processor takes minutes without being stalled.
+            // If every instruction is a trap, an emulated processor takes minutes without being stalled.
             append: "nokaslr rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60".into(),
             no_tools: true,
             ..Guest::default()
@@ -220,7 +220,7 @@ impl Bench {
         vm::boot(&self.guest, &contents)
     }
 
-    /// Boots a guest and sweeps. `each` gets the correct batches, as they come, and the number of functions.
+    /// Boots a guest and sweeps. `each` receives the correct batches, as they finish, and the number of functions.
     pub(super) fn run(
         &self,
         request: &Request,
@@ -230,7 +230,7 @@ impl Bench {
         watch(&mut machine, 0, self.slowness(), each)
     }
 
-    /// Sweeps for several requests in one guest, as long as it is well; requests that are not reached have no result.
+    /// Sweeps for several requests in one guest, while it is healthy; requests that are not reached have no result.
     pub(super) fn run_each(&self, requests: &[Request]) -> Result<Vec<Run>> {
         let mut machine = self.boot(requests.iter().map(Request::script).collect(), true)?;
         let mut runs = Vec::new();
@@ -250,7 +250,8 @@ impl Bench {
         self.kernel.name.slowness() * if self.options.with == Load::Workload { 1 } else { 4 }
     }
 
-    /// Runs the load alone in a guest without the module: failures there are not ours. Returns the number of successes.
+    /// Runs only the load in a guest without the module: kinst does not cause its failures there. Returns the number
+    /// of successes.
     pub(super) fn control(&self, times: usize) -> Result<usize> {
         let script = format!("exec {}\n", load(&self.options));
         let mut machine = self.boot(vec![script; times], false)?;
@@ -329,7 +330,7 @@ struct Ear<'a> {
     batches: usize,
     whole: bool,
     fault: Option<String>,
-    /// The error of the caller in handling a batch.
+    /// The caller's error in handling a batch.
     broken: Option<anyhow::Error>,
     silence: Duration,
 }

@@ -14,7 +14,7 @@ pub(super) struct Begun {
     pub last_at: String,
     pub functions: u32,
     pub probes: u32,
-    /// The offset of the last one's instruction, plus 1.
+    /// The offset of the last probe's instruction, plus 1.
     pub reach: u64,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Batch {
     pub first_at: String,
     pub last: String,
     pub last_at: String,
-    /// The start of the next one; 0 if there is none.
+    /// The start of the next batch; 0 after the last one.
     pub next_at: String,
     /// Functions done, of the total.
     pub next: u64,
@@ -44,13 +44,13 @@ pub(super) struct Batch {
     pub instructions: u64,
     pub probes: u64,
     pub armed: u64,
-    /// The number of them that the kernel module reaches by a jump.
+    /// The number of probes that have a jump.
     pub jumps: u64,
     /// Probes that fired at least once; 0 where they are not counted.
     pub fired: u64,
     /// Instructions that were refused, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// Functions that were refused as a whole.
+    /// Functions that were refused completely.
     pub whole: BTreeMap<String, u64>,
     pub names: Vec<(String, String)>,
     pub hits: u64,
@@ -61,14 +61,14 @@ pub(super) struct Batch {
     pub jump_s: f64,
     pub run_s: f64,
     pub disarm_s: f64,
-    /// The status of the load, as from wait(), and its output.
+    /// The status of the load, as returned by wait(), and its output.
     pub status: i32,
     pub said: String,
-    /// Whether the kernel closed the session, because its status was not read for too long.
+    /// Whether the kernel closed the session, as its status was not read for too long.
     pub killed: bool,
     /// Whether it was too hot to continue: its functions are swept again in smaller batches.
     pub slow: bool,
-    /// Bytes of the text that differ from before, and the first of them.
+    /// The number of changed bytes of the text, and the first one.
     pub wrong: u64,
     pub wrong_at: String,
     /// Bytes that differ because the kernel rewrote them itself: jump labels and the like.
@@ -101,7 +101,7 @@ impl Batch {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Line {
-    // The shorter one also matches the longer one's line, so it comes after it.
+    // The shorter variant also matches the longer one's line, so it comes second.
     Batch(Box<Batch>),
     Begun(Begun),
     Phase { phase: String },
@@ -112,13 +112,13 @@ pub(super) enum Line {
 
 impl Line {
     pub(super) fn parse(text: &str) -> Result<Line> {
-        serde_json::from_str(text).with_context(|| format!("the guest's sweep said: {text}"))
+        serde_json::from_str(text).with_context(|| format!("unexpected line of the guest's sweep: {text}"))
     }
 }
 
 pub(super) fn hex(text: &str) -> Result<u64> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    u64::from_str_radix(digits, 16).with_context(|| format!("{text} is no address"))
+    u64::from_str_radix(digits, 16).with_context(|| format!("{text} is not an address"))
 }
 
 #[cfg(test)]

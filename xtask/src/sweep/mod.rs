@@ -31,40 +31,40 @@ pub(crate) struct Options {
     /// Memory in megabytes
     #[arg(long, value_name = "MB", default_value_t = 2048)]
     pub mem: u32,
-    /// The functions of the modules that the guest loads, instead of the kernel's own
+    /// Sweep the functions of the modules that the guest loads, instead of the kernel's own
     #[arg(long)]
     pub modules: bool,
-    /// Begin with the function at this address or the next one; guests run without address randomisation
+    /// Begin with the function at or after this address; guests run without address randomisation
     #[arg(long, value_name = "ADDR", value_parser = address)]
     pub from: Option<u64>,
-    /// Go on where the last run of the same kind stopped
+    /// Continue where the last run of the same kind stopped
     #[arg(long, conflicts_with = "from")]
     pub resume: bool,
-    /// Every Nth function only
+    /// Take only every Nth function
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub sample: u32,
     /// Probes of a batch
     #[arg(long, value_name = "N", default_value_t = 15_000)]
     pub size: u32,
-    /// End after so many batches
+    /// Stop after this many batches
     #[arg(long, value_name = "N")]
     pub batches: Option<usize>,
-    /// Seconds that the load lasts in each batch, at least; it always ends its first round
+    /// Least seconds of load in each batch; it always finishes its first round
     #[arg(long, value_name = "SECS", default_value_t = 1.0)]
     pub load: f64,
-    /// The load: ours, which checks all that it does, or another's. With modules it is always ours
+    /// The load: kinst's own, which checks its results, or another program. With modules it is always kinst's own
     #[arg(long, value_name = "PROGRAM", default_value = "workload", conflicts_with = "modules")]
     pub with: Load,
-    /// Run a predicate that is false instead of counting each probe: quicker, but which ones fired is unknown
+    /// Run a false predicate instead of counting each probe: quicker, but does not show which ones fired
     #[arg(long)]
     pub no_count: bool,
-    /// Breakpoints only, no jumps in their place
+    /// Use only breakpoints, no jumps
     #[arg(long)]
     pub nojump: bool,
-    /// Each probe is taken away at its first hit: there can be 500,000 in a batch
+    /// Use one-shot probes: a batch can have 500,000
     #[arg(long, conflicts_with = "nojump")]
     pub once: bool,
-    /// Where to write the report [default: beside the state, in target/sweep]
+    /// The file for the report [default: next to the state, in target/sweep]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Arm nothing: print how many instructions can be traced, and why the others cannot
@@ -72,10 +72,10 @@ pub(crate) struct Options {
     pub traceable: bool,
 }
 
-/// What makes the kernel work while a batch is armed.
+/// The load on the kernel while a batch is armed.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// Ours
+    /// kinst's own
     Workload,
     /// Debian's stress-ng, its stressors in groups side by side
     StressNg,
@@ -83,7 +83,7 @@ pub(crate) enum Load {
     Trinity,
 }
 
-/// How often a batch fails, or the guest dies in it without a known cause, before the sweep continues after it.
+/// The sweep leaves a batch out after this many failures, or deaths of the guest, without a known cause.
 const MOST_TRIES: usize = 3;
 
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
@@ -133,7 +133,7 @@ fn sweep(bench: &Bench, state: &mut State, progress: &Progress) -> Result<()> {
             Ended::Fault(what) => fault(bench, state, &run, what, progress)?,
         }
         if state.done && state.total == 0 {
-            bail!("there is no function to sweep");
+            bail!("no function to sweep");
         }
         state.save()?;
         if state.done || left.is_some_and(|left| run.batches >= left) {
@@ -143,7 +143,7 @@ fn sweep(bench: &Bench, state: &mut State, progress: &Progress) -> Result<()> {
     Ok(())
 }
 
-/// Handles a batch in which something was wrong: finds the cause, and lets the sweep continue without it.
+/// Handles a faulty batch: finds the cause, and lets the sweep continue without it.
 fn fault(bench: &Bench, state: &mut State, run: &Run, what: &str, progress: &Progress) -> Result<()> {
     let Some(begun) = &run.begun else {
         bail!("the guest fails before any probe is armed: {what}\n{}", run.console);
@@ -161,7 +161,7 @@ fn fault(bench: &Bench, state: &mut State, run: &Run, what: &str, progress: &Pro
         console: run.console.clone(),
         ..Finding::default()
     };
-    // The finding so far is on disk before the long part.
+    // The finding is saved before the long part.
     state.findings.push(finding.clone());
     state.save()?;
     bisect::investigate(bench, state, begun, &mut finding, progress)?;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::lines::Batch;
 
 pub(super) struct Progress {
-    /// None if standard error is not a terminal.
+    /// `None` if standard error is not a terminal.
     bar: Option<ProgressBar>,
 }
 

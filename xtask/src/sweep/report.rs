@@ -1,4 +1,4 @@
-//! The results of a sweep: all of it as JSON, the sums as a table.
+//! The results of a sweep: everything as JSON, the sums as a table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -62,7 +62,7 @@ pub(super) fn json(state: &State) -> String {
         .iter()
         .map(|b| {
             let mut value = json!(b);
-            // The sums have them.
+            // The sums replace the batches.
             if let Some(object) = value.as_object_mut() {
                 object.remove("names");
             }
@@ -80,7 +80,7 @@ pub(super) fn json(state: &State) -> String {
     format!("{report:#}\n")
 }
 
-/// The sums, for people.
+/// The sums as a table.
 pub(super) fn table(state: &State) -> String {
     let s = sums(state);
     let mut text = String::new();

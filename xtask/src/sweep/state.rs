@@ -25,7 +25,7 @@ pub(super) struct State {
     /// The start of the next batch.
     pub next_at: u64,
     pub done: bool,
-    /// Ranges of functions that are left out, because of a finding.
+    /// Ranges of functions that are left out because of a finding.
     pub skip: Vec<(u64, u64)>,
     pub batches: Vec<Batch>,
     pub findings: Vec<Finding>,
@@ -36,7 +36,7 @@ pub(super) struct State {
     pub seconds: f64,
 }
 
-/// A fault that the sweep found.
+/// A fault found by the sweep.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Finding {
     pub what: String,
@@ -47,19 +47,19 @@ pub(super) struct Finding {
     pub first_at: String,
     pub last: String,
     pub last_at: String,
-    /// How often the batch was tried again, and how often it failed then; the trials end with the first failure.
+    /// The number of retries, and how many failed; the first failure ends them.
     pub again: usize,
     pub failed_again: usize,
-    /// How often the load alone succeeded in a guest without the module, and out of how many times.
+    /// The number of successes of the load in a guest without the module, and of tries.
     pub control: Option<(usize, usize)>,
-    /// Addresses of the functions that it was narrowed down to.
+    /// The addresses of the remaining functions after narrowing down.
     pub narrowed: Option<String>,
-    /// The function, if it is one, and the offsets in it.
+    /// The function, if only one remains, and the offsets in it.
     pub function: Option<String>,
     pub offsets: Option<String>,
-    /// The range that is left out from now on.
+    /// The range to leave out from now on.
     pub skip: Option<(u64, u64)>,
-    /// Whether the whole batch is left out: it fails again and again, and no function alone is the cause.
+    /// Whether the whole batch is left out: it fails repeatedly, and no single function is the cause.
     pub left_out: bool,
     pub console: String,
     pub seconds: f64,
@@ -83,7 +83,7 @@ impl Finding {
 }
 
 impl State {
-    /// The state of the last run if that is to be resumed, or a new one.
+    /// The state of the last run with --resume, else a new one.
     pub(super) fn open(folder: &Path, options: &Options, bench: &Bench) -> Result<State> {
         let file = folder.join("state.json");
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -126,12 +126,12 @@ impl State {
         }
         self.next_at = hex(&batch.next_at)?;
         self.done = self.next_at == 0;
-        // A guest counts batches from its boot on.
+        // A guest counts batches from its boot.
         self.batches.push(Batch { batch: self.batches.len(), ..batch });
         self.save()
     }
 
-    /// Writes the whole file or nothing: the tool may be killed at any moment.
+    /// Replaces the file atomically: the tool may be killed at any moment.
     pub(super) fn save(&self) -> Result<()> {
         let part = self.file.with_extension("part");
         fs::write(&part, serde_json::to_vec(self)?)

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Write nothing; fail if the file is not what would be written
+    /// Write nothing; fail if the file is out of date
     #[arg(long)]
     pub check: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The text of crates/base/src/uapi.rs.
+/// The contents of crates/base/src/uapi.rs.
 pub(crate) fn generate() -> Result<String> {
     rustfmt(&render::render(&header()?))
 }
@@ -66,7 +66,7 @@ fn rustfmt(text: &str) -> Result<String> {
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot run rustfmt; `rustup component add rustfmt` brings it")?;
-    // rustfmt reads all of its input before it writes, so the two pipes cannot wait for each other.
+    // rustfmt reads all of its input before it writes, so the pipes cannot deadlock.
     child.stdin.take().context("no pipe to rustfmt")?.write_all(text.as_bytes())?;
     let output = child.wait_with_output()?;
     ensure!(output.status.success(), "rustfmt refused the generated text");

@@ -80,7 +80,7 @@ pub(super) fn parse(text: &str) -> Result<Header> {
             Token::Directive(line) => parser.directive(&line).with_context(|| format!("in `#{line}`"))?,
             Token::Word(word) if word == "enum" => parser.enumeration()?,
             Token::Word(word) if word == "struct" => parser.structure()?,
-            other => bail!("{other:?} is not of the header's restricted form"),
+            other => bail!("the header may not contain {other:?}"),
         }
     }
     Ok(parser.header)
@@ -94,7 +94,7 @@ enum Token {
     Directive(String),
     Comment {
         text: Vec<String>,
-        /// Whether it follows something on its line.
+        /// Whether it follows code on its line.
         trailing: bool,
     },
 }
@@ -144,7 +144,7 @@ fn comment_lines(text: &str) -> Vec<String> {
 struct Parser {
     tokens: Vec<Token>,
     next: usize,
-    /// The comment just before what is parsed.
+    /// The comment just before the current declaration.
     doc: Vec<String>,
     header: Header,
 }
@@ -159,7 +159,7 @@ impl Parser {
     fn word(&mut self) -> Result<String> {
         match self.take() {
             Some(Token::Word(word)) => Ok(word),
-            other => bail!("a name is expected, not {other:?}"),
+            other => bail!("expected a name, not {other:?}"),
         }
     }
 
@@ -226,7 +226,7 @@ impl Parser {
         let size = match arguments.get(2) {
             None => 0,
             Some(ty) => {
-                let name = ty.strip_prefix("struct ").context("the argument is no struct")?;
+                let name = ty.strip_prefix("struct ").context("the argument is not a struct")?;
                 self.structure_named(name)?.size
             }
         };
@@ -316,7 +316,7 @@ fn scalar_type(name: &str) -> Result<Type> {
         "__u64" => ("u64", 8),
         "__s32" => ("i32", 4),
         "__s64" => ("i64", 8),
-        other => bail!("the type {other} is not of the header's restricted form"),
+        other => bail!("the header may not use the type {other}"),
     };
     Ok(Type { name: name.to_string(), size, align: size })
 }
@@ -326,7 +326,7 @@ fn number(text: &str) -> Result<u64> {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.with_context(|| format!("`{text}` is no number"))
+    parsed.with_context(|| format!("`{text}` is not a number"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ const PRELUDE: &str = r#"//! base/uapi.rs: the interface of /dev/dtrace/kinst. G
 
 use std::mem::{offset_of, size_of};
 
-/// Plain data: read from and written to bytes in the machine's own order, as the device has it.
+/// Plain data, read from and written to bytes in the machine's byte order, as the device uses it.
 pub trait Plain: Copy + Default {
     /// Bytes of a value.
     const SIZE: usize;
@@ -65,7 +65,7 @@ where
 }
 "#;
 
-/// Writing to a String cannot fail, so the results of `write!` are not looked at.
+/// Writing to a String cannot fail, so the results of `write!` are ignored.
 pub(super) fn render(header: &Header) -> String {
     let mut out = PRELUDE.to_string();
     for item in &header.defines {
@@ -94,7 +94,7 @@ fn define(out: &mut String, define: &Define) {
     };
 }
 
-/// A number with names rather than a Rust enum: a newer module may send values that are not known here.
+/// A number with named constants instead of a Rust enum: a newer module may send unknown values.
 fn enumeration(out: &mut String, item: &Enum) {
     let ty = type_name(&item.name);
     out.push('\n');
@@ -153,13 +153,13 @@ fn structure(out: &mut String, item: &Struct) {
     out.push_str("};\n");
 }
 
-/// The comment of the header; without one, the name that a reader can look for there.
+/// The comment of the header; without one, the name to search for there.
 fn documented(out: &mut String, lines: &[String], name: &str) {
     if lines.is_empty() {
         let _ = writeln!(out, "/// `{name}`");
     }
     for line in lines {
-        // Brackets would be taken for links.
+        // Rustdoc would treat brackets as links.
         let line = line.replace('[', "\\[").replace(']', "\\]").replace('<', "\\<");
         let _ = writeln!(out, "/// {}", line.trim());
     }
@@ -199,7 +199,7 @@ fn field_type(field: &Field) -> String {
     }
 }
 
-/// `V_` of KINST_V_OK, KINST_V_HEADER …: the word that the last value has after KINST_.
+/// `V_` of KINST_V_OK, KINST_V_HEADER …: the first word of the last value after KINST_.
 fn common_prefix(item: &Enum) -> String {
     let last = item.values.last().map_or("", |value| constant_name(&value.name));
     last.split_once('_').map_or(String::new(), |(word, _)| format!("{word}_"))

@@ -14,33 +14,33 @@ use crate::{exec, pace};
 
 const INIT: &str = include_str!("guest/init.sh");
 
-/// The drivers of the ports to the host. Those built into a kernel are not files.
+/// The drivers of the ports to the host. Built-in drivers have no file.
 const PORTS: [&str; 2] = ["virtio_pci", "virtio_console"];
-/// The drivers of the disk, for kernels that need modules for it.
+/// The drivers of the disk, for kernels with modules for it.
 const DISK: [&str; 3] = ["nvme", "crc32c_generic", "ext4"];
 
-/// The guest's folder of what scripts take for themselves.
+/// The guest's folder of files that scripts copy when needed.
 pub(crate) const STORE: &str = "etc/store";
 
-/// The contents of a guest besides busybox.
+/// The contents of a guest, in addition to busybox.
 #[derive(Clone, Default)]
 pub(crate) struct Contents {
     /// Host programs for the guest's /usr/bin.
     pub programs: Vec<PathBuf>,
     /// Host files and folders for the guest's /root.
     pub pushed: Vec<PathBuf>,
-    /// Host files and folders for the guest's [`STORE`], where a script finds what it alone needs.
+    /// Host files and folders for the guest's [`STORE`], for files that only some scripts need.
     pub stored: Vec<PathBuf>,
-    /// The disk, if it is not the kernel's with its modules and debug files.
+    /// A disk to use instead of the one with the kernel's modules and debug files.
     pub disk: Option<PathBuf>,
-    /// Whether the disk can be mounted to be written to; what is written goes with the guest.
+    /// Whether the disk can be mounted writable; changes are lost with the guest.
     pub writes: bool,
-    /// The index of the kernel, for the directory where dtrace looks for it: otherwise every guest would read all of the debug
-    /// information again for each inlined function that is named there first.
+    /// The index of the kernel, for dtrace's cache: otherwise every guest would read all of the debug information at
+    /// the first use of each inlined function.
     pub index: Vec<PathBuf>,
     /// The module to load.
     pub module: Option<PathBuf>,
-    /// Shell scripts by the number that runs them.
+    /// Shell scripts; a run is an index into these.
     pub runs: Vec<String>,
 }
 
@@ -67,11 +67,11 @@ pub(crate) fn initramfs(
         b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
     );
     archive.file("etc/group", 0o644, b"root:x:0:\nnogroup:x:65534:\n");
-    // Scripts multiply what they wait for at most.
+    // Scripts multiply their time limits by it.
     let pace = pace::pace().ceil();
     let conf = format!("MARK={mark}\nDISK={}\nexport PACE={pace}\n", disk.unwrap_or_default());
     archive.file("etc/guest.conf", 0o644, conf.as_bytes());
-    // The disk brings the trees that tools look for at these places.
+    // The trees that tools expect at these places are on the disk.
     archive.link(
         &format!("lib/modules/{}", kernel.release),
         &format!("/sysroot/lib/modules/{}", kernel.release),
@@ -106,7 +106,7 @@ pub(crate) fn initramfs(
     Ok(archive.finish())
 }
 
-/// Files with the guest's folder for each: a folder of the host keeps its name and brings its files.
+/// Files with the guest's folder for each: a host folder comes with its name and its files.
 fn placed(place: &str, paths: &[PathBuf]) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for path in paths {
@@ -157,7 +157,7 @@ fn libraries_of(program: &Path) -> Result<Vec<String>> {
     let out = exec::captured(Command::new("ldd").env("LC_ALL", "C").arg(program))?;
     let text = String::from_utf8_lossy(&out.stdout);
     if let Some(line) = text.lines().find(|l| l.contains("not found")) {
-        bail!("{} wants a library that is not there: {}", program.display(), line.trim());
+        bail!("{} needs a missing library: {}", program.display(), line.trim());
     }
     // `NAME => PATH (ADDRESS)` or `PATH (ADDRESS)`; a static program or an object file has none.
     let path = |line: &str| line.split_whitespace().find(|w| w.starts_with('/')).map(Into::into);

@@ -1,4 +1,4 @@
-//! The guest's kernel log: kept whole, and watched for signs of a broken kernel.
+//! The guest's kernel log: stored completely, and watched for signs of a broken kernel.
 
 use std::fs::File;
 use std::io::Write;
@@ -32,17 +32,18 @@ const BAD: [&str; 11] = [
     r"possible (circular|recursive) locking|inconsistent lock state",
     r"suspicious RCU usage|sleeping function called from invalid context",
     r"invalid opcode: |divide error: |traps: PANIC|int3: ",
-    // SLUB's own form, and what lockdep and others find without a warning.
+    // SLUB's own reports, and those of lockdep and others without a warning.
     r"\bBUG [\w-]+ \(|trying to register non-static key",
-    // A checker that has turned itself off finds nothing.
+    // A checker that has turned itself off finds no more errors.
     r"\bODEBUG: |UBSAN: |turning off the locking correctness validator|kmemleak: \d+ new",
 ];
 
-/// A race begins like this and ends with a line of `=`. The kernel has its own races: a line with our name is trouble.
+/// The report of a race begins so and ends with a line of `=`. The kernel has races itself: only a line with our name
+/// is trouble.
 const RACE: &str = "BUG: KCSAN: ";
 const OURS: &str = "[kinst]";
 
-/// How bad a line of the log is.
+/// The severity of a line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Trouble {
     Bad,
@@ -58,7 +59,7 @@ pub(crate) struct KernelLog {
     fatal: Vec<Regex>,
     bad: Vec<Regex>,
     allowed: Vec<Regex>,
-    /// Whether this is in the report of a race, none of whose lines has been trouble.
+    /// Whether the log is inside the report of a race without trouble so far.
     in_race: bool,
     troubles: Vec<(usize, Trouble)>,
 }
@@ -68,7 +69,7 @@ fn patterns(texts: &[&str]) -> Result<Vec<Regex>> {
 }
 
 impl KernelLog {
-    /// A log that is copied to `path` as it comes.
+    /// A log that is copied to `path` as it arrives.
     pub(crate) fn new(path: &Path) -> Result<KernelLog> {
         let copy = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(KernelLog {
@@ -95,7 +96,7 @@ impl KernelLog {
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        // The copy is for people: the log in memory is what counts.
+        // The copy is for readers; only the log in memory matters.
         let _ = self.copy.write_all(bytes);
         for &byte in bytes {
             match byte {
@@ -139,7 +140,7 @@ impl KernelLog {
         self.lines.len()
     }
 
-    /// Whether a line at or after `from` has this text.
+    /// Whether a line at or after `from` contains this text.
     pub(crate) fn has(&self, from: usize, text: &str) -> bool {
         self.since(from).iter().any(|l| l.contains(text))
     }

@@ -25,7 +25,7 @@ pub(crate) struct Config<'a> {
     pub initramfs: Vec<u8>,
     /// A disk, on nvme0n1.
     pub disk: Option<PathBuf>,
-    /// Whether the guest may write to it: what it wrote goes with it.
+    /// Whether the guest may write to it: changes are lost with the guest.
     pub writes: bool,
     /// The code of UEFI, and the file of its variables, which it changes; without them the guest has a BIOS.
     pub uefi: Option<[PathBuf; 2]>,
@@ -33,7 +33,7 @@ pub(crate) struct Config<'a> {
     pub memory_mb: u32,
     pub multi_threaded: bool,
     pub accel: &'a str,
-    /// The model of CPU.
+    /// The CPU model.
     pub cpu: &'a str,
     /// More words for the kernel's command line.
     pub append: &'a str,
@@ -48,7 +48,7 @@ pub(crate) struct Config<'a> {
 /// A stream between this process and the guest, or QEMU itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
-    /// The kernel's console, on the serial port: it works from the first line to the last words.
+    /// The kernel's console, on the serial port: it works from the first line to the last.
     Log,
     Out,
     Err,
@@ -61,7 +61,7 @@ pub(super) enum Stream {
 impl Stream {
     pub(super) const ALL: [Stream; 6] =
         [Stream::Log, Stream::Out, Stream::Err, Stream::Pulse, Stream::Control, Stream::Monitor];
-    /// The streams that the guest has virtio ports for, numbered by their variants.
+    /// The streams with virtio ports, numbered by their variants.
     const PORTS: [Stream; 4] = [Stream::Out, Stream::Err, Stream::Pulse, Stream::Control];
 
     fn name(self) -> &'static str {
@@ -69,7 +69,7 @@ impl Stream {
     }
 }
 
-/// Bytes that came on a stream.
+/// Bytes that arrived on a stream.
 pub(super) struct Event {
     pub stream: Stream,
     pub bytes: Vec<u8>,
@@ -79,12 +79,12 @@ pub(super) struct Event {
 pub(super) struct Started {
     pub child: Child,
     pub events: Receiver<Event>,
-    /// For writing, in the order of [`Stream::ALL`].
+    /// The streams for writing, in the order of [`Stream::ALL`].
     pub streams: Vec<UnixStream>,
     pub initramfs: File,
 }
 
-/// Starts QEMU and takes its end of every stream.
+/// Starts QEMU and accepts its connection for every stream.
 pub(super) fn start(config: &Config) -> Result<Started> {
     let initramfs = memory_file(&config.initramfs)?;
     let base = format!("kinst-vm-{}-{}", std::process::id(), config.mark);
@@ -106,8 +106,8 @@ pub(super) fn start(config: &Config) -> Result<Started> {
     Ok(Started { child, events, streams, initramfs })
 }
 
-/// What differs between the machines: QEMU's name of one, and words for the kernel, of which the first names the port that
-/// its log goes to.
+/// The differences of the architectures: QEMU's machine, and words for the kernel, the first of which names the port
+/// of its log.
 fn board(arch: Arch) -> (&'static str, &'static str) {
     match arch {
         Arch::Amd64 => ("pc", "console=ttyS0 tsc=reliable"),
@@ -171,13 +171,13 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     command
 }
 
-/// Words for the kernel's log, and how late it reports that it does not go on.
+/// Kernel parameters for the log, and for the delay before it reports a stall.
 fn patience(slowness: u32) -> String {
     // Stalls and lockups are reported late: a busy host can keep a virtual CPU waiting for many seconds.
     let factor = f64::from(slowness) * pace::pace();
     let seconds = |least: f64, most: f64| (least * factor).min(most) as u32;
     let (stall, lockup, hung) = (seconds(40.0, 300.0), seconds(20.0, 60.0), seconds(120.0, 3600.0));
-    // Lockdep announces that it gives up in messages of the lowest level.
+    // Lockdep announces that it turns itself off in messages of the lowest level.
     let loglevel = if slowness > 1 { 8 } else { 7 };
     format!(
         "loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \
@@ -205,14 +205,14 @@ fn drives(config: &Config) -> Vec<String> {
 }
 
 fn memory_file(bytes: &[u8]) -> Result<File> {
-    // A file without a name: it goes when this process goes, however that happens.
+    // A file without a name disappears with this process, however that ends.
     let fd: OwnedFd = rustix::fs::memfd_create("initramfs", rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = File::from(fd);
     file.write_all(bytes)?;
     Ok(file)
 }
 
-/// Waits for QEMU to open a stream, or to give up.
+/// Waits for QEMU to open a stream, or to end.
 fn accept(listener: &UnixListener, child: &mut Child) -> Result<UnixStream> {
     listener.set_nonblocking(true)?;
     let deadline = Instant::now() + Duration::from_secs(30);

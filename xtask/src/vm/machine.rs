@@ -1,4 +1,4 @@
-//! One QEMU with a guest in it: starting it, running things in it, watching it, ending it.
+//! One QEMU with a guest: starting it, running scripts in it, watching it, ending it.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,14 +16,14 @@ use crate::vm::klog::{KernelLog, Trouble};
 use crate::vm::launch::{self, Config, Event, Stream};
 use crate::vm::stream::Marked;
 
-/// From power-on to the guest's first word. A loaded host is slow.
+/// The time from power-on to the guest's first line. A loaded host is slow.
 const BOOT_LIMIT: Duration = Duration::from_secs(90);
 /// How often a guest that runs something must give a sign of life, and how late that may be.
 const PULSE: Duration = Duration::from_secs(10);
 const PULSE_LIMIT: Duration = Duration::from_secs(60);
-/// The time that the rest of a dying kernel's log may take to arrive.
+/// The time limit for the rest of a dying kernel's log.
 const LAST_WORDS: Duration = Duration::from_secs(3);
-/// The time that the mark of a run's end may take to appear in the log after the run's status.
+/// The time limit for the mark of a run's end in the log, after the run's status.
 const LAST_MARK: Duration = Duration::from_secs(10);
 
 /// How a run ended.
@@ -39,12 +39,12 @@ pub(crate) enum End {
     Crash,
 }
 
-/// The receiver of a run's output, as it comes.
+/// The receiver of a run's output.
 pub(crate) trait Sink {
     fn out(&mut self, bytes: &[u8]);
     fn err(&mut self, bytes: &[u8]);
 
-    /// Whether the run should end now, as if its time were up: called again and again, whether output comes or not.
+    /// Whether the run should end now, as if its time were up: called repeatedly, with or without output.
     fn gives_up(&mut self, _log: &KernelLog) -> bool {
         false
     }
@@ -75,11 +75,11 @@ pub(crate) struct Machine {
     monitor: UnixStream,
     control_text: String,
     pub log: KernelLog,
-    /// The place in the log at which the latest run began.
+    /// The position in the log at which the latest run began.
     pub run_start: usize,
     mark: String,
     slowness: u32,
-    /// The initramfs lives as long as QEMU may read it.
+    /// The initramfs, which must live as long as QEMU may read it.
     _initramfs: File,
 }
 
@@ -134,7 +134,7 @@ impl Machine {
         })
     }
 
-    /// Runs script number `id` of the guest, passing its output on as it comes.
+    /// Runs script number `id` of the guest, passing its output on.
     pub(crate) fn run(&mut self, id: usize, limit: Duration, sink: &mut dyn Sink) -> Result<End> {
         let from = self.log.position();
         self.run_start = from;
@@ -149,12 +149,17 @@ impl Machine {
             }
             while let Some(line) = self.control_line() {
                 if let Some(status) = line.strip_prefix(&format!("exit {id} ")) {
-                    run.status =
-                        Some(status.trim().parse().with_context(|| format!("the guest said {line:?}"))?);
+                    run.status = Some(
+                        status
+                            .trim()
+                            .parse()
+                            .with_context(|| format!("unexpected status of the guest: {line:?}"))?,
+                    );
                 }
             }
             if let (Some(status), true) = (run.status, run.is_drained()) {
-                // The mark in the kernel's log shows that everything before it has arrived. The serial port may lose a byte of it.
+                // The mark in the kernel's log shows that all earlier lines have arrived. The serial port may lose
+                // a byte of it.
                 let since = *ended.get_or_insert_with(Instant::now);
                 let logged = self.log.has(from, &format!("kinst-vm: end {id}"));
                 if logged || since.elapsed() > pace::limit(LAST_MARK) {
@@ -184,7 +189,7 @@ impl Machine {
         }
     }
 
-    /// Takes events until `deadline`, or until one has come. Returns whether one that shows life has come.
+    /// Takes events until `deadline`, or until one has arrived. Returns whether one was a sign of life.
     fn take_until(&mut self, deadline: Instant, taker: &mut dyn Taker) -> bool {
         let wait = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(500));
         match self.events.recv_timeout(wait) {
@@ -212,7 +217,7 @@ impl Machine {
         event.stream != Stream::Monitor
     }
 
-    /// Takes what still comes until nothing has come for a while.
+    /// Takes events until none has arrived for a while.
     fn take_all(&mut self, limit: Duration, taker: &mut dyn Taker) {
         let deadline = Instant::now() + limit;
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
@@ -234,7 +239,7 @@ impl Machine {
         Some(line.trim_end().to_owned())
     }
 
-    /// Makes a live guest write to its log where its CPUs and blocked tasks are. False if it does not answer.
+    /// Makes a live guest log the stacks of its CPUs and blocked tasks. False if it does not answer.
     fn ask_for_stacks(&mut self) -> bool {
         let from = self.log.position();
         let _ = writeln!(self.pulse, "stacks 0");
@@ -249,7 +254,7 @@ impl Machine {
         false
     }
 
-    /// Makes QEMU log the address of each instruction that the guest executes meanwhile, in a format of its own.
+    /// Makes QEMU log the address of each instruction that the guest executes for this time, in QEMU's own format.
     pub(crate) fn executed(&mut self, log: &Path, time: Duration) -> Result<()> {
         self.begin_log(log)?;
         std::thread::sleep(time);
@@ -274,7 +279,7 @@ impl Machine {
         writeln!(self.monitor, "logfile {}", log.display())?;
         writeln!(self.monitor, "one-insn-per-tb on")?;
         writeln!(self.monitor, "log exec,nochain")?;
-        // The answer comes after all this is done.
+        // The answer arrives after the earlier commands are done.
         self.ask("info status");
         Ok(())
     }
@@ -287,8 +292,8 @@ impl Machine {
         Ok(())
     }
 
-    /// The state of the virtual CPUs from QEMU, for a guest that is silent: where they are, three times (a CPU that
-    /// stays at one address differs from one that goes round), and what is on their stacks.
+    /// The state of the virtual CPUs from QEMU, for a silent guest: their addresses, three times (to tell a CPU that
+    /// stays at one address from one in a loop), and their stacks.
     pub(crate) fn registers(&mut self) -> String {
         let before = self.threads();
         let states: Vec<_> = (0..3).map(|_| self.ask("info registers -a")).collect();
@@ -320,7 +325,7 @@ impl Machine {
         text + "    QEMU's threads, twice\n" + &before + &self.threads()
     }
 
-    /// QEMU's own threads: whether a virtual CPU runs, or QEMU itself waits.
+    /// QEMU's own threads: whether a virtual CPU runs, or QEMU itself is blocked.
     fn threads(&self) -> String {
         let mut text = String::new();
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
@@ -338,7 +343,7 @@ impl Machine {
         text
     }
 
-    /// What QEMU's monitor answers.
+    /// Sends a command to QEMU's monitor; returns the answer.
     fn ask(&mut self, command: &str) -> String {
         let mut answer = Monitor(Vec::new());
         let _ = writeln!(self.monitor, "{command}");
@@ -347,8 +352,8 @@ impl Machine {
     }
 }
 
-/// The addresses of breakpoints in what QEMU printed of a stack: one before each address with the kernel's code segment
-/// after it.
+/// The addresses of breakpoints in QEMU's dump of a stack: one less than each address that the kernel's code segment
+/// follows.
 fn interrupted(stack: &str) -> Vec<u64> {
     const CODE_SEGMENT: u64 = 0x10;
     let word = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
@@ -358,7 +363,7 @@ fn interrupted(stack: &str) -> Vec<u64> {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // The guest has no state worth a tidy shutdown.
+        // The guest has no state that needs a clean shutdown.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -398,7 +403,7 @@ impl<'a> Run<'a> {
         self.out.is_ended() && self.err.is_ended()
     }
 
-    /// Passes on what was held back as the possible start of a mark.
+    /// Passes on the bytes that were held back as the possible start of a mark.
     fn flush(&mut self) {
         self.sink.out(&self.out.rest());
         self.sink.err(&self.err.rest());

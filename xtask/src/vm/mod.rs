@@ -30,20 +30,20 @@ use contents::Contents;
 use launch::Config;
 use machine::{Captured, End, Machine, Sink};
 
-/// The exit status if the command has none of its own to pass on.
+/// The exit status if the command has none to pass on.
 const KERNEL_TROUBLE: u8 = 99;
 const TIME_OUT: u8 = 124;
 const NO_GUEST: u8 = 125;
 
-/// The words for a kernel that takes no module but those of its distribution, as under Secure Boot.
+/// Kernel parameters to accept only the distribution's modules, as under Secure Boot.
 pub(crate) const LOCKED: &str = " lockdown=integrity module.sig_enforce=1";
 /// The line of a script after which dtrace traces without the module.
 pub(crate) const BY_BPF: &str = "export DTRACE_OPT_BACKEND=bpf\n";
 
-/// The guest as asked for on the command line.
+/// The guest's options on the command line.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Guest {
-    /// The machine: one of arm64 has an index of its kernel for debug information, and no kernel module
+    /// The machine; arm64 has the kernel's index instead of debug information, and no kernel module
     #[arg(long, default_value = "amd64")]
     pub arch: Arch,
     /// The kernel to boot
@@ -55,28 +55,28 @@ pub(crate) struct Guest {
     /// Memory in megabytes
     #[arg(long, value_name = "MB", default_value_t = 2048)]
     pub mem: u32,
-    /// Run the CPUs on threads of their own or on one [default: multi with QEMU 10 or newer]
+    /// Run each CPU on a separate thread, or all on one [default: multi with QEMU 10 or newer]
     #[arg(long, value_name = "single|multi", value_parser = ["single", "multi"])]
     pub thread: Option<String>,
-    /// QEMU's accelerator; icount is tcg with a clock that goes by the instructions that the guest executes
+    /// QEMU's accelerator; icount is tcg with a clock that counts the executed instructions
     #[arg(long, default_value = "tcg", value_parser = ["tcg", "kvm", "icount"])]
     pub accel: String,
     /// Words to add to the kernel's command line
     #[arg(long, value_name = "WORDS", default_value = "", allow_hyphen_values = true)]
     pub append: String,
-    /// The model of CPU that QEMU gives it
+    /// QEMU's CPU model
     #[arg(long, value_name = "MODEL", default_value = "max")]
     pub cpu: String,
     /// Do not load the kernel module
     #[arg(long)]
     pub no_module: bool,
-    /// Boot by UEFI, with its variables in this file, which is made if it is not there
+    /// Boot by UEFI, with its variables in this file, which is created if missing
     #[arg(long, value_name = "FILE")]
     pub uefi: Option<PathBuf>,
-    /// Do not build dtrace and inlinecall, and leave them out
+    /// Leave out dtrace and inlinecall, and do not build them
     #[arg(long)]
     pub no_tools: bool,
-    /// Take dtrace and inlinecall from the build that packages have, which takes minutes longer
+    /// Use dtrace and inlinecall as built for the packages, which takes minutes longer
     #[arg(long)]
     pub release: bool,
     /// Whether they have been built already, with the tests
@@ -115,10 +115,10 @@ pub(crate) struct Options {
     /// Mount this image of an ext4 filesystem on /sysroot instead of the kernel's modules and debug files
     #[arg(long, value_name = "FILE")]
     pub disk: Option<PathBuf>,
-    /// End the guest after this time
+    /// End the guest after this many seconds
     #[arg(long, value_name = "SECS", default_value_t = 120)]
     pub timeout: u64,
-    /// A line of the kernel's log that matches this is no failure
+    /// A line of the kernel's log that matches this is not a failure
     #[arg(long, value_name = "REGEX")]
     pub allow_log: Vec<Regex>,
     /// The command; a single word with blanks in it is a line for the shell
@@ -147,11 +147,11 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(verdict(&mut machine, end, options.timeout)))
 }
 
-/// Reports what went wrong, if anything did, and returns the exit status.
+/// Reports a failure, if any, and returns the exit status.
 fn verdict(machine: &mut Machine, end: End, timeout: u64) -> u8 {
     let failed = |what: &str, log: String| eprintln!("vm: {what}; the kernel's log:\n{log}");
     let trouble = machine.log.first_trouble(0).map(str::to_owned);
-    // A kernel that was in trouble before the run explains more than the run.
+    // Trouble before the run explains more than the run.
     let from = if trouble.is_some() { 0 } else { machine.run_start };
     let log = machine.log.excerpt(from, 120);
     match (end, trouble) {
@@ -188,7 +188,7 @@ pub(crate) fn built(guest: &Guest) -> Result<Contents> {
     if guest.arch == Arch::Arm64 {
         return built_for_arm64(guest);
     }
-    // The compiler leaves one processor idle for much of its time, and what setup does needs little of one.
+    // The compiler often leaves a processor idle, and setup needs little of one.
     thread::scope(|scope| {
         let programs = scope.spawn(|| match guest.no_tools {
             true => Ok(Vec::new()),
@@ -197,7 +197,7 @@ pub(crate) fn built(guest: &Guest) -> Result<Contents> {
         });
         let module = prepare(guest);
         let programs = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        // Without what a failed set-up should have brought there is no index either.
+        // If setup failed, indexing would fail too: its error comes first.
         let module = module?;
         let index = index(guest, &programs)?;
         Ok(Contents { programs, index, module, ..Contents::default() })
@@ -215,7 +215,7 @@ fn index(guest: &Guest, programs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Fetches what the guest is made of, and builds the module.
+/// Fetches the guest's parts, and builds the module.
 fn prepare(guest: &Guest) -> Result<Option<PathBuf>> {
     let kernel = Part::Kernel(guest.kernel);
     let parts: &[Part] = &[Part::Guests, kernel, Part::Disk(guest.kernel)];
@@ -226,7 +226,7 @@ fn prepare(guest: &Guest) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Our programs, and the index that stands in for the debug files.
+/// Our programs, and the index, which replaces the debug files.
 fn built_for_arm64(guest: &Guest) -> Result<Contents> {
     let kernel = arm64::ensure_for_guests(arm64::Name::of(guest.kernel)?)?;
     if guest.no_tools {
@@ -240,12 +240,12 @@ fn built_for_arm64(guest: &Guest) -> Result<Contents> {
     })
 }
 
-/// The guest's kernel, which is there.
+/// The guest's kernel, which must exist.
 fn kernel(guest: &Guest) -> Result<Kernel> {
     match guest.arch {
         Arch::Amd64 => Kernel::need(guest.kernel),
         Arch::Arm64 => arm64::find(arm64::Name::of(guest.kernel)?)?
-            .context("the kernel of arm64 is not there: run `cargo xtask arm64 --fetch`"),
+            .context("the kernel for arm64 is missing: run `cargo xtask arm64 --fetch`"),
     }
 }
 
@@ -278,7 +278,7 @@ pub(crate) fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
     let mark = unique();
     let disk_name = disk.is_some().then_some("nvme0n1");
     let initramfs = contents::initramfs(contents, &kernel, &tools.busybox, disk_name, &mark)?;
-    // A log that is named in a failure must not be that of a later guest.
+    // A failure names a log, which a later guest must not overwrite.
     static BOOTS: AtomicU32 = AtomicU32::new(1);
     let boot = BOOTS.fetch_add(1, Ordering::Relaxed);
     let logs = workspace::target().join("vm");
@@ -315,7 +315,7 @@ pub(crate) fn text(machine: &mut Machine, id: usize, limit: Duration) -> Result<
     Ok(String::from_utf8_lossy(&captured.out).into_owned())
 }
 
-/// The model of CPU. Arm's way to sign addresses takes most of the time of an emulator that does it as the manual says.
+/// The model of CPU. Arm's standard algorithm for signing addresses would take most of the emulator's time.
 fn cpu(guest: &Guest) -> &str {
     match (guest.arch, &*guest.cpu) {
         (Arch::Arm64, "max") => "max,pauth-impdef=on",
@@ -323,7 +323,7 @@ fn cpu(guest: &Guest) -> &str {
     }
 }
 
-/// A word that no command's output has in it by chance.
+/// A word that no command prints by chance.
 fn unique() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     format!("kinst-vm-end-{now:x}-{:x}", std::process::id())
@@ -353,7 +353,7 @@ impl Sink for Through {
     }
 }
 
-/// Writes to a reader; if that has gone away, the guest is judged all the same.
+/// Writes to a reader; if it has closed its end, the guest is judged all the same.
 fn pass(to: &mut dyn Write, bytes: &[u8]) {
     let _ = to.write_all(bytes).and_then(|()| to.flush());
 }

@@ -1,5 +1,5 @@
-//! A kernel's own modules as a guest gets them: uncompressed, as busybox cannot unpack them everywhere, and each after
-//! those that it needs, as there is no modules.dep.
+//! A kernel's own modules for a guest: uncompressed, as some busyboxes cannot unpack them, and each after its
+//! dependencies, as the guest has no modules.dep.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use object::{Object, ObjectSection};
 use crate::kernels::Kernel;
 use crate::{cache, exec, workspace};
 
-/// Writes these modules, and all that they need, to files for a guest, in the order in which they can be loaded.
-/// A module that the kernel does not have, or has built in, is left out.
+/// Writes these modules and their dependencies to files for a guest, in the order of loading. A module that the
+/// kernel lacks, or has built in, is left out.
 pub(crate) fn with_needs(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>> {
     let dir = workspace::target().join("vm/modules").join(&kernel.release);
     fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -35,7 +35,7 @@ fn take(kernel: &Kernel, name: &str, dir: &Path, files: &mut Vec<PathBuf>) -> Re
     Ok(())
 }
 
-/// The modules without which the kernel does not load this one.
+/// The modules that this one depends on.
 fn needs(module: &[u8]) -> Result<Vec<String>> {
     let file = object::File::parse(module)?;
     let section = file.section_by_name(".modinfo").context("it has no .modinfo")?;

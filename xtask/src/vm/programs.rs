@@ -1,4 +1,4 @@
-//! Programs as guests get them: dtrace and inlinecall, without the debug information, and those of C sources.
+//! Programs for guests: dtrace and inlinecall without debug information, and compiled C sources.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,15 @@ use crate::{crates, exec, steps, workspace};
 
 const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
 
-/// Builds the programs and returns the files to put into a guest: those of the profile that tests are built with, or those
-/// that packages have.
+/// Builds the programs and returns the files for a guest: with the profile of the tests, or as in the packages.
 pub(crate) fn build(release: bool) -> Result<Vec<PathBuf>> {
     let more: &[&str] = if release { &["--release"] } else { &[] };
     compile(&[&["--package", "kinst", "--bins"], more].concat())?;
     stripped(release)
 }
 
-/// Builds the programs as [`build`] does, but with all that tests need of the crates: what the tests on the host are built of
-/// is built at the same time. So are the programs of this workspace that are no part of the product.
+/// Builds the programs as [`build`] does, but with the crates' features for tests, so that the crates are built only
+/// once for guests and host tests. The workspace's other programs are built too.
 pub(crate) fn build_with_tests() -> Result<()> {
     compile(&["--workspace", "--bins", "--test", "compile"])
 }
@@ -32,7 +31,7 @@ fn compile(what: &[&str]) -> Result<()> {
     steps::step("building dtrace and inlinecall", |step| crates::build(&mut command, step))
 }
 
-/// The files to put into a guest, of programs that have been built.
+/// The files for a guest, from programs that have been built.
 pub(crate) fn stripped(release: bool) -> Result<Vec<PathBuf>> {
     let profile = if release { "release" } else { "debug" };
     let target = workspace::target();
@@ -50,29 +49,29 @@ pub(crate) fn build_for_arm64(release: bool) -> Result<Vec<PathBuf>> {
 /// The name of the exported index of a guest's kernel.
 pub(crate) const INDEX: &str = "kernel.index";
 
-/// Has the dtrace of this machine export the index of a kernel; what was indexed before is not indexed again.
+/// Exports the index of a kernel with this machine's dtrace; existing indices are used.
 pub(crate) fn exported(kernel: &Kernel, programs: &[PathBuf]) -> Result<PathBuf> {
-    let dtrace = programs.first().context("there is no dtrace")?;
+    let dtrace = programs.first().context("no dtrace was built")?;
     let folder = indices(kernel)?;
     let file = folder.join(INDEX);
     kernel.export_index(dtrace, &folder, &file)?;
     Ok(file)
 }
 
-/// The files of a kernel's index, which the dtrace of this machine makes unless they are there.
+/// The files of a kernel's index, made by this machine's dtrace if missing.
 pub(crate) fn indexed(kernel: &Kernel, dtrace: &Path) -> Result<Vec<PathBuf>> {
     let folder = indices(kernel)?;
     steps::step("the index of the kernel's inlined functions", |_| kernel.index(dtrace, &folder))
 }
 
-/// The directory that indices of a kernel are kept in.
+/// The directory of a kernel's indices.
 pub(crate) fn indices(kernel: &Kernel) -> Result<PathBuf> {
     let folder = workspace::target().join("vm/index").join(&kernel.release);
     fs::create_dir_all(&folder)?;
     Ok(folder)
 }
 
-/// Most of a program is debug information, which a guest would have to unpack at every boot.
+/// Strips a program: most of it is debug information, which a guest would have to unpack at every boot.
 fn strip(from: &Path, to: &Path) -> Result<PathBuf> {
     let modified = |path: &Path| fs::metadata(path).and_then(|m| m.modified());
     let built = modified(from).with_context(|| format!("cargo build left no {}", from.display()))?;
@@ -82,7 +81,7 @@ fn strip(from: &Path, to: &Path) -> Result<PathBuf> {
     Ok(to.into())
 }
 
-/// A file to push as it is, or the program that a C source makes, with more words for the compiler.
+/// A file to push unchanged, or the program compiled from a C source, with these compiler flags.
 pub(crate) fn from_source(file: &Path, flags: &[&str]) -> Result<PathBuf> {
     if file.extension().is_none_or(|e| e != "c") {
         return Ok(file.into());
@@ -90,7 +89,7 @@ pub(crate) fn from_source(file: &Path, flags: &[&str]) -> Result<PathBuf> {
     let folder = workspace::target().join("vm/files");
     fs::create_dir_all(&folder)?;
     let program = folder.join(file.file_stem().context("a source has a name")?);
-    // Always, as its headers are not tracked. And by a rename, as another run may be about to push it.
+    // Compiled every time, as its headers are not tracked, and renamed, as another run may be pushing it.
     let made = program.with_extension(std::process::id().to_string());
     let mut gcc = Command::new("gcc");
     gcc.args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);

@@ -1,6 +1,6 @@
 //! A stream of bytes in which a mark ends each part.
 
-/// Passes bytes through up to the mark, holding back only what may be the mark's beginning.
+/// Passes bytes through up to the mark, holding back only a possible beginning of the mark.
 pub(super) struct Marked {
     mark: Vec<u8>,
     held: Vec<u8>,
@@ -12,7 +12,7 @@ impl Marked {
         Marked { mark: mark.as_bytes().to_vec(), held: Vec::new(), ended: false }
     }
 
-    /// Takes bytes and returns those that are certainly no part of the mark.
+    /// Takes bytes and returns those that certainly do not belong to the mark.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let length = self.mark.len();
@@ -27,7 +27,7 @@ impl Marked {
         std::mem::replace(&mut self.held, tail)
     }
 
-    /// Returns what is held back, for a stream that ends without a mark.
+    /// Returns the bytes held back, for a stream that ends without a mark.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }

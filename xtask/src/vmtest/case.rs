@@ -1,4 +1,4 @@
-//! The notation of test cases: what to run in a guest and what to expect. Described in tests/vm/README.md.
+//! The notation of test cases: the script to run in a guest and the expectations. Described in tests/vm/README.md.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,14 +15,14 @@ pub(super) struct Case {
     pub file: String,
     pub name: String,
     pub kernels: Vec<Name>,
-    /// Of the debugging kernels, those whose own checks make it another test.
+    /// The debugging kernels whose checks would make it a different test.
     pub without: Vec<Name>,
     pub guest: Shape,
-    /// Whether it needs a guest that nothing else has run in.
+    /// Whether it needs a guest in which no other case has run.
     pub own_boot: bool,
-    /// Whether the run of all tests leaves it out.
+    /// Whether `cargo xtask test` leaves it out by default.
     pub long: bool,
-    /// What only the module has of what it expects.
+    /// The reason why the case needs the module.
     pub module_only: Option<String>,
     pub timeout: Duration,
     /// Files of the checkout for the guest's /root; C sources are compiled.
@@ -40,8 +40,8 @@ pub(super) struct Shape {
     pub mem: u32,
     pub append: String,
     pub cpu: String,
-    /// The CPUs on threads of their own or on one, by default whichever QEMU is good for; or on one, with a clock that goes by the
-    /// instructions.
+    /// Each CPU on a separate thread or all on one, by default depending on QEMU's version; or `icount`: on one, with
+    /// a clock that counts instructions.
     pub thread: Option<String>,
     pub module: bool,
     /// Whether the kernel's inlined functions have been indexed.
@@ -56,7 +56,7 @@ pub(super) enum Ending {
     Failure,
     /// The kernel panics.
     Panic,
-    /// The guest ends by itself, and its kernel is in no trouble.
+    /// The guest ends by itself, and its kernel is not in trouble.
     Reboot,
     TimeOut,
 }
@@ -186,7 +186,7 @@ impl Case {
         }
     }
 
-    /// Whether the case is for a kernel. A debugging kernel runs its own cases and those of the kernel it is made from.
+    /// Whether the case is for a kernel. A debugging kernel runs its own cases and the cases of its base kernel.
     pub(super) fn is_for(&self, kernel: Name) -> bool {
         let wanted = self.kernels.contains(&kernel) || self.kernels.contains(&kernel.runs_cases_of());
         wanted && !self.without.contains(&kernel)
@@ -224,7 +224,7 @@ impl Case {
             "allow-log" => self.allowed_log.push(Regex::new(value)?),
             key => {
                 let rule = expectation(key, value)?;
-                let Some((place, rule)) = rule else { bail!("there is no directive `{key}`") };
+                let Some((place, rule)) = rule else { bail!("no directive `{key}`") };
                 let text = format!("{key}: {value}");
                 self.expectations.push(Expectation { place, rule, text, line: directive.line });
             }
@@ -250,7 +250,7 @@ fn one_of<T: Copy, const N: usize>(value: &str, choices: [(&str, T); N]) -> Resu
     found.map(|(_, choice)| *choice).with_context(|| format!("none of {}", choices.map(|c| c.0).join(", ")))
 }
 
-/// The path of a file that a case names: tests/vm/cases/x.case names files of tests/vm/files, or what users read of the checkout.
+/// The path of a file that a case names: in tests/vm/files, or the examples and documents of the checkout.
 fn beside(file: &Path, name: &str) -> PathBuf {
     let folder = file.parent().and_then(Path::parent).unwrap_or(Path::new(""));
     match name {
@@ -292,7 +292,7 @@ fn range(text: &str) -> Result<(usize, usize)> {
         Some((low, high)) => number(low, 0).and_then(|low| Ok((low, number(high, usize::MAX)?))),
         None => text.parse().map(|n| (n, n)),
     };
-    parsed.with_context(|| format!("{text:?} is no number and no range such as 3..5, 3.. or ..3"))
+    parsed.with_context(|| format!("{text:?} is not a number or a range such as 3..5, 3.. or ..3"))
 }
 
 #[cfg(test)]
@@ -349,10 +349,7 @@ exit: 3
     #[test]
     fn mistakes_name_the_line() {
         let message = |text: &str| format!("{:#}", parsed(text).unwrap_err());
-        assert_eq!(
-            message("case: x\nrun: a\nstdout-regxe: a"),
-            "x.case:3: there is no directive `stdout-regxe`"
-        );
+        assert_eq!(message("case: x\nrun: a\nstdout-regxe: a"), "x.case:3: no directive `stdout-regxe`");
         assert_eq!(message("case: x"), "x.case: the case \"x\" runs nothing: it needs `run:`");
         assert!(message("case: x\nrun: a\nexit: many").starts_with("x.case:3: \"many\" is not a number"));
         assert!(message("case: x\nwhat is this").contains("line 2"));

@@ -1,20 +1,20 @@
-//! The comparison of what a case did with what it should have done.
+//! The comparison of a case's outcome with its expectations.
 
 use crate::vm::machine::End;
 use crate::vmtest::case::{Case, Ending, Expectation, Place, Rule};
 
-/// The results of a run of a case.
+/// The outcome of a run of a case.
 pub(super) struct Outcome {
     pub end: End,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
     /// The kernel's lines during the run.
     pub log: Vec<String>,
-    /// The first of them that shows that the kernel is in trouble.
+    /// The first line that shows trouble in the kernel.
     pub trouble: Option<String>,
 }
 
-/// All differences from what should be; nothing if the case passes.
+/// All differences from the expectations; empty if the case passes.
 pub(super) fn judge(case: &Case, outcome: &Outcome) -> Vec<String> {
     let mut faults = Vec::new();
     faults.extend(ending(case.ending, &outcome.end));
@@ -76,7 +76,7 @@ fn check(file: &str, expectation: &Expectation, text: &str) -> Option<String> {
     Some(format!("{file}:{}: {}: {why}", expectation.line, expectation.text.trim_end()))
 }
 
-/// Removes the last line's end: a case's block cannot say whether there is one.
+/// Removes the final newline: a case's block cannot express whether the output has one.
 fn trimmed(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }

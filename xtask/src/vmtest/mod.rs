@@ -20,12 +20,12 @@ pub(crate) use run::Workers;
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
-    /// Only the cases that have one of these in their file's name or their own
+    /// Run only the cases with one of these in their name or their file's name
     pub patterns: Vec<String>,
-    /// The kernels to boot [default: that of the release which this machine runs]
+    /// The kernels to boot [default: the kernel of this machine's release]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
-    /// Take dtrace and inlinecall from the build that packages have, which takes minutes longer
+    /// Use dtrace and inlinecall as built for the packages, which takes minutes longer
     #[arg(long)]
     pub release: bool,
     /// Whether they have been built already, with the tests
@@ -60,7 +60,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     Ok(total.print_end(skipped))
 }
 
-/// Leaves out the cases that cannot pass without the module, and says why; the others have no module and may not load it.
+/// Leaves out the cases that need the module, and prints why; the others have no module and may not load it.
 fn without_module(cases: &mut Vec<Case>) {
     cases.retain(|case| {
         if let Some(why) = &case.module_only {
@@ -75,7 +75,7 @@ fn without_module(cases: &mut Vec<Case>) {
     }
 }
 
-/// Runs every case on one kernel, or every one that is not long.
+/// Runs every case on one kernel, without the long ones unless `long`.
 pub(crate) fn run_everything(kernel: Name, long: bool, workers: &Workers, tally: &mut Tally) -> Result<()> {
     let mut cases = load()?;
     cases.retain(|case| long || !case.long);

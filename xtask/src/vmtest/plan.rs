@@ -1,13 +1,14 @@
-//! Which cases share a guest, and which guests come first.
+//! The plan of a run: cases that share a guest, and the order of guests.
 
 use std::time::Duration;
 
 use super::case::Case;
 
-/// The most cases of a guest: the last guest to end should not have many left while another processor is idle.
+/// The most cases of a guest, so that the last guest does not run many while other processors are idle.
 const MOST: usize = 24;
 
-/// Groups of cases that can share a guest, each in the order of the files; those that may take long come first.
+/// Groups of cases that can share a guest, each in the order of the files; the groups with the longest limits come
+/// first.
 pub(super) fn groups<'a>(cases: &[&'a Case]) -> Vec<Vec<&'a Case>> {
     let mut groups: Vec<Vec<&Case>> = Vec::new();
     for &case in cases {

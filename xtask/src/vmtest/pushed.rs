@@ -11,10 +11,10 @@ use crate::kmod;
 use crate::setup::{peers, pprof};
 use crate::vm::programs;
 
-/// The files of one kernel's guests by what cases call them: each is made once in a run.
+/// The files of one kernel's guests, by their names in cases: each is made once in a run.
 pub(super) struct Pushed {
     kernel: Name,
-    /// Our programs, of which one makes the index.
+    /// Our programs, one of which makes the index.
     programs: Vec<PathBuf>,
     made: BTreeMap<PathBuf, PathBuf>,
 }
@@ -34,7 +34,8 @@ impl Pushed {
     }
 }
 
-/// A file to push: as it is, the program that a C source makes, a module, the guest's kernel, or a tree of other programs.
+/// A file to push: unchanged, a program compiled from a C source, a module, the guest's kernel, or a tree of other
+/// programs.
 fn make(file: &Path, kernel: Name, programs: &[PathBuf]) -> Result<PathBuf> {
     if file.ends_with("vmlinuz") {
         return Ok(Kernel::need(kernel)?.vmlinuz);

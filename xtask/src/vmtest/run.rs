@@ -21,7 +21,7 @@ use crate::vm::contents::{Contents, STORE};
 use crate::vm::machine::{Captured, End, Machine};
 use crate::vm::{self, Guest};
 
-/// The number of guests that may run at a time, which may grow meanwhile.
+/// The number of guests that may run at a time; it may grow during the run.
 pub(crate) struct Workers {
     free: Mutex<usize>,
     more: Condvar,
@@ -37,7 +37,7 @@ impl Workers {
         Workers::new(most())
     }
 
-    /// Permits one guest more.
+    /// Permits one more guest.
     pub(crate) fn add(&self) {
         *locked(&self.free) += 1;
         self.more.notify_one();
@@ -67,7 +67,7 @@ struct Job<'a> {
     contents: Contents,
 }
 
-/// The parts that all guests of a run are made of.
+/// The parts that all guests of a run share.
 struct Stock<'a> {
     kernel: Name,
     options: &'a Options,
@@ -84,7 +84,7 @@ struct Failed<'a> {
     faults: Vec<String>,
 }
 
-/// Runs cases on one kernel. Those that fail in a sound kernel run once more at the end, each alone.
+/// Runs cases on one kernel. Those that fail in a sound kernel run once more at the end, one at a time.
 pub(super) fn cases(
     all: &[Case],
     kernel: Name,
@@ -167,7 +167,7 @@ impl<'s> Stock<'s> {
     }
 }
 
-/// The first lines of a case's script: they clear what earlier cases have left, and bring what the case has pushed.
+/// The first lines of a case's script: they remove the files of earlier cases, and copy the case's pushed files.
 fn begin(pushed: &[PathBuf]) -> String {
     let names = pushed.iter().filter_map(|file| file.file_name());
     let stored: Vec<String> = names.map(|name| format!("/{STORE}/{}", name.display())).collect();
@@ -177,7 +177,7 @@ fn begin(pushed: &[PathBuf]) -> String {
     }
 }
 
-/// The removal of files that earlier cases have left. A filesystem that is still mounted there is emptied, and stays.
+/// The removal of earlier cases' files. A filesystem that is still mounted there is emptied, and stays.
 const CLEAR: &str = "rm -rf /root/* /tmp/* 2>/dev/null";
 
 fn guest(shape: &Shape, kernel: Name, release: bool) -> Guest {
@@ -195,7 +195,7 @@ fn guest(shape: &Shape, kernel: Name, release: bool) -> Guest {
     }
 }
 
-/// Runs a job's cases one after the other in one guest, or in as many as it takes: a broken one is replaced.
+/// Runs a job's cases one after the other in one guest; a broken guest is replaced.
 fn run<'a>(job: Job<'a>, tally: &Mutex<&mut Tally>, failed: &Mutex<Vec<Failed<'a>>>) {
     let mut machine: Option<Machine> = None;
     for (id, case) in job.cases.iter().enumerate() {
@@ -212,13 +212,14 @@ fn run<'a>(job: Job<'a>, tally: &Mutex<&mut Tally>, failed: &Mutex<Vec<Failed<'a
     }
 }
 
-/// Runs a case again that has failed, in a guest of its own and with nothing beside.
+/// Runs a failed case again, in a separate guest and with nothing else running.
 fn once_more(first: Failed, tally: &mut Tally) {
     let title = title(first.guest.kernel, first.case);
     let ended = one(&mut None, &first.guest, &first.contents, 0, first.case);
     if ended.faults.is_empty() {
-        let log =
-            ended.log.map(|log| format!("it passed alone; the kernel's log of that is in {}", log.display()));
+        let log = ended.log.map(|log| {
+            format!("it passed when run by itself; the kernel's log of that run is in {}", log.display())
+        });
         let faults: Vec<String> = first.faults.into_iter().chain(log).collect();
         tally.flaky(&title, first.seconds, &faults);
     } else {
@@ -236,11 +237,11 @@ struct Ended {
     faults: Vec<String>,
     /// Whether the kernel has reported something that it should not have.
     in_trouble: bool,
-    /// The kernel's log, if there was a kernel.
+    /// The kernel's log, if the guest booted.
     log: Option<PathBuf>,
 }
 
-/// Runs a case in a guest that is there, or in a new one. What is left of the guest is fit for another case.
+/// Runs a case in the existing guest, or in a new one. A guest that remains is fit for another case.
 fn one(machine: &mut Option<Machine>, guest: &Guest, contents: &Contents, id: usize, case: &Case) -> Ended {
     let begin = Instant::now();
     let running = machine.take().map_or_else(|| vm::boot(guest, contents), Ok);

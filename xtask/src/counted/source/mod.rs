@@ -54,7 +54,7 @@ impl Calling {
             let places: Option<Vec<String>> =
                 starts.as_ref().and_then(|starts| starts.iter().map(place).collect());
             match places {
-                // Calls of a split function and of its own code have the same callers.
+                // Calls of a split function and of its unsplit code have the same callers.
                 Some(places) if function != caller && pair.1 != ALL => {
                     calling.places.entry(function.clone()).or_default().extend(places);
                     calling.pairs.insert(pair);

@@ -1,4 +1,4 @@
-//! The calls in the code of inlined copies, by DWARF: each has its DW_TAG_call_site below the copy that it is made in.
+//! The calls in the code of inlined copies, by DWARF: each has a DW_TAG_call_site below the copy that makes it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -24,7 +24,7 @@ struct Function {
     once: Vec<String>,
 }
 
-/// An inlined copy, with what is inlined into it in its turn.
+/// An inlined copy, with the copies inlined into it.
 struct Copy {
     function: Rc<Function>,
     inner: Vec<Copy>,
@@ -37,10 +37,11 @@ struct Site {
     callee: String,
 }
 
-/// The calls that stand for those of a function in a caller: addresses, unless one of its copies there has none.
+/// The call sites that measure the calls of a function in a caller: addresses; `None` if one of its copies there has
+/// none.
 pub(super) type Sites = BTreeMap<Pair, Option<Vec<u64>>>;
 
-/// Finds them in a kernel whose source is in `source`.
+/// Finds the sites in a kernel whose source is in `source`.
 pub(super) fn find(vmlinux: &Path, source: &Path) -> Result<Sites> {
     let bytes = fs::read(vmlinux).with_context(|| format!("cannot read {}", vmlinux.display()))?;
     let file = object::File::parse(&*bytes)?;
@@ -96,7 +97,7 @@ impl<'f> Finder<'f> {
         Ok(())
     }
 
-    /// Collects the copies and the calls of a block, and of those in it.
+    /// Collects the copies and the calls of a block and its nested blocks.
     fn block(
         &mut self,
         node: EntriesTreeNode<'_, '_, Slice<'f>>,
@@ -122,7 +123,7 @@ impl<'f> Finder<'f> {
         Ok(())
     }
 
-    /// The function of which this is a copy.
+    /// The function that is inlined here.
     fn function(&mut self, entry: &Entry<'f>, names: &mut Names<'_, 'f>) -> Result<Option<Rc<Function>>> {
         let Some(AttributeValue::UnitRef(origin)) = entry.attr_value(gimli::DW_AT_abstract_origin) else {
             return Ok(None);
@@ -140,7 +141,8 @@ impl<'f> Finder<'f> {
         Ok(Some(function))
     }
 
-    /// The text of a file of the source. The compiler has run in a folder beside it, or far from it.
+    /// The text of a source file. The compiler may have run in another folder: leading components of the path are
+    /// dropped until a file matches.
     fn text(&mut self, file: &Path) -> Option<Rc<str>> {
         if let Some(text) = self.texts.get(file) {
             return text.clone();
@@ -156,7 +158,7 @@ impl<'f> Finder<'f> {
         text
     }
 
-    /// Adds what a copy, and the copies in it, call exactly once.
+    /// Adds the calls that a copy, and the copies in it, make exactly once.
     fn add(&mut self, copy: &Copy, caller: &str) {
         let once = copy.function.once.iter().find_map(|callee| calls(copy, callee));
         let starts =
@@ -172,7 +174,7 @@ impl<'f> Finder<'f> {
         }
     }
 
-    /// The start of a direct call, or jump in place of one, that ends at an address.
+    /// The start of a direct call, or of a tail jump, that ends at an address.
     fn start(&self, end: u64) -> Option<u64> {
         const LENGTH: u64 = 5;
         let start = end.checked_sub(LENGTH)?;
@@ -185,7 +187,7 @@ impl<'f> Finder<'f> {
 }
 
 impl<'f> Names<'_, 'f> {
-    /// The name of a function, which may be that of the entry that this one completes.
+    /// The name of a function, from its entry, its abstract origin or its specification.
     fn name(&self, entry: &Entry<'f>) -> Result<Option<String>> {
         if let Some(name) = entry.attr_value(gimli::DW_AT_name) {
             return Ok(Some(self.dwarf.attr_string(self.unit, name)?.to_string_lossy().into_owned()));
@@ -209,7 +211,7 @@ impl<'f> Names<'_, 'f> {
         Ok(callee.map(|callee| Site { end, callee }))
     }
 
-    /// The file that a function is declared in.
+    /// The file that declares a function.
     fn file(&self, entry: &Entry<'f>) -> Result<Option<PathBuf>> {
         let Some(AttributeValue::FileIndex(index)) = entry.attr_value(gimli::DW_AT_decl_file) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The calls that a C function makes exactly once each time it is called, by its text: those in front of whatever decides anything.
+//! The calls that a C function makes exactly once in each execution, by its text: the ones before its first decision.
 
 /// The words and signs after which a call is no longer certain, or may be repeated.
 const DECIDES: [&str; 16] = [
@@ -23,7 +23,7 @@ const DECIDES: [&str; 16] = [
 /// The operators that look like calls.
 const NO_CALLS: [&str; 6] = ["sizeof", "typeof", "__typeof__", "__alignof__", "offsetof", "likely"];
 
-/// The names that the function on this line (from 1) calls once, in their order; nothing if its text is not there.
+/// The names that the function on this line (from 1) calls once, in order; empty if the text has no function there.
 pub(super) fn calls_once(text: &str, line: usize, name: &str) -> Vec<String> {
     let Some(body) = body(text, line, name) else { return Vec::new() };
     let tokens = tokens(&body);
@@ -35,7 +35,7 @@ pub(super) fn calls_once(text: &str, line: usize, name: &str) -> Vec<String> {
     certain.into_iter().filter(once).map(str::to_owned).collect()
 }
 
-/// The text between the outer braces, without comments and strings.
+/// The function's body without comments and strings.
 fn body(text: &str, line: usize, name: &str) -> Option<String> {
     let mut lines = text.split_inclusive('\n');
     let start: usize = lines.by_ref().take(line.checked_sub(1)?).map(str::len).sum();
@@ -56,7 +56,7 @@ fn body(text: &str, line: usize, name: &str) -> Option<String> {
     Some(text[open + 1..open + end].to_owned())
 }
 
-/// The text with blanks for its comments, strings and characters.
+/// The text with blanks in place of comments, strings and characters.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len().min(1 << 16));
     let mut rest = text;
@@ -100,7 +100,7 @@ fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// Names and numbers, `&&` and `||`, and every other sign alone.
+/// The tokens: names and numbers, `&&` and `||`, and single signs.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -116,7 +116,7 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// The functions that are called outside of all braces and brackets, before anything is decided.
+/// The functions that are called outside of all braces and brackets, before the first decision.
 fn certain<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     let mut found = Vec::new();
     let (mut at, mut returns) = (0, false);
@@ -133,7 +133,7 @@ fn certain<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
             at = end;
         }
         at += 1;
-        // A macro with a statement of its own after it is a loop or a condition.
+        // A macro followed by a separate statement is a loop or a condition.
         if is_called && tokens.get(at).is_some_and(|next| *next == "{" || is_name(next)) {
             break;
         }
@@ -148,7 +148,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|letter| is_of_name(letter) && !letter.is_ascii_digit())
 }
 
-/// The bracket that closes the one there.
+/// The bracket that closes the one at `open`.
 fn closing(tokens: &[&str], open: usize) -> Option<usize> {
     let mut depth = 0;
     let at = tokens[open..].iter().position(|token| {

@@ -32,7 +32,7 @@ port() {
     tries=0
     until [ -e /dev/vport*p"$1" ] && (exec 7<>"$(echo /dev/vport*p"$1")") 2>/dev/null; do
         tries=$((tries + 1))
-        [ $tries -gt 500 ] && echo "guest: there is no virtio port $1" && poweroff -f
+        [ $tries -gt 500 ] && echo "guest: no virtio port $1" && poweroff -f
         usleep 10000
     done
     echo /dev/vport*p"$1"
@@ -59,7 +59,8 @@ while read -r verb number; do
     esac
 done <&8 >&8 5>&- 6>&- 9>&- &
 
-# Processes that a command left running would keep its output open for ever. One that removes the events of a dtrace ends by itself.
+# Processes that a command left running would hold its output open without end. The one that removes dtrace's events
+# ends by itself.
 end_session() {
     for stat in /proc/[0-9]*/stat; do
         read -r line 2>/dev/null <"$stat" || continue
