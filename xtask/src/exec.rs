@@ -71,7 +71,7 @@ pub fn logged(command: &mut Command, log: &Path, mut look: impl FnMut()) -> Resu
     Ok(())
 }
 
-/// Runs a command and returns what it wrote to stdout. Its stderr is part of the error if it fails.
+/// Runs a command and returns its stdout. Its stderr is part of the error if it fails.
 pub fn output(command: &mut Command) -> Result<String> {
     let out = captured(command)?;
     if !out.status.success() {

@@ -183,7 +183,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Runs a dtrace that exports the index to a file or a folder; `cache` holds what it indexes for that.
+    /// Runs a dtrace that exports the index to a file or a folder; it caches new indices in `cache`.
     pub(crate) fn export_index(&self, dtrace: &Path, cache: &Path, to: &Path) -> Result<()> {
         exec::run(self.indexer(dtrace, cache)?.arg("--export").arg(to))
     }

@@ -57,7 +57,7 @@ enum Command {
     VmTest(vmtest::Options),
     /// Arm every instruction of a kernel in a guest, batch after batch, under a load
     Sweep(sweep::Options),
-    /// Compare the counts of --annotate with QEMU's own log of what a guest executes
+    /// Compare the counts of --annotate with QEMU's log of the instructions that a guest executes
     Executed(executed::Options),
     /// Compare the lines of --coverage with the counts of a kernel with gcov
     Gcov(gcov::Options),

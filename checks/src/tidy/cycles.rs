@@ -1,7 +1,7 @@
 //! No cycles: no module uses another one in its folder that uses it in turn, directly or over other modules.
 //!
-//! A folder's mod.rs declares the files in it, so a file that uses what its mod.rs defines or re-exports is a cycle
-//! too, and evades the rule: through mod.rs every file reaches every other one.
+//! A folder's mod.rs declares the files in it, so a file that uses an item which its mod.rs defines or re-exports is
+//! a cycle too, and evades the rule: through mod.rs every file reaches every other one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! The functions of the kernel module: a header declares only functions that its room defines. Otherwise a room could
-//! call a room above it without including it.
+//! The functions of the kernel module: a header declares only functions that its folder defines. Otherwise a folder
+//! could call one above it without including it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ pub(super) fn check(sources: &[Source], used: &mut BTreeSet<&'static str>) -> Ve
                 continue;
             }
             let message =
-                format!("{name} is defined in {}: declare it in a header of that room", source.path);
+                format!("{name} is defined in {}: declare it in a header of that folder", source.path);
             findings.push(header.finding(line, message));
         }
     }
@@ -95,7 +95,7 @@ mod tests {
             check(&sources(files), &mut BTreeSet::new()).iter().map(Finding::shown).collect()
         };
         let message =
-            "kmod/text/x.h:3: g is defined in kmod/session/y.c: declare it in a header of that room";
+            "kmod/text/x.h:3: g is defined in kmod/session/y.c: declare it in a header of that folder";
         assert_eq!(shown(&files[..]), [message]);
         assert_eq!(shown(&files[..2]), [""; 0], "what C does not define is not looked for");
     }

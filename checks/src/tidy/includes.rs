@@ -1,4 +1,4 @@
-//! The includes of the kernel module: each room has a list of rooms whose headers it may include, and no file
+//! The includes of the kernel module: each folder has a list of folders whose headers it may include, and no file
 //! includes itself, directly or over others. A `.c` file is one unit with its header.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ const TESTS: &str = "kmod/tests";
 /// The folder of the architectures: `<machine/x.h>` is in the folder of the target.
 const ARCH: &str = "kmod/arch/";
 
-/// The rows with a use: the room, and what it includes.
+/// The rows with a use: the folder, and the row's item that it includes.
 pub(super) type Used = BTreeSet<(&'static str, &'static str)>;
 
 /// One line `#include`, as far as it names a file of the module.
@@ -73,7 +73,7 @@ fn resolved<'a>(from: &str, name: &str, paths: &BTreeSet<&'a str>) -> Option<&'a
     found.or_else(|| paths.iter().copied().find(|path| is_of_machine(path)))
 }
 
-/// The first row whose folder contains the file: its room, and what that may include.
+/// The first row whose folder contains the file: the folder, and the folders and files that it may include.
 pub(super) fn row(path: &str) -> Option<(&'static str, &'static [&'static str])> {
     INCLUDES.iter().find(|(room, _)| is_below(path, room)).copied()
 }
@@ -84,17 +84,17 @@ fn is_below(path: &str, room: &str) -> bool {
 }
 
 fn without_row(source: &Source) -> Option<Finding> {
-    let message = "the module has no such room: add a row to INCLUDES, with the rooms below it";
+    let message = "the module has no such folder: add a row to INCLUDES, with the folders below it";
     row(&source.path).is_none().then(|| source.finding(1, message))
 }
 
-/// The finding if the file's room may not include the header's.
+/// The finding if the file's folder may not include the header's.
 fn room(include: &Include<'_>, used: &mut Used) -> Option<Finding> {
     let (room, allowed) = row(&include.from.path)?;
     if row(include.to).is_some_and(|(to, _)| to == room) {
         return None;
     }
-    // The longest one, as a folder in a room has a separate row.
+    // The longest one, as a subfolder has a separate row.
     let fits = allowed.iter().filter(|allowed| is_below(include.to, allowed));
     if let Some(fit) = fits.max_by_key(|allowed| allowed.len()) {
         used.insert((room, fit));
@@ -104,7 +104,7 @@ fn room(include: &Include<'_>, used: &mut Used) -> Option<Finding> {
     Some(include.from.finding(
         include.line,
         match allowed {
-            [] => format!("kmod/{room} may not include {name}: it includes no other room"),
+            [] => format!("kmod/{room} may not include {name}: it includes no other folder"),
             _ => format!("kmod/{room} may not include {name}, only {}", allowed.join(", ")),
         },
     ))
@@ -194,13 +194,13 @@ mod tests {
         let message = "kmod/text/y.c:2: kmod/text may not include providers/sources.h, only ";
         assert!(found.len() == 1 && found[0].starts_with(message), "{found:?}");
         let up = [("kmod/compat/x.h", "#include \"arch/arch.h\"\n"), ("kmod/arch/arch.h", "")];
-        let message = "kmod/compat/x.h:1: kmod/compat may not include arch/arch.h: it includes no other room";
+        let message = "kmod/compat/x.h:1: kmod/compat may not include arch/arch.h: it includes no other folder";
         assert_eq!(messages(&up), [message]);
     }
 
     #[test]
     fn a_room_has_a_row_and_tests_have_none() {
-        let message = "the module has no such room: add a row to INCLUDES, with the rooms below it";
+        let message = "the module has no such folder: add a row to INCLUDES, with the folders below it";
         assert_eq!(messages(&[("kmod/cellar/x.c", "")]), [format!("kmod/cellar/x.c:1: {message}")]);
         let test = [("kmod/tests/x.c", "#include \"text/x.h\"\n"), ("kmod/text/x.h", "")];
         assert_eq!(messages(&test), [""; 0]);

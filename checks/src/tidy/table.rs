@@ -140,8 +140,8 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The rooms of the kernel module, and what each may include in addition to itself: rooms, and single files. The
-/// first row that matches a file counts.
+/// The folders of the kernel module, and the folders and single files that each may include in addition to itself.
+/// The first row that matches a file counts.
 pub(super) const INCLUDES: &[(&str, &[&str])] = &[
     ("include", &[]),
     ("compat", &[]),
@@ -176,7 +176,7 @@ pub(super) const INCLUDES: &[(&str, &[&str])] = &[
     ("main.c", &["arch", "include", "program/kernel", "providers", "session"]),
 ];
 
-/// The headers of the kernel module that declare functions of another room, that room, and why.
+/// The headers of the kernel module that declare functions of another folder, that folder, and the reason.
 pub(super) const PORTS: &[(&str, &str, &str)] = &[(
     "kmod/program/env.h",
     "program/kernel",

@@ -303,7 +303,7 @@ pub(crate) fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
     })
 }
 
-/// Runs a script to its end, and returns what it prints.
+/// Runs a script to its end, and returns its output.
 pub(crate) fn text(machine: &mut Machine, id: usize, limit: Duration) -> Result<String> {
     let mut captured = Captured::default();
     let end = machine.run(id, limit, &mut captured)?;

@@ -136,7 +136,7 @@ impl<'s> Stock<'s> {
         Ok(Stock { kernel, options, built, pushed })
     }
 
-    /// The guest of these cases, and what is in it.
+    /// The guest of these cases, and its contents.
     fn job<'a>(&self, cases: &[&'a Case]) -> Result<Job<'a>> {
         let shape = &cases[0].guest;
         let (mut stored, mut runs) = (BTreeMap::new(), Vec::new());
