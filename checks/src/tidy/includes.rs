@@ -194,7 +194,8 @@ mod tests {
         let message = "kmod/text/y.c:2: kmod/text may not include providers/sources.h, only ";
         assert!(found.len() == 1 && found[0].starts_with(message), "{found:?}");
         let up = [("kmod/compat/x.h", "#include \"arch/arch.h\"\n"), ("kmod/arch/arch.h", "")];
-        let message = "kmod/compat/x.h:1: kmod/compat may not include arch/arch.h: it includes no other folder";
+        let message =
+            "kmod/compat/x.h:1: kmod/compat may not include arch/arch.h: it includes no other folder";
         assert_eq!(messages(&up), [message]);
     }
 

@@ -67,7 +67,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     }
     if let (Some(command), Some(load)) = (median("compile/command")?, median("load/script")?) {
         println!(
-            "loading the script's programs of BPF takes {:.1} times as long as compiling it (aim 2)",
+            "loading the script's BPF programs takes {:.1} times as long as compiling it (aim 2)",
             load / command
         );
     }
