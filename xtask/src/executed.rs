@@ -105,7 +105,7 @@ fn logged(machine: &mut Machine, wanted: &BTreeMap<u64, Counted>) -> Result<Hash
         Ok(counts)
     });
     let mut output = Output::default();
-    // The first run differs: nothing is cached yet.
+    // The first run differs from later ones, as nothing is cached yet: it is not logged.
     machine.run(1, LIMIT, &mut output)?;
     if machine.run_logged(1, LIMIT, &mut output, &log.path)? != End::Exit(0) {
         bail!("the load failed: {}\n{}", output.errors, machine.log.excerpt(machine.run_start, 60));

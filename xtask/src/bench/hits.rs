@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A kind of hit. An aim is a row's name and the most times its cost that this one may take.
+/// A kind of hit. An aim names another row, and the largest permitted ratio to its cost.
 pub(super) struct Row {
     pub name: &'static str,
     pub what: &'static str,

@@ -62,7 +62,7 @@ pub(super) fn json(state: &State) -> String {
         .iter()
         .map(|b| {
             let mut value = json!(b);
-            // The sums replace the batches.
+            // The sums contain the names.
             if let Some(object) = value.as_object_mut() {
                 object.remove("names");
             }

@@ -19,8 +19,8 @@ pub(crate) fn build(release: bool) -> Result<Vec<PathBuf>> {
     stripped(release)
 }
 
-/// Builds the programs as [`build`] does, but with the crates' features for tests, so that the crates are built only
-/// once for guests and host tests. The workspace's other programs are built too.
+/// Builds the programs as [`build`] does, together with the crates as the host tests need them, so that nothing is
+/// compiled twice. The workspace's programs that are not part of the product are built too.
 pub(crate) fn build_with_tests() -> Result<()> {
     compile(&["--workspace", "--bins", "--test", "compile"])
 }
