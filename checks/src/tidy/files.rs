@@ -3,19 +3,7 @@
 use super::usetree::PRODUCT;
 use super::{Finding, Source};
 
-<<<<<<< ours
 /// Finds files without such a line, and names that a shell made.
-||||||| base
-pub(super) const PAGE: &str = "docs/ARCHITECTURE.md";
-const BEGIN: &str = "<!-- The first line of each file; `cargo xtask tidy --write` writes it. -->";
-
-/// Finds files without a first line of their own, a list that is not that of the files, and names that no person gave.
-=======
-pub(super) const PAGE: &str = "docs/ARCHITECTURE.md";
-const BEGIN: &str = "<!-- The first line of each file; `cargo xtask tidy --write` writes it. -->";
-
-/// Finds files without a proper first line, a list that does not match the files, and accidental file names.
->>>>>>> theirs
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     let strange = |c: char| !(c.is_ascii_alphanumeric() || "/._-+#".contains(c));
     let odd = sources.iter().filter(|source| source.path.contains(strange));
@@ -29,78 +17,10 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
             findings.push(source.finding(if source.is_rust() { 1 } else { 2 }, message));
         }
     }
-<<<<<<< ours
-||||||| base
-    let Some(page) = sources.iter().find(|source| source.path == PAGE) else { return findings };
-    let Some(at) = page.text.find(BEGIN) else {
-        findings.push(page.finding(1, format!("there is no list of files: {BEGIN}")));
-        return findings;
-    };
-    let written: Vec<&str> = page.text[at + BEGIN.len()..].trim().lines().collect();
-    let wanted = list(sources);
-    let line = page.text[..at].lines().count() + 1;
-    for missing in wanted.iter().filter(|line| !written.contains(&line.as_str())) {
-        findings.push(page.finding(line, format!("missing in the list of files: {missing}")));
-    }
-    for more in written.iter().filter(|line| !wanted.iter().any(|wanted| wanted == *line)) {
-        findings.push(page.finding(line, format!("no such file, or not its line: {more}")));
-    }
-=======
-    let Some(page) = sources.iter().find(|source| source.path == PAGE) else { return findings };
-    let Some(at) = page.text.find(BEGIN) else {
-        findings.push(page.finding(1, format!("no list of files: {BEGIN} is missing")));
-        return findings;
-    };
-    let written: Vec<&str> = page.text[at + BEGIN.len()..].trim().lines().collect();
-    let wanted = list(sources);
-    let line = page.text[..at].lines().count() + 1;
-    for missing in wanted.iter().filter(|line| !written.contains(&line.as_str())) {
-        findings.push(page.finding(line, format!("missing in the list of files: {missing}")));
-    }
-    for more in written.iter().filter(|line| !wanted.iter().any(|wanted| wanted == *line)) {
-        findings.push(page.finding(line, format!("no such file, or not its first line: {more}")));
-    }
->>>>>>> theirs
     findings
 }
 
-<<<<<<< ours
 /// Whether a file is one of the compiler's or the module's.
-||||||| base
-/// The page with its list rewritten; `None`: it has no list.
-pub(super) fn rewritten(sources: &[Source]) -> Option<String> {
-    let page = sources.iter().find(|source| source.path == PAGE)?;
-    let at = page.text.find(BEGIN)?;
-    Some(format!("{}{BEGIN}\n\n{}\n", &page.text[..at], list(sources).join("\n")))
-}
-
-fn list(sources: &[Source]) -> Vec<String> {
-    let line = |source: &Source| Some(format!("- `{}`: {}", name(source), said(source)?));
-    let mut lines: Vec<String> = sources.iter().filter(|source| is_listed(source)).filter_map(line).collect();
-    lines.sort();
-    lines.dedup();
-    lines
-}
-
-/// Whether a file is one of the compiler's or the module's.
-=======
-/// The page with its list rewritten; `None` if it has no list.
-pub(super) fn rewritten(sources: &[Source]) -> Option<String> {
-    let page = sources.iter().find(|source| source.path == PAGE)?;
-    let at = page.text.find(BEGIN)?;
-    Some(format!("{}{BEGIN}\n\n{}\n", &page.text[..at], list(sources).join("\n")))
-}
-
-fn list(sources: &[Source]) -> Vec<String> {
-    let line = |source: &Source| Some(format!("- `{}`: {}", name(source), said(source)?));
-    let mut lines: Vec<String> = sources.iter().filter(|source| is_listed(source)).filter_map(line).collect();
-    lines.sort();
-    lines.dedup();
-    lines
-}
-
-/// Whether a file belongs to the compiler or the module.
->>>>>>> theirs
 fn is_listed(source: &Source) -> bool {
     let rust = source.is_rust()
         && source.is_in(PRODUCT)

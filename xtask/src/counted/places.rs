@@ -105,15 +105,8 @@ impl Places {
     }
 }
 
-<<<<<<< ours
 /// Functions with shared exits, from remarks like this:
 /// `dtrace: vmlinux: f: 1 exits of inlined copies are shared with another one: …`.
-||||||| base
-/// The functions of which -v says it: `dtrace: vmlinux: f: 1 ways out of inlined copies are those of another one too: …`.
-=======
-/// The functions named in lines such as `dtrace: vmlinux: f: 1 ways out of inlined copies are those of another one
-/// too: …`.
->>>>>>> theirs
 fn shared(remarks: &str) -> BTreeSet<String> {
     let of = |line: &str| Some(line.split_once(" exits of ")?.0.rsplit(": ").nth(1)?.to_owned());
     let lines = remarks.lines().filter(|line| line.contains(" are shared with another one"));
