@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A driver with a probe of its own: dtrace -n 'hello:::tick { trace(arg0); }'
+// A driver with a static probe: dtrace -n 'hello:::tick { trace(arg0); }'
 #include <linux/module.h>
 #include <linux/workqueue.h>
 #include <kinst/sdt.h>

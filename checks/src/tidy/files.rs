@@ -92,6 +92,6 @@ mod tests {
     #[test]
     fn a_file_says_what_it_is() {
         let found = messages("src/a/b.rs", "//! b.rs: not its path\n");
-        assert_eq!(found, ["the file does not begin with its line: `a/b.rs: what it is`"]);
+        assert_eq!(found, ["the first line is not `a/b.rs: what it is`"]);
     }
 }

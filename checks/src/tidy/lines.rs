@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex_lite::Regex;
 use xtask::workspace;
 
-use super::table::{FOREIGN, IMPURE, LONG, MAY_SKIP, PURE, SKIPS, STILTED, UNFINISHED, VERSION_TESTS, WORDS};
+use super::table::{FOREIGN, IMPURE, MAY_SKIP, PURE, SKIPS, UNFINISHED, VERSION_TESTS, WORDS};
 use super::{Finding, Source};
 
 static RULES: LazyLock<Rules> = LazyLock::new(Rules::new);
@@ -14,7 +14,6 @@ static RULES: LazyLock<Rules> = LazyLock::new(Rules::new);
 struct Rules {
     impure: Vec<(Regex, &'static str)>,
     skips: Regex,
-    stilted: Regex,
     unfinished: Regex,
     version: Regex,
     /// Lower-case words.
@@ -30,7 +29,6 @@ impl Rules {
         Rules {
             impure: IMPURE.iter().map(|(pattern, what)| (regex(pattern), *what)).collect(),
             skips: regex(SKIPS),
-            stilted: regex(STILTED),
             unfinished: regex(UNFINISHED),
             version: regex(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION)\b"),
             words: WORDS.iter().map(|(a, b)| format!("{a}{b}")).collect(),
@@ -60,7 +58,6 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     }
     findings.extend(first_line(source));
     findings.extend(words(source));
-    findings.extend(comments(source));
     findings.extend(rust(source));
     findings.extend(skips(source));
     findings.extend(module(source));
@@ -98,26 +95,6 @@ fn has_path(line: &str, path: &str) -> bool {
     let goes_on = |after: char| after.is_alphanumeric() || "-_".contains(after);
     line.match_indices(path)
         .any(|(at, _)| path.ends_with('/') || !line[at + path.len()..].starts_with(goes_on))
-}
-
-fn comments(source: &Source) -> Vec<Finding> {
-    let is_c = [".c", ".h", ".S"].iter().any(|end| source.path.ends_with(end));
-    if !is_c && !source.is_rust() || source.is_in(LONG) {
-        return Vec::new();
-    }
-    let mut findings = Vec::new();
-    for (index, line) in source.text.lines().enumerate() {
-        let begins: &[&str] = if is_c { &["/*", "*", "//"] } else { &["//"] };
-        let comment = begins.iter().any(|begin| line.trim_start().starts_with(begin)).then_some(line);
-        let comment = comment.or_else(|| line.split_once("/*").map(|(_, rest)| rest).filter(|_| is_c));
-        // Names in backticks and quotations do not count.
-        let prose: String = comment.unwrap_or("").split(['`', '"']).step_by(2).collect();
-        if let Some(word) = RULES.stilted.find(&prose) {
-            let word = word.as_str().trim();
-            findings.push(source.finding(index + 1, format!("{word:?} in a comment: see docs/STYLE.md")));
-        }
-    }
-    findings
 }
 
 fn rust(source: &Source) -> Vec<Finding> {
@@ -180,15 +157,6 @@ mod tests {
         let version = "// SPDX-License-Identifier: GPL-2.0\n#if LINUX_VERSION_CODE\n";
         assert_eq!(messages("kmod/x.c", version), ["2: a version test outside kmod/compat"]);
         assert_eq!(messages("kmod/compat/x.h", version), [""; 0]);
-    }
-
-    #[test]
-    fn comments_are_read_once() {
-        let c = "/* SPDX-License-Identifier: GPL-2.0 */\nint x; /* Nobody asks. */\nchar *told;\n";
-        assert_eq!(messages("kmod/x.h", c), ["2: \"Nobody\" in a comment: see docs/STYLE.md"]);
-        let rust =
-            "//! x\n/// What stands before it.\nlet told = 1;\n// A name `behind` it stands for more.\n";
-        assert_eq!(messages("src/x.rs", rust), ["2: \"stands before\" in a comment: see docs/STYLE.md"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod files;
 mod imports;
 mod includes;
 mod lines;
+mod prose;
 mod sizes;
 mod table;
 mod usetree;
@@ -105,6 +106,7 @@ fn check() -> Result<Vec<Finding>> {
     for source in &sources {
         findings.extend(context::check(source));
         findings.extend(lines::check(source));
+        findings.extend(prose::check(source));
         findings.extend(sizes::check(source));
     }
     if let Some(table) = sources.iter().find(|source| source.path == "checks/src/tidy/table.rs") {

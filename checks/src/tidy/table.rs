@@ -279,9 +279,18 @@ pub(super) const VERSION_TESTS: &str = "kmod/compat";
 pub(super) const FOREIGN: &[&str] =
     &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "fuzz/Cargo.lock", "fuzz/regressions", "kmod/COPYING"];
 
-/// Words that a comment must not have (docs/STYLE.md, "Comments, messages and documents"), as a regular expression:
-/// things are not persons, and text is *after* other text.
-pub(super) const STILTED: &str = r"(?i)\b(nobody[^.]|somebody|whoever|whom|told|tells|behind|stood|stands? (?:at|before|after|on|there|where))\b";
+/// Words that a comment does without (docs/STYLE.md, "Comments"): things are not persons, text is *after* other text,
+/// and what is somewhere *is* there. As a regular expression.
+pub(super) const STILTED: &str = r"(?i)\b(nobody[^.]|somebody|whoever|whom|told|tells|behind|stood|stands? (?:at|before|after|on|there|where)|(?:is|are|was|were|be) no [a-z]+|of (?:its|their) own|ours|for ever)\b";
+
+/// Words that no comment begins with: a noun or a verb says sooner what it is about. As a regular expression.
+pub(super) const OPENINGS: &str = r"^(What|Where|Those|Who|Whose|Whoever|Whatever|Of|That|Which)\b";
+
+/// The longest line of Markdown outside of tables and code.
+pub(super) const MARKDOWN_COLUMNS: usize = 120;
+
+/// Documents that are to stay short, with the most lines of each.
+pub(super) const SHORT: &[(&str, usize)] = &[("docs/ARCHITECTURE.md", 150)];
 
 /// Words that reveal the author's tools and machine, or that tie the project to one download host. They are in two
 /// halves, or this table would be a finding itself.

@@ -93,7 +93,7 @@ pub struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes of the file behind the descriptor.
+    /// Maps `length` bytes of the file that the descriptor refers to.
     pub fn new(of: BorrowedFd<'_>, length: usize, offset: u64, access: Access) -> Result<Mapping, Errno> {
         let protection = match access {
             Access::Read => ProtFlags::READ,
