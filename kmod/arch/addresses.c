@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/addresses.c: the addresses of the symbols of ksym.h, which ksym.c finds and the thunks go to.
+ * arch/addresses.c: the addresses of the symbols of ksym.h, set by ksym.c and used by the thunks.
  */
 #include "arch/ksym.h"
 

@@ -2,7 +2,7 @@
 /*
  * arch/arch.h: what an architecture provides to the rest of the module.
  *
- * What is not under __KERNEL__ is pure and also builds in user space: it reads no
+ * Everything outside __KERNEL__ is pure and also builds in user space: it reads no
  * memory except the bytes that it is given, and writes nothing except the result.
  */
 #ifndef _KINST_ARCH_H
@@ -27,7 +27,7 @@ enum kinst_flow {
 	KINST_FLOW_CALL_INDIRECT,
 	KINST_FLOW_JUMP_INDIRECT, /* to an address in a register or in memory */
 	KINST_FLOW_RET,
-	KINST_FLOW_STOP, /* a trap; what follows is not reached through it */
+	KINST_FLOW_STOP, /* a trap; does not fall through */
 };
 
 /* One decoded instruction. */
@@ -51,8 +51,8 @@ bool kinst_arch_decode(struct kinst_arch_insn *insn, const u8 *text, size_t avai
 
 /*
  * Writes into out[KINST_SLOT_SIZE] code that does at the address slot exactly what
- * the instruction does at its own, and then continues where it would. Fills the rest
- * of out with breakpoints. Returns KINST_OK or the reason why it cannot be done.
+ * the instruction does at its original address, and then continues where the original would.
+ * Fills the rest of out with breakpoints. Returns KINST_OK or the reason why it cannot be done.
  */
 enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out);
 
@@ -66,13 +66,13 @@ enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsign
 enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,
 				    unsigned long entry, u8 *out, u8 *at);
 
-/* Whether the copy of the instruction pushes a return address before it goes anywhere. */
+/* Whether the copy of the instruction pushes a return address before it transfers control. */
 static inline bool kinst_arch_calls(const struct kinst_arch_insn *insn)
 {
 	return insn->flow == KINST_FLOW_CALL || insn->flow == KINST_FLOW_CALL_INDIRECT;
 }
 
-/* Whether the instruction is a branch that changes nothing but where control goes, for kinst_arch_taken(). */
+/* Whether the instruction is a branch that changes only the instruction pointer, for kinst_arch_taken(). */
 bool kinst_arch_only_branches(const struct kinst_arch_insn *insn);
 
 /* Encodes a jump at the address from, KINST_JUMP_LEN bytes. False if it does not reach. */
@@ -83,21 +83,21 @@ bool kinst_arch_jump(unsigned long from, unsigned long to, u8 *out);
 /* The operand of an indirect jump: a register, or memory at base + index * 2^shift + disp. */
 struct kinst_arch_operand {
 	unsigned long disp;
-	u8 base; /* number of a register, or KINST_NO_REG */
+	u8 base; /* register number, or KINST_NO_REG */
 	u8 index;
 	u8 shift;
 	bool memory;
 };
 
-/* Decodes the operand of an indirect jump. False if there is none that kinst_arch_operand_at() can evaluate. */
+/* Decodes the operand of an indirect jump. False if kinst_arch_operand_at() cannot evaluate it. */
 bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op);
 
 /* The register that the thunk of this name jumps through, or KINST_NO_REG if it is not such a thunk. */
 u8 kinst_arch_thunk(const char *name);
 
 /*
- * The address to which the jump label of len bytes at addr leads, as it is in memory
- * now. While the kernel rewrites it, it begins with a breakpoint, and the rest decides.
+ * The address to which the jump label of len bytes at addr leads, according to its current
+ * bytes. While the kernel rewrites it, it begins with a breakpoint, and the rest decides.
  */
 unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 
@@ -113,15 +113,15 @@ struct exception_table_entry;
 void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len);
 void kinst_arch_poke_sync(void);
 
-/* Writes to the text by way of a second mapping of it, from any context; followed by kinst_arch_poke_sync() as above. */
+/* Writes to the text through a second mapping, from any context; followed by kinst_arch_poke_sync() as above. */
 void kinst_arch_store(kinst_opcode_t *alias, kinst_opcode_t value);
 
-/* Whether what was written and synchronized by way of a second mapping is to be written again, and synchronized. */
+/* Whether writes through a second mapping must be repeated after the synchronization, and synchronized again. */
 bool kinst_arch_stores_again(void);
 
 /*
- * Sets words to what is to be written to the entry, which is in the module's own table, for it to have this fixup and the
- * type and data of like. Returns where they go.
+ * Computes the words that give the entry, which is in the module's own table, this fixup and the type and data of
+ * like. Returns the address to write them to.
  */
 unsigned long kinst_arch_extable(const struct exception_table_entry *entry, const struct exception_table_entry *like,
 				 unsigned long fixup, int words[2]);
@@ -138,10 +138,10 @@ bool kinst_arch_is_tail_call(const struct kinst_arch_insn *insn);
 /* ---- the trap path ---- */
 
 /*
- * Lists of function names, each ended by NULL: those between a trap and our handler; those where a trap finds no
- * handler at all; those where the walk over the calls on the trap path begins; the beginnings of the names to which the
- * walks over the trap path and over what runs without handlers do not go, and of those where all walks end, and where the
- * latter does.
+ * Lists of function names, each ended by NULL. Names: the functions between a trap and our handler; the functions
+ * that run while no trap is handled; the roots of the walk over the calls on the trap path. Prefixes of names: what
+ * the walk over the trap path, and the walk over code without handlers, do not follow; where all walks end, and
+ * where the latter ends.
  */
 extern const char *const kinst_arch_trap_path[];
 extern const char *const kinst_arch_no_trap[];
@@ -154,17 +154,17 @@ extern const char *const kinst_arch_until_handlers[];
 extern const char *const kinst_arch_sets_handlers[];
 
 /*
- * Functions that set up this processor's handlers, if the walk over them may not pass by what logs a line; or NULL. If it
- * goes to _printk(), it also begins at the log's roots.
+ * Functions that set up this processor's handlers, if the walk over them must include the functions that log a line;
+ * else NULL. If the walk reaches _printk(), it also begins at the log's roots.
  */
 const char *const *kinst_arch_set_up_roots(void);
 extern const char *const kinst_arch_set_up_not[];
 extern const char *const kinst_arch_log_roots[];
 
-/* Whether the instruction loads the table of the handlers of traps. */
+/* Whether the instruction loads the table of trap handlers. */
 bool kinst_arch_loads_handlers(const struct kinst_arch_insn *insn);
 
-/* Whether the name is that of a thunk that compilers or alternatives put in place of returns and indirect calls. */
+/* Whether this names a thunk that compilers or alternatives substitute for returns and indirect calls. */
 bool kinst_arch_is_thunk_name(const char *name);
 
 /* ---- devices ---- */

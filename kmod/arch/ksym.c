@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/ksym.c: finds the symbols of ksym.h. kallsyms_lookup_name() is itself not
- * exported; its address comes from a kprobe that is registered for a moment.
+ * arch/ksym.c: finds the symbols of ksym.h. kallsyms_lookup_name() itself is not
+ * exported; its address comes from a kprobe that is registered temporarily.
  */
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
@@ -86,7 +86,7 @@ static int kinst_ksym_first(void)
 	int err = register_kprobe(&kp);
 
 	if (err) {
-		pr_err("kinst: this kernel has no kallsyms_lookup_name that a kprobe can find (%d)\n", err);
+		pr_err("kinst: cannot find kallsyms_lookup_name with a kprobe (%d)\n", err);
 		return err;
 	}
 	kinst_addr_kallsyms_lookup_name = kinst_arch_function_start((unsigned long)kp.addr);

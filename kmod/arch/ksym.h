@@ -4,7 +4,7 @@
  *
  * A function is called as kinst_sym_NAME(), a thunk in arch/: the kernel may
  * have sealed the function against indirect calls (IBT), so that a call through
- * a pointer to it would trap.
+ * a pointer would trap.
  */
 #ifndef _KINST_KSYM_H
 #define _KINST_KSYM_H
@@ -90,7 +90,7 @@ struct task_struct *kinst_sym_cpu_curr_snapshot(int cpu);
 /* The address of the first of the NULL-terminated names that exists, or 0. */
 unsigned long kinst_ksym(const char *const *names);
 
-/* Sets the size of the symbol at addr, and the offset of addr in it. False if there is none. */
+/* Sets the size of the symbol at addr, and the offset of addr in it. False if addr is in no symbol. */
 bool kinst_symbol_range(unsigned long addr, unsigned long *size, unsigned long *offset);
 
 /* Writes the name of the symbol at addr, without offset and module, to name: at least KSYM_SYMBOL_LEN bytes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/pool.h: the trampoline pools, which the architecture has in the module's own text, and their sizes.
+ * arch/pool.h: the trampoline pools, which the architecture defines in the module's text, and their sizes.
  *
  * 32,768 slots are 1 MiB of text: more than all instructions of a few hundred
  * functions, or an exit of every function of a kernel without modules. A cloud

@@ -13,25 +13,25 @@ struct kinst_func_insn {
 	u32 offset;
 	u8 len;
 	u8 flags; /* KINST_INSN_* */
-	u16 reason; /* why no breakpoint may be put there, or KINST_OK */
+	u16 reason; /* why it cannot have a breakpoint, or KINST_OK */
 };
 
 struct kinst_func {
 	unsigned long start;
 	unsigned long size; /* up to the padding after it, once it is decoded */
-	unsigned long room; /* including the padding */
+	unsigned long room; /* size including the padding */
 	unsigned long site; /* address of its ftrace site, or 0 */
 	struct module *mod; /* NULL: the kernel itself */
-	bool held; /* with a reference to the module */
+	bool held; /* holds a reference to the module */
 	enum kinst_reason reason; /* why the instructions are unknown; then insns is empty */
-	enum kinst_reason blanket; /* why no instruction at all may have a breakpoint */
+	enum kinst_reason blanket; /* why no instruction may have a breakpoint */
 	bool whole; /* decoded to its end */
-	s8 led; /* places/refs.c: 1: the targets of its jumps are known; -1: they are not; 0: not checked yet */
+	s8 led; /* places/refs.c: 1: all targets of its jumps are known; -1: some are unknown; 0: not checked yet */
 	s8 led_before, led_behind; /* the same for its neighbours */
 	s8 plain; /* text/jump.c: 1: jumps may cover several instructions; -1: they may not; 0: not checked yet */
 	u32 ninsns;
 	struct kinst_func_insn *insns;
-	u8 *text; /* room bytes, without the breakpoints and jumps of probes */
+	u8 *text; /* room bytes: the original text, below all breakpoints and jumps of probes */
 	char name[128]; /* without the module; empty if unknown */
 };
 
@@ -56,8 +56,8 @@ void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn 
 void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason);
 
 /*
- * Whether ftrace serves probes of its entry. A function on the blacklist of kprobes can be traced through ftrace
- * without danger.
+ * Whether ftrace serves probes of the function's entry. It does so safely even for a function on the kprobes
+ * blacklist.
  */
 static inline bool kinst_func_has_fentry(const struct kinst_func *f)
 {

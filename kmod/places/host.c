@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * places/host.c: the functions that have breakpoints or jumps of ours, and what keeps kprobes out of them.
+ * places/host.c: the functions that have our breakpoints or jumps, and how kprobes are kept out of them.
  *
  * Kprobes reads a function's bytes when a probe is registered: it decodes from the start to check that the address
- * begins an instruction, and all of it to check that no branch leads into the five bytes of a jump of its own. It
- * sees through its own probes, but not through ours: the branch that we have displaced is missing, and our jump is
- * a jump to our detour. The function's instructions are therefore in the kernel's list of places without kprobes as
- * long as one of them is ours. Its ftrace site is not: that belongs to ftrace.
+ * begins an instruction, and decodes all of it to check that no branch leads into the five bytes of a kprobe's jump.
+ * It sees through its own probes, but not through our sites: a displaced branch is missing, and our jump looks like
+ * a branch to the detour. The function's instructions are therefore on the kernel's kprobes blacklist as long as it
+ * has a site. Its ftrace site is not on the list: that belongs to ftrace.
  *
- * Kprobes that were there first are left alone: the bytes that they were checked against were the kernel's.
+ * Earlier kprobes are left alone: they were checked against the kernel's own bytes.
  */
 #include <linux/bsearch.h>
 #include <linux/hashtable.h>
@@ -27,21 +27,21 @@
 
 static DEFINE_HASHTABLE(kinst_hosts, 10);
 
-/* ---- what the kernel keeps kprobes out of by itself ---- */
+/* ---- the kernel's own kprobes blacklist ---- */
 
 struct kinst_range {
 	unsigned long start, end;
 };
 
 /*
- * The kernel's list without our entries, and the hashes of its functions' names, each sorted. It has thousands of them,
- * and the kernel searches it, and the names of all symbols, from end to end.
+ * The kernel's list without our entries, and the hashes of its functions' names, each sorted. The list has thousands
+ * of entries, and the kernel searches it, and the names of all symbols, linearly.
  */
 static struct {
 	struct kinst_range *range;
 	u64 *name;
 	unsigned int count, names;
-	bool read; /* since the last module came or went, which clears it without a lock */
+	bool read; /* since the last module load or unload, which clears it without a lock */
 } kinst_kept;
 
 static struct list_head *kinst_kprobe_blacklist(void)
@@ -167,7 +167,7 @@ bool kinst_is_kept_out(const struct kinst_func *f)
 	const char *dot = strchr(f->name, '.');
 	u64 base;
 
-	/* Without memory for the list, every function is refused. */
+	/* If there is no memory for the list, every function is refused. */
 	if (!kinst_kept_read() || kinst_is_in_kept(f->start) || kinst_is_in_kept(f->start + f->size - 1))
 		return true;
 	if (!dot)

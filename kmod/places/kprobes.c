@@ -2,9 +2,9 @@
 /*
  * places/kprobes.c: kprobes that are registered while a function gets its first site.
  *
- * A kprobe that has passed the list and waits for the kernel's lock while we arm is registered all the same, with a
- * breakpoint, over which we write no jump. All those that will become jumps pass through one function of the kernel, under the
- * lock that protects hosts. They are stopped there.
+ * A kprobe that has passed the blacklist check and waits for the kernel's lock while we arm is still registered, as a
+ * breakpoint; we write no jump over it. Every kprobe that will become a jump passes through one kernel function,
+ * under the lock that protects hosts, and is stopped there.
  */
 #include <linux/kprobes.h>
 #include <linux/list.h>
@@ -39,7 +39,7 @@ static int kinst_before_optimizing(struct kprobe *kp, struct pt_regs *regs)
 
 static struct kprobe kinst_optimizer = { .pre_handler = kinst_before_optimizing };
 
-/* The kprobe goes after the ftrace site: ftrace can be switched off. */
+/* The kprobe is placed after the ftrace site: ftrace can be switched off. */
 static int kinst_optimizer_find(void)
 {
 	struct kinst_func *f;
@@ -60,7 +60,7 @@ int kinst_kprobes_init(void)
 	if (!err)
 		err = register_kprobe(&kinst_optimizer);
 	if (err)
-		pr_err("kinst: jumps of kprobes cannot be kept from functions with probes (%d)\n", err);
+		pr_err("kinst: cannot keep optimised kprobes out of functions with probes (%d)\n", err);
 	return err;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * places/kprobes.h: keeps the kernel from turning kprobes into jumps where there are sites of ours.
+ * places/kprobes.h: keeps the kernel from turning kprobes into jumps in functions that have sites.
  */
 #ifndef _KINST_KPROBES_H
 #define _KINST_KPROBES_H

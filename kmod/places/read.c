@@ -2,11 +2,11 @@
 /*
  * places/read.c: walks the instructions of a live function.
  *
- * What runs is not what the file contains: alternatives, static calls, return
- * thunks and ftrace have changed it. So boundaries are found by decoding what is
- * there, from the symbol on, looking through breakpoints: ours by our own records,
- * those of kprobes by its functions. Any other breakpoint hides an instruction of
- * unknown length: then the function is refused.
+ * The running text differs from the file: alternatives, static calls, return
+ * thunks and ftrace have changed it. So instruction boundaries are found by decoding
+ * memory from the symbol on. Breakpoints are replaced by the original instruction,
+ * known from our records or, for kprobes, from its functions. Any other breakpoint
+ * hides an instruction of unknown length, and the function is refused.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -29,7 +29,7 @@ void kinst_read_init(size_t (*original)(unsigned long addr, const u8 **bytes))
 	kinst_original = original;
 }
 
-/* Whether there is a kprobe at addr, or one so close before it that its jump, if it is optimised, covers addr. */
+/* Whether a kprobe is at addr, or so close before it that its jump, if it is optimised, covers addr. */
 static bool kinst_kprobe_near(unsigned long addr)
 {
 	int i;
@@ -40,7 +40,7 @@ static bool kinst_kprobe_near(unsigned long addr)
 	return false;
 }
 
-/* Puts the original instruction at offset into f->text. False if it is unknown. */
+/* Restores the original instruction at offset in f->text. False if it is unknown. */
 static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 {
 	unsigned long addr = f->start + off;
@@ -70,13 +70,13 @@ static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 	return true;
 }
 
-/* Whether there are only breakpoints from off to the end: padding after a call that never returns. */
+/* Whether only breakpoints follow from off to the end: padding after a call that never returns. */
 static bool kinst_func_padding(const struct kinst_func *f, u32 off)
 {
 	return kinst_arch_is_fill(f->text + off, f->size - off);
 }
 
-/* Whether nothing was put there up to the end: the last page of a module's code, which its last function seems to fill. */
+/* Whether the bytes up to the end were never written: the rest of a module's last page, counted to its last symbol. */
 static bool kinst_func_blank(const struct kinst_func *f, u32 off)
 {
 	return f->mod && !memchr_inv(f->text + off, 0, f->size - off);
@@ -112,7 +112,7 @@ static void kinst_func_walk(struct kinst_func *f)
 	for (off = 0; off < f->size; off += insn.len) {
 		struct kinst_func_insn *out = &f->insns[f->ninsns];
 
-		/* A megabyte of it comes before a section that is aligned. */
+		/* A megabyte of padding precedes an aligned section. */
 		if (dead && off == end && off && kinst_func_padding(f, off))
 			break;
 		if (dead && off && kinst_func_blank(f, off))
@@ -144,7 +144,7 @@ static void kinst_func_walk(struct kinst_func *f)
 	f->size = end;
 }
 
-/* Finds the function's range, and its module, to which it takes a reference if it is asked to. */
+/* Finds the function's range and its module; on request, takes a reference to the module. */
 static enum kinst_reason kinst_func_find(struct kinst_func *f, bool hold)
 {
 	unsigned long offset;
@@ -190,7 +190,7 @@ static struct kinst_func *kinst_func_new(unsigned long start, bool hold)
 	return f;
 }
 
-/* Adds the instructions. False without memory. */
+/* Adds the instructions. False if out of memory. */
 static bool kinst_func_read(struct kinst_func *f)
 {
 	f->text = kvmalloc(f->size, GFP_KERNEL);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * places/refs.c: where a jump over several instructions must not be put, because
+ * places/refs.c: finds places where a jump may not cover several instructions, because
  * something leads into the middle of them.
  *
  * Symbols do not show this: the cold part of a function jumps back into its middle,
- * one function in assembler into another, and an address may have been taken. So a
+ * one assembler function jumps into another, and an address may have been taken. So a
  * bitmap has a bit for each byte of the text, set by anything that looks like a
  * reference to it: any bytes that are a distance to it or its address (a chance
  * match costs only an optimisation), the tables of jump labels and exceptions, and
- * the short jumps of the function itself and of all that are near enough, which are
+ * the short jumps of the function and of every function near enough, which are
  * decoded for this.
  */
 #include <linux/bitops.h>
@@ -126,7 +126,7 @@ static bool kinst_refs_function(struct kinst_refs *refs, const struct kinst_func
 	return true;
 }
 
-/* Does this for another function, at addr; what is not a function leads nowhere. Sets *next to its end. */
+/* Does this for another function, at addr; anything that is not a function leads nowhere. Sets *next to its end. */
 static bool kinst_refs_neighbour(struct kinst_refs *refs, unsigned long addr, unsigned long *next)
 {
 	unsigned long size, offset;

@@ -11,15 +11,15 @@ struct kinst_func;
 
 /*
  * Whether control could reach an address in [from, to) of the function other than
- * from the instruction before it. True also if that is unknown. With the patch lock
- * held; kinst_refs_build() has been called.
+ * from the preceding instruction. True also if that is unknown. With the patch lock
+ * held, after kinst_refs_build().
  */
 bool kinst_refs_any(struct kinst_func *f, unsigned long from, unsigned long to);
 
 /* Reads the kernel's own text, on the first call. May take long. Without locks, one caller at a time. */
 void kinst_refs_build(void);
 
-/* Forgets what was read of modules: another may be loaded where one was unloaded. */
+/* Discards the cached references of modules: another may be loaded where one was unloaded. */
 void kinst_refs_forget(void);
 
 void kinst_refs_exit(void);

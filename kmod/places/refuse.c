@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * places/refuse.c: the places where no probe may go, each with its reason.
+ * places/refuse.c: the places that cannot be probed, each with its reason.
  *
- * There are two kinds: text that other code rewrites while it runs, where the two
- * would undo each other's changes (jump labels, static calls, ftrace, kprobes), and
+ * There are two kinds: text that other code rewrites at run time, where each side
+ * would undo the other's changes (jump labels, static calls, ftrace, kprobes), and
  * code that runs between the trap and our handler, where a probe would never reach
- * the handler. Tables are searched once per function, not once per instruction:
- * some are searched from end to end.
+ * the handler. Tables are searched once per function, not once per instruction,
+ * since some searches are linear.
  */
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
@@ -142,7 +142,7 @@ static void kinst_mark_static_calls(struct kinst_func *f)
 	kinst_mark_places(f, &kinst_calls, KINST_STATIC_CALL_LEN, KINST_R_STATIC_CALL);
 }
 
-/* Lock prefixes that come and go with the second CPU. Most machines have none: first one check for the function. */
+/* Lock prefixes, patched in and out with the second CPU. Most machines have none, so check the whole function first. */
 static void kinst_mark_alternatives(struct kinst_func *f)
 {
 	void *first = (void *)f->start;
@@ -172,7 +172,7 @@ static void kinst_mark_kprobes(struct kinst_func *f)
 	}
 }
 
-/* The first ftrace site in [from, to], or 0: the kernel's function returns any one of them. */
+/* The first ftrace site in [from, to], or 0. The kernel's function returns an arbitrary one of them. */
 static unsigned long kinst_first_ftrace(unsigned long from, unsigned long to)
 {
 	unsigned long at, first = 0;
@@ -185,14 +185,14 @@ static unsigned long kinst_first_ftrace(unsigned long from, unsigned long to)
 }
 
 /*
- * Only a site at the very beginning is the function's own. Code after it without a symbol can have one, too: weak
- * functions that another file has replaced do.
+ * Only a site at the very beginning belongs to the function. Code that follows without a symbol can have one, too:
+ * a weak function that another file has overridden does.
  */
 static void kinst_mark_ftrace(struct kinst_func *f)
 {
 	unsigned long end = f->start + f->room - 1, at;
 
-	/* The kernel also returns a site that the range begins in the middle of. */
+	/* The kernel also returns a site if the range begins in the middle of it. */
 	for (at = f->start; (at = kinst_first_ftrace(at, end)); at += KINST_FTRACE_LEN)
 		kinst_func_mark(f, at, KINST_FTRACE_LEN, KINST_R_FTRACE);
 }

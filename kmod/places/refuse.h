@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * places/refuse.h: where no probe may go.
+ * places/refuse.h: the places that cannot be probed.
  */
 #ifndef _KINST_REFUSE_H
 #define _KINST_REFUSE_H
@@ -16,7 +16,7 @@ enum kinst_reason kinst_refuse_module(struct module *mod, unsigned long addr);
 /* Finds the function's ftrace site, and the reasons against the function as a whole and against each instruction. */
 void kinst_refuse_function(struct kinst_func *f);
 
-/* The same without the instructions: the ftrace site at the very start or after a landing pad, and against the whole. */
+/* The same without the instructions: the ftrace site at the start or after a landing pad, and the whole function. */
 void kinst_refuse_entry(struct kinst_func *f);
 
 int kinst_refuse_init(void);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * places/trappath.c: the functions from which no breakpoint leads to our handler, and
+ * places/trappath.c: the functions where a breakpoint does not reach our handler, and
  * that kprobes itself does not exclude.
  *
- * Those on the path run between a breakpoint and our handler, or after it on the way
- * back; kprobes is called earlier than we are. A probe in one of them would hit itself
+ * The functions on the path run between a breakpoint and our handler, or after it on the
+ * return; kprobes is called before us. A probe in one of them would hit itself
  * until the stack is full. The others run where no trap is handled.
  *
- * Both are found in two ways, as neither is sufficient alone: by name, and by a walk, at
- * load, over all calls in the text of the running kernel (walk.c), since another configuration has
- * other functions there (lockdep, sanitizers, alternatives). The names, and those where
- * the walks begin and end, come from the architecture.
+ * Both kinds are found by name and by a walk, at load, over all calls in the running
+ * kernel's text (walk.c). Names do not suffice, since another configuration has
+ * other functions there (lockdep, sanitizers, alternatives). The names, and the functions
+ * where the walks begin and end, come from the architecture.
  */
 #include <linux/bsearch.h>
 #include <linux/kernel.h>
@@ -31,7 +31,7 @@ bool kinst_is_listed(const char *const *names, const char *name)
 	return false;
 }
 
-/* Whether the name begins as one of those does. */
+/* Whether the name begins with one of these prefixes. */
 bool kinst_begins_as(const char *const *beginnings, const char *name)
 {
 	for (; *beginnings; beginnings++)
@@ -40,7 +40,7 @@ bool kinst_begins_as(const char *const *beginnings, const char *name)
 	return false;
 }
 
-/* The beginnings of the names of listeners of tracepoints, of which each event has its own. */
+/* Prefixes of the names of tracepoint listeners: each event has its own functions. */
 static const char *const kinst_listener_names[] = { "trace_event_raw_event_", "perf_trace_", "__bpf_trace_", NULL };
 
 static const char *const kinst_no_names[] = { NULL };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * places/walk.c: finds the functions of places/trappath.c, by walks over the calls in the text of the running kernel.
+ * places/walk.c: finds the functions of places/trappath.c by walking the calls in the running kernel's text.
  *
  * Context: process, at load; the sites' mutex is held.
  */
@@ -18,8 +18,8 @@
 #include "places/walk.h"
 
 /*
- * Listeners of tracepoints are called through a pointer: the kernel's events, perf, and programs of BPF. They guard
- * themselves against recursion, but not from their first instruction on.
+ * Listeners of tracepoints are called through a pointer: the kernel's events, perf and BPF programs. They guard
+ * against recursion, but not from their first instruction on.
  */
 static const char *const kinst_listener_roots[] = {
 	"trace_event_buffer_reserve", "trace_event_buffer_commit", "trace_event_buffer_lock_reserve",
@@ -29,12 +29,12 @@ static const char *const kinst_listener_roots[] = {
 };
 
 /*
- * Functions of a walk. Known kernels have from 40 to 60 on the path and as many without handlers; 2,000 to 3,000 where
- * what logs a line is among these.
+ * Functions of a walk. Known kernels have 40 to 60 on the path and as many without handlers, or 2,000 to 3,000 if
+ * these include the functions that log a line.
  */
 #define KINST_WALK_MOST 8192
 
-/* Adds the function at addr to them. False if there is no room for it. */
+/* Adds the function at addr. False if the table is full. */
 static bool kinst_walk_to(struct kinst_walk *w, unsigned long addr)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -56,7 +56,7 @@ static bool kinst_walk_ends_at(const struct kinst_walk *w, const char *name)
 	return kinst_begins_as(kinst_arch_walk_ends, name) || kinst_begins_as(w->ends, name);
 }
 
-/* Whether traps are handled after the instruction: it loads the table of handlers, or calls what does. */
+/* Whether traps are handled after the instruction: it loads the table of handlers, or calls a function that does. */
 static bool kinst_sets_handlers(const struct kinst_arch_insn *insn)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -70,8 +70,8 @@ static bool kinst_sets_handlers(const struct kinst_arch_insn *insn)
 }
 
 /*
- * Follows all direct calls in the function, and its jumps to others. Some functions begin without handlers and set them
- * up; their text is in the order in which it runs, and is followed up to there.
+ * Follows all direct calls in the function, and its jumps to others. Some functions begin without handlers and set
+ * them up; their text is laid out in execution order, and is followed up to that instruction.
  */
 static bool kinst_walk_through(struct kinst_walk *w, unsigned long start)
 {
@@ -172,6 +172,6 @@ int kinst_trap_path_init(void)
 	if (whole)
 		return 0;
 	kinst_trap_path_exit();
-	pr_err("kinst: on this kernel more runs where a breakpoint does not find its handler than can be kept free of breakpoints\n");
+	pr_err("kinst: too many functions of this kernel run where breakpoints are not handled\n");
 	return -EOPNOTSUPP;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * places/walk.h: finds the functions from which no breakpoint leads to our handler.
+ * places/walk.h: finds the functions where a breakpoint does not reach our handler.
  */
 #ifndef _KINST_WALK_H
 #define _KINST_WALK_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * providers/dtrace.c: the dtrace provider: BEGIN and END. (ERROR fires in program/ecb.c, where the fault is.)
+ * providers/dtrace.c: the dtrace provider: BEGIN and END. (ERROR fires in program/ecb.c, at the fault.)
  *
  * Context: process.
  */
@@ -15,7 +15,7 @@ static void fire(struct kinst_session *s, u32 probe)
 	if (probe == KINST_NONE)
 		return;
 	hit.kind = s->prog.probes[probe].kind;
-	preempt_disable(); /* all of its clauses on one CPU, with one set of clause-locals */
+	preempt_disable(); /* all clauses run on one CPU, with one set of clause-locals */
 	kinst_fire(s, probe, &hit);
 	preempt_enable();
 }

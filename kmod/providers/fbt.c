@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * providers/fbt.c: the fbt provider: a function's entry and each way out of it.
+ * providers/fbt.c: the fbt provider: a function's entry and each of its exits.
  *
- * entry is a site of ftrace, or a breakpoint on the first instruction of a function
- * that has none. return is a breakpoint on every ret and on every jump that
- * leaves the function for another one (a tail call): unlike a kretprobe, it misses
- * nothing under load, and it says which exit was taken.
+ * entry is an ftrace site, or a breakpoint on the first instruction of a function
+ * that has none. return is a breakpoint on every ret and on every jump to another
+ * function (a tail call): unlike a kretprobe, it misses
+ * nothing under load, and it reports which exit was taken.
  */
 #include <linux/kallsyms.h>
 #include <linux/string.h>
@@ -42,8 +42,8 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 }
 
 /*
- * The part of a function that the compiler moved away has a symbol of its
- * own, NAME.cold. Jumps there and back do not leave the function.
+ * The part of a function that the compiler moved away has a separate symbol,
+ * NAME.cold. Jumps there and back do not leave the function.
  */
 static bool kinst_is_cold_part(const struct kinst_func *f, unsigned long target, unsigned long *start)
 {
@@ -71,7 +71,7 @@ static bool kinst_body_has(const struct kinst_body *body, unsigned long addr)
 	return kinst_func_has(body->f, addr) || (body->cold && kinst_func_has(body->cold, addr));
 }
 
-/* Whether the instruction leaves the body; *when says at which hits. */
+/* Whether the instruction leaves the body; *when is set to the hits at which it does. */
 static bool kinst_is_exit(const struct kinst_body *body, const struct kinst_arch_insn *insn, u8 *when)
 {
 	*when = KINST_ALWAYS;
@@ -83,7 +83,7 @@ static bool kinst_is_exit(const struct kinst_body *body, const struct kinst_arch
 		*when = KINST_TAKEN;
 		fallthrough;
 	case KINST_FLOW_JUMP:
-		/* A jump to the very start is a tail call of itself: the entry fires again. */
+		/* A jump to the very start is a tail call to itself: the entry fires again. */
 		return !kinst_body_has(body, insn->target) || insn->target == body->f->start;
 	}
 	return false;

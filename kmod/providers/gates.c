@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * providers/gates.c: the gates of drivers' own probes: what DTRACE_PROBE_ENABLED() of kinst/sdt.h asks, open while a
- * session traces the probe.
+ * providers/gates.c: the gates of drivers' static probes: DTRACE_PROBE_ENABLED() of kinst/sdt.h tests one, and it is
+ * open while a session traces the probe.
  *
- * A gate is a static key of the driver. The kernel itself turns it, and counts how many hold it open.
+ * A gate is a static key of the driver. The kernel switches it, and counts its users.
  */
 #include <linux/jump_label.h>
 #include <linux/list.h>
@@ -28,7 +28,7 @@ struct kinst_sdt_gate {
 
 struct kinst_gate {
 	struct list_head node; /* kinst_open */
-	struct module *mod; /* NULL: it is gone, and the key with it */
+	struct module *mod; /* NULL: unloaded, and the key with it */
 	struct static_key *key;
 };
 
@@ -37,11 +37,11 @@ struct kinst_gates {
 	struct kinst_gate list[];
 };
 
-/* The gates that sessions hold open. The mutex is held as a key is turned, so that its module does not go meanwhile. */
+/* The gates that sessions hold open. The mutex is held while a key is switched, so that its module stays loaded. */
 static LIST_HEAD(kinst_open);
 static DEFINE_MUTEX(kinst_open_mutex);
 
-/* ---- what is a gate ---- */
+/* ---- recognizing a gate ---- */
 
 static bool is_key(const struct module *mod, const struct static_key *key)
 {
@@ -56,8 +56,8 @@ static bool is_key(const struct module *mod, const struct static_key *key)
 }
 
 /*
- * Nothing that user space says is believed: the gate is in the data of the module that the function is of, a driver has
- * put the magic before it, and code of that driver branches on the key.
+ * Nothing from user space is trusted: the gate must be in the data of the function's module, the magic must precede
+ * it, and code of that driver must branch on the key.
  */
 static enum kinst_reason check(const struct module *mod, unsigned long addr)
 {
@@ -97,7 +97,7 @@ static enum kinst_reason open_gate(struct kinst_gate *gate, const struct kinst_p
 		list_add(&gate->node, &kinst_open);
 		mutex_unlock(&kinst_open_mutex);
 	}
-	/* From here on the module may be unloaded: the notifier comes before its memory is freed. */
+	/* From here on the module may be unloaded: the notifier is called before its memory is freed. */
 	module_put(mod);
 	return reason;
 }
@@ -148,7 +148,7 @@ void kinst_gates_disarm(struct kinst_gates *gates)
 	kvfree(gates);
 }
 
-/* A key goes with its module, and is not turned back. */
+/* A key is freed with its module, and is not switched back. */
 static int module_event(struct notifier_block *nb, unsigned long event, void *mod)
 {
 	struct kinst_gate *gate;

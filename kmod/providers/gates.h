@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* providers/gates.h: the gates of drivers' own probes, held open by sessions; process context. */
+/* providers/gates.h: the gates of drivers' static probes, held open by sessions; process context. */
 #ifndef _KINST_GATES_H
 #define _KINST_GATES_H
 

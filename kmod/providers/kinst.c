@@ -12,7 +12,7 @@
 #include "text/once.h"
 
 /*
- * Whether the instruction differs from what user space read in a file although
+ * Whether the instruction differs from the one that user space read in a file although
  * nothing patches it. The kernel rewrites calls, jumps, returns and nops
  * at boot and later: thunks, call padding, alternatives.
  */
@@ -126,7 +126,7 @@ static enum kinst_reason kinst_edge_hops(const struct kinst_want *want, struct k
 	return KINST_OK;
 }
 
-/* An edge that is taken away once control has gone it: only the ways of a branch itself. */
+/* An edge whose probe is removed once control has taken it: only the two edges of a branch. */
 static enum kinst_reason kinst_want_edge_once(struct kinst_want *want, const struct kinst_arch_insn *insn, unsigned long to)
 {
 	struct kinst_way way = {};
@@ -160,7 +160,7 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 			return KINST_R_NOT_BRANCH;
 		reason = kinst_want_fentry(want, f->site, insn.addr, &listener);
 	} else {
-		/* The reason counts first: that this is a jump label, say, matters more than where it goes now. */
+		/* The instruction's reason comes first: being a jump label, say, matters more than its target. */
 		if (at->reason)
 			return at->reason;
 		if (kinst_mismatch(&insn, probe))

@@ -5,7 +5,7 @@
 
 #include "points/stage.h"
 
-/* Each stages the probe: KINST_OK when every place of it is staged. */
+/* Each function stages the probe: KINST_OK when all of its places are staged. */
 enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *res);
 enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *res);
 enum kinst_reason kinst_want_entry(struct kinst_want *want);

@@ -3,7 +3,7 @@
  * providers/proc.c: the providers proc, sched and io: events of processes,
  * threads and disks, derived from tracepoints.
  *
- * Context: the probe path; a tracepoint's, interrupts on or off. The tasks that
+ * Context: the probe path; in a tracepoint, interrupts on or off. The tasks that
  * a tracepoint passes exist as long as it runs.
  */
 #include <linux/atomic.h>
@@ -70,7 +70,7 @@ static __probe_path u64 reason(const struct task_struct *task)
 }
 NOKPROBE_SYMBOL(reason);
 
-/* Whether its end was reported before: of several threads that end at once, each may look like the last one. */
+/* Whether its exit was reported before: if several threads exit at once, each may look like the last one. */
 static __probe_path bool was_told(struct kinst_event_state *state, const struct task_struct *task)
 {
 	u64 key = (unsigned long)task->signal ^ task->group_leader->start_boottime;
@@ -149,7 +149,7 @@ static __probe_path bool sched_preempt(const u64 *raw, struct kinst_hit *hit, st
 }
 NOKPROBE_SYMBOL(sched_preempt);
 
-/* The thread gives up the CPU to wait: it is neither ready to run nor at its end. */
+/* The thread gives up the CPU to wait: it is neither runnable nor exiting. */
 static __probe_path bool sched_sleep(const u64 *raw, struct kinst_hit *hit, struct kinst_event_state *state)
 {
 	no_args(hit);

@@ -2,16 +2,16 @@
 /*
  * providers/profile.c: the profile provider: profile-N fires on every CPU, tick-N on one.
  *
- * The timers run in hard interrupts, pinned to their CPUs. Those of profile-N belong
- * to online CPUs: the hotplug state starts them when a CPU comes up and
- * cancels them when it goes down. A tick whose CPU goes down is moved by the kernel,
- * as every timer is.
+ * The timers run in hard interrupts, pinned to their CPUs. The timers of profile-N exist
+ * for online CPUs: the hotplug state starts them when a CPU comes up and
+ * cancels them when it goes down. If a tick's CPU goes down, the kernel moves the
+ * tick, as it does any timer.
  *
  * Intervals that pass while a firing is late or still running are lost, so that a
- * slow program cannot keep its CPU in the interrupt. The rate at which the timers
- * of all sessions together fire is limited.
+ * slow program cannot keep its CPU in the interrupt. The combined rate of the timers
+ * of all sessions is limited.
  *
- * Context: process, but for kinst_timer_fire().
+ * Context: process, except kinst_timer_fire().
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -30,10 +30,10 @@
 #include "program/kernel/fire.h"
 #include "providers/profile.h"
 
-/* Twice what all probes that exist by default need. */
+/* Twice the rate of all default probes together. */
 static unsigned int max_timer_hz = 40000;
 module_param(max_timer_hz, uint, 0600);
-MODULE_PARM_DESC(max_timer_hz, "firings a second on one CPU of the profile and tick probes of all sessions");
+MODULE_PARM_DESC(max_timer_hz, "maximum firings per second on one CPU, of the profile and tick probes of all sessions");
 
 #define KINST_MAX_TIMERS 1000 /* probes of one session */
 
@@ -47,8 +47,8 @@ struct kinst_timer {
 struct kinst_timers {
 	struct kinst_session *session;
 	struct hlist_node node; /* of the hotplug state */
-	struct kinst_timer *list; /* all, as armed; the ticks among them run from here */
-	struct kinst_timer **cpus; /* by CPU number: those of profile-N, nprofile each */
+	struct kinst_timer *list; /* all, as armed; ticks run from here */
+	struct kinst_timer **cpus; /* by CPU number: the profile-N timers, nprofile each */
 	u32 n, nprofile;
 	u64 hz; /* their share of max_timer_hz */
 	bool started;
@@ -62,7 +62,7 @@ static int hotplug_state;
 
 static DEFINE_PER_CPU(struct pt_regs, place_regs);
 
-/* In a slot or a detour, the interrupted place is the one that is executed there. Context: as kinst_timer_fire(). */
+/* In a slot or a detour, the interrupted place is that of the original instruction. Context: as kinst_timer_fire(). */
 static nokprobe_inline struct pt_regs *place_of(struct pt_regs *regs)
 {
 	struct pt_regs *copy = raw_cpu_ptr(&place_regs);
@@ -176,7 +176,7 @@ void kinst_profile_start(struct kinst_timers *timers)
 
 /* ---- arm and disarm ---- */
 
-/* A slow timer counts as one firing a second. DIV_ROUND_UP_ULL() will not do: it divides by the low 32 bits. */
+/* A slow timer counts as one firing per second. DIV_ROUND_UP_ULL() will not do: it divides by the low 32 bits. */
 static u64 cost(u64 interval)
 {
 	return DIV64_U64_ROUND_UP(NSEC_PER_SEC, interval);
@@ -222,7 +222,7 @@ static void take(struct kinst_timers *timers, const struct kinst_probe *probe, u
 	}
 }
 
-/* Each possible CPU has timers of its own. */
+/* Each possible CPU has separate timers. */
 static int make_cpus(struct kinst_timers *timers)
 {
 	u32 cpu, i, k;

@@ -10,8 +10,8 @@ struct kinst_session;
 struct kinst_timers;
 
 /*
- * Takes the probes of its kinds among probes[0..n), as kinst_points_arm() does; NULL if there are none. The mirror is like
- * kinst_points_disarm().
+ * Arms the probes of this provider among probes[0..n), as kinst_points_arm() does; NULL if there are none. The mirror
+ * is like kinst_points_disarm().
  */
 struct kinst_timers *kinst_profile_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
 				       struct kinst_result *res);

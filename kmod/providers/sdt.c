@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * providers/sdt.c: the sdt provider: the tracepoints of the kernel proper; and the
+ * providers/sdt.c: the sdt provider: the tracepoints of the kernel proper, and the
  * events that providers/proc.c derives from some of them.
  *
- * One function listens at all of them, whatever their arguments: it takes as many
- * as fit from where the calling convention puts them, and those that are not
+ * One function listens to all of them, whatever their arguments: it takes as many
+ * as fit from where the calling convention puts them; arguments that are not
  * passed have arbitrary values.
  *
- * Context: process, but for on_trace().
+ * Context: process, except on_trace().
  */
 #include <linux/err.h>
 #include <linux/kprobes.h>
@@ -37,7 +37,7 @@ struct kinst_traces {
 	struct kinst_trace list[];
 };
 
-/* Context: that of the tracepoint, any, NMI included; newer kernels may preempt it. */
+/* Context: the tracepoint's, any, NMI included; newer kernels may preempt it. */
 static __probe_path void on_trace(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5)
 {
 	const struct kinst_trace *t = data;
@@ -84,7 +84,7 @@ static enum kinst_reason take(struct kinst_trace *t, const struct kinst_probe *p
 	struct search search = { .iterator = probe->func };
 	unsigned long offset;
 
-	/* With CFI, a call of a function with other arguments than its own would trap. */
+	/* With CFI, calling a function with arguments of other types would trap. */
 	if (IS_ENABLED(CONFIG_CFI) || IS_ENABLED(CONFIG_CFI_CLANG))
 		return KINST_R_TRACEPOINT;
 	if (probe->kind == KINST_P_EVENT) {

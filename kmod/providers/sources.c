@@ -81,7 +81,7 @@ int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, st
 	err = TAKE(sources->traces);
 	if (err)
 		goto fail;
-	/* The last: the code that a gate leads to has its probes by now. */
+	/* Last: the code that a gate leads to has its probes by now. */
 	sources->gates = kinst_gates_arm(probes, n, res);
 	err = TAKE(sources->gates);
 	if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* providers/sources.h: all that a session has armed, of every provider; process context. */
+/* providers/sources.h: everything that a session has armed, of every provider; process context. */
 #ifndef _KINST_SOURCES_H
 #define _KINST_SOURCES_H
 
@@ -15,7 +15,7 @@ struct kinst_sources {
 
 /*
  * Arms the probes of the session's image; res[i] is the result for probe i. On failure nothing is armed,
- * unless the error is EINTR: then the process ends, and what was armed until then is disarmed with the rest.
+ * unless the error is EINTR: then the process ends, and the probes armed so far are disarmed with the session.
  */
 int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, struct kinst_result *res);
 
@@ -28,7 +28,7 @@ void kinst_sources_ready(struct kinst_sources *sources);
  */
 void kinst_sources_silence(struct kinst_sources *sources);
 
-/* Called once tracing is on: starts what counts time, and arms what can be hit only once. */
+/* Called once tracing is on: starts the timers, and arms the probes that can be hit only once. */
 void kinst_sources_start(struct kinst_sources *sources);
 
 /* The mirror of both; may be called again. When it returns, no program of the session runs, and none will. */

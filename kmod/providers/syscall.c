@@ -3,11 +3,11 @@
  * providers/syscall.c: the syscall provider: entry and return of the system calls of
  * 64-bit programs, through the kernel's tracepoints sys_enter and sys_exit.
  *
- * A call that a program makes in the 32-bit way has another table and other
+ * A 32-bit system call has another table and other
  * numbers, and is not one of these. A call that never returns (exit_group) has no return;
  * one that creates a thread or a process returns twice, the second time in the new one.
  *
- * Context: process, but for the functions that the tracepoints call.
+ * Context: process, except the functions that the tracepoints call.
  */
 #include <linux/compat.h>
 #include <linux/err.h>
@@ -52,7 +52,7 @@ static u32 listening[NSIDES]; /* sessions that use the tracepoint */
 
 /* ---- firing ---- */
 
-/* Context: a system call's begin or end in its own thread; interrupts on; newer kernels may preempt it. */
+/* Context: the begin or end of a system call, in its thread; interrupts on; newer kernels may preempt it. */
 static __probe_path void fire(enum side side, long nr, struct kinst_hit *hit)
 {
 	struct kinst_calls *calls;
@@ -152,7 +152,7 @@ static enum kinst_reason take(struct kinst_calls *calls, const struct kinst_prob
 	return KINST_OK;
 }
 
-/* Registers with the tracepoints that calls needs and no other session uses yet. With calls_lock held. */
+/* Registers with the tracepoints that calls needs and that no other session uses yet. With calls_lock held. */
 static int listen(struct kinst_calls *calls)
 {
 	enum side side;
@@ -253,7 +253,7 @@ static void note(struct tracepoint *tp, void *data)
 		tracepoints[SIDE_RETURN] = tp;
 }
 
-/* Tracepoints of the kernel proper never go away. A kernel without these has no probes of this provider. */
+/* Tracepoints of the kernel proper are never removed. A kernel without these has no probes of this provider. */
 void kinst_syscall_init(void)
 {
 	unsigned long offset;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/entry.S: the entry of all detours, which calls the handler of hits in text/jump.c.
+ * text/entry.S: the common entry of all detours, which calls the hit handler in text/jump.c.
  */
 #include <machine/detour.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/fentry.c: hits that come through ftrace, all by one ftrace_ops whose filter
+ * text/fentry.c: hits through ftrace, all by one ftrace_ops whose filter
  * holds the addresses.
  *
- * The ops stay registered for a while after the last address: to unregister them takes a
- * grace period of Tasks RCU with ftrace's lock held, for which each module that is loaded
- * has to wait. As an empty filter means every function, it always has that of
+ * The ops stay registered for a while after the last address is removed: unregistering takes a
+ * Tasks RCU grace period with ftrace's lock held, and every module load
+ * waits for that lock. As an empty filter means every function, the filter always holds
  * kinst_fentry_rest().
  */
 #include <linux/atomic.h>
@@ -23,7 +23,7 @@
 #include "text/rest.h"
 #include "text/trap.h"
 
-/* Sessions that run. Without one a hit is nothing to us: ftrace arms, and all functions that it calls for that are armed. */
+/* Running sessions. Without one, hits are ignored: ftrace itself may run through functions that are already armed. */
 static atomic_t kinst_fentry_users = ATOMIC_INIT(0);
 
 void kinst_fentry_use(void)
@@ -37,10 +37,10 @@ void kinst_fentry_unuse(void)
 }
 
 /*
- * Context: any, NMI included, and RCU may not watch: ftrace does not filter out such
- * hits, as they would not be counted. Interrupts go off so that a hit in one is not
- * taken for a hit inside our own work. Nothing that is called before the guard can be
- * traced by ftrace.
+ * Context: any, NMI included, and RCU may not watch: ftrace must not filter out such
+ * hits, or they would not be counted. Interrupts are turned off so that a hit in one is not
+ * taken for a hit inside our own work. Nothing that is called before the guard is taken can
+ * be traced by ftrace.
  */
 static void __probe_path kinst_fentry_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 				     struct ftrace_regs *fregs)
@@ -71,8 +71,8 @@ static struct ftrace_ops kinst_fentry_ops = {
 	.flags = KINST_ARCH_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT,
 };
 
-/* In a session's turn. */
-static unsigned long kinst_fentry_count; /* addresses in the filter, without that of kinst_fentry_rest() */
+/* Under kinst_turn. */
+static unsigned long kinst_fentry_count; /* addresses in the filter, besides kinst_fentry_rest() */
 static bool kinst_fentry_registered;
 
 static int kinst_fentry_register(void)
@@ -95,7 +95,7 @@ static void kinst_fentry_unregister(void)
 	ftrace_set_filter_ip(&kinst_fentry_ops, (unsigned long)kinst_fentry_rest, 1, 0);
 }
 
-/* The time after the last address in which another session may begin. */
+/* How long the ops stay registered after the last address, in case another session begins. */
 #define KINST_FENTRY_LEAVE	(5 * HZ)
 
 static void kinst_fentry_leave(struct work_struct *work)
@@ -136,7 +136,7 @@ void kinst_fentry_remove(unsigned long *ips, unsigned int n)
 		return;
 	err = ftrace_set_filter_ips(&kinst_fentry_ops, ips, n, 1, 0);
 	if (err)
-		pr_warn("kinst: ftrace keeps %u addresses (%d)\n", n, err);
+		pr_warn("kinst: ftrace failed to remove %u addresses (%d)\n", n, err);
 	kinst_fentry_count -= n;
 	if (!kinst_fentry_count)
 		mod_delayed_work(kinst_queue, &kinst_fentry_leaving, KINST_FENTRY_LEAVE);

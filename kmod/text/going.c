@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/going.c: the probes of a module that is unloaded: they go, and their sessions stay.
+ * text/going.c: removes the probes of a module that is unloaded; their sessions continue.
  */
 #include <linux/list.h>
 #include <linux/module.h>
@@ -29,7 +29,7 @@ static void kinst_site_is_served(struct kinst_site *site, void *arg)
 	going->fentry |= site->fentry && within_module(site->addr, going->mod);
 }
 
-/* Removes a site of the module. Its listeners stay with their sessions, without a site. */
+/* Removes a site of the module. Its listeners remain in their sessions, without a site. */
 static void kinst_site_goes(struct kinst_site *site, void *arg)
 {
 	struct kinst_going *going = arg;
@@ -44,7 +44,7 @@ static void kinst_site_goes(struct kinst_site *site, void *arg)
 	list_move_tail(&site->batch, site->lost ? &going->lost : &going->dead);
 }
 
-/* The module cannot be held any more: no session gets new sites in it. */
+/* The module can no longer be referenced, so no session gets new sites in it. */
 static void kinst_module_goes(struct module *mod)
 {
 	struct kinst_going going = { .mod = mod };

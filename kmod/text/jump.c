@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * text/jump.c: the optimizer. A jump to a detour costs a fraction of a breakpoint, so
- * a site gets one where that is safe; otherwise it silently stays a breakpoint.
+ * a site gets one if that is safe; otherwise it silently stays a breakpoint.
  *
  *   breakpoint -> prepared: hits continue in the detour's copies of all that the jump will cover
  *              -> no task is left in the middle of it -> patched
@@ -38,7 +38,7 @@
 
 /*
  * The replacement, now or later, of a site's breakpoint: a jump over
- * the instruction and, if it is shorter than a jump, over those after it.
+ * the instruction and, if it is shorter than a jump, over the following ones.
  */
 struct kinst_jump {
 	struct list_head node; /* in the list of jumps being undone or waiting to be freed */
@@ -48,7 +48,7 @@ struct kinst_jump {
 	};
 	struct kinst_site *site;
 	struct kinst_detour detour;
-	u8 len; /* of what it replaces: whole instructions */
+	u8 len; /* of the whole instructions that it replaces */
 	bool alone; /* it covers one instruction, so no task can be in the middle of it */
 	bool patched;
 	u8 original[KINST_JUMP_LEN];
@@ -57,12 +57,12 @@ struct kinst_jump {
 
 static bool jump = true;
 module_param(jump, bool, 0600);
-MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe");
+MODULE_PARM_DESC(jump, "replace breakpoints by jumps where that is safe");
 
-/* For how long sites are examined under one hold of the locks; longer only where reading a function takes longer. */
+/* How long sites are examined while holding the locks; longer only if reading one function takes longer. */
 #define KINST_JUMP_SPELL (HZ / 50 ?: 1)
 
-/* From arming to the optimizer's run: a site that is gone by then was not worth a jump. */
+/* From arming to the optimizer's run: a site that is removed by then was not worth a jump. */
 #define KINST_JUMP_DELAY (HZ / 50 ?: 1)
 
 /* Under the sites' mutex. */
@@ -82,7 +82,7 @@ static int jumps_get(char *buf, const struct kernel_param *kp)
 
 u32 kinst_jumps_settle(void)
 {
-	/* It may take minutes on a busy machine, and puts its work off while a session arms or disarms. */
+	/* The optimizer may take minutes on a busy machine, and waits while a session arms or disarms. */
 	while ((work_busy(&kinst_optimizer.work) || delayed_work_pending(&kinst_optimizer)) &&
 	       !fatal_signal_pending(current))
 		schedule_timeout_killable(KINST_JUMP_DELAY);
@@ -91,7 +91,7 @@ u32 kinst_jumps_settle(void)
 
 static const struct kernel_param_ops jumps_ops = { .set = kinst_refuse_to_set, .get = jumps_get };
 module_param_cb(jumps, &jumps_ops, NULL, 0400);
-MODULE_PARM_DESC(jumps, "how many jumps there are");
+MODULE_PARM_DESC(jumps, "current number of jumps, after the optimizer has finished");
 
 size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes)
 {
@@ -101,7 +101,7 @@ size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes)
 
 /* ---- the probe path ---- */
 
-/* Context: a detour, by way of kinst_jump_entry(): any, NMI included, interrupts off. RCU may not watch. */
+/* Context: a detour, through kinst_jump_entry(): any, NMI included, interrupts off. RCU may not watch. */
 asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
 {
 	unsigned int number = kinst_detour_number(instruction_pointer(regs));
@@ -119,7 +119,7 @@ asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kinst_jump_hit);
 
-/* ---- what may be a jump ---- */
+/* ---- eligibility for a jump ---- */
 
 #define KINST_COVER_MOST (KINST_JUMP_LEN - 1 + KINST_INSN_MOST) /* bytes of the instructions that a jump covers */
 
@@ -173,7 +173,7 @@ static bool kinst_cover(const struct kinst_func *f, u32 offset, struct kinst_cov
 }
 
 /*
- * Whether it is known what leads into the middle of a range: not in a function with
+ * Whether all references into the middle of a range are known: not in a function with
  * jumps whose targets are unknown, or that a fixup may return to.
  */
 static bool kinst_is_plain(struct kinst_func *f)
@@ -210,7 +210,7 @@ static bool kinst_is_wanted(const struct kinst_site *site)
 	return true;
 }
 
-/* Whether nothing leads to, and no probe is on, the bytes after the first that the jump covers. */
+/* Whether nothing leads to the covered bytes after the first, and no probe is on them. */
 static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, const struct kinst_cover *cover)
 {
 	unsigned long addr;
@@ -218,7 +218,7 @@ static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, 
 	for (addr = site->addr + 1; addr < site->addr + cover->len; addr++)
 		if (kinst_site_find(addr) || kinst_once_original(addr) || kinst_sym_get_kprobe((void *)addr))
 			return false;
-	/* No code enters a nop in its middle, and what looks like a reference to it is one by chance: a driver's own probe. */
+	/* A driver's static probe. No code enters a nop in its middle; an apparent reference is a coincidence. */
 	if (cover->n == 1 && cover->insns[0].nop)
 		return true;
 	return (cover->n == 1 || kinst_is_plain(f)) &&
@@ -272,8 +272,8 @@ free:
 }
 
 /*
- * Prepares the next few candidates. The first pays for what is read anew, its function and the references
- * to its module; the others get as much time as that took, or a large function would be read for each of its sites.
+ * Prepares the next few candidates. The first includes the time to read its function and the references to its
+ * module. The others get as much time again, or a large function would be read once for each of its sites.
  */
 static void kinst_prepare_some(void)
 {
@@ -307,8 +307,8 @@ static void kinst_prepare_some(void)
 }
 
 /*
- * Whether the text that the jump overwrites is unchanged, with our breakpoint at its beginning, and has no kprobe in
- * it. One that is registered, but not enabled, has changed nothing yet. With the patch lock held.
+ * Whether the text that the jump overwrites is unchanged, begins with our breakpoint, and has no kprobe in it. A
+ * kprobe that is registered but not enabled has not changed the text yet. With the patch lock held.
  */
 static bool kinst_is_unchanged(const struct kinst_jump *j)
 {
@@ -345,7 +345,7 @@ static void kinst_patch_jumps(bool all)
 		atomic_inc(&jumps);
 		list_del_init(&j->pending);
 	}
-	/* Other code has changed the text: such a site stays as it is, and so does what it needs. */
+	/* Other code has changed the text: the site stays a breakpoint, and keeps its prepared jump and detour. */
 	list_for_each_entry_safe(j, next, &changed, pending)
 		list_del_init(&j->pending);
 }
@@ -360,7 +360,7 @@ static void kinst_optimize(struct work_struct *work)
 	unsigned long begin;
 	bool more, pending;
 
-	/* They would wait for each other's locks. */
+	/* The session and the optimizer would wait for each other's locks. */
 	if (kinst_is_any_moving()) {
 		kinst_optimize_in(KINST_JUMP_DELAY);
 		return;
@@ -377,7 +377,7 @@ static void kinst_optimize(struct work_struct *work)
 		kinst_patch_unlock();
 		kinst_refs_forget();
 		mutex_unlock(&kinst_sites_mutex);
-		/* At most half of a processor's time: where all that this calls has probes, it takes long. */
+		/* Take at most half of a CPU's time: this takes long if all functions that it calls have probes. */
 		schedule_timeout_idle(jiffies - begin);
 	} while (more && !kinst_is_any_moving());
 	if (more)
@@ -385,7 +385,7 @@ static void kinst_optimize(struct work_struct *work)
 	if (!pending)
 		return;
 
-	/* No task gets into the middle of what a jump covers any more; those that are there leave. */
+	/* No task enters the middle of a range that a jump covers any more; wait until the tasks there have left. */
 	kinst_quiesce();
 
 	mutex_lock(&kinst_sites_mutex);
@@ -411,8 +411,8 @@ void kinst_jump_schedule(void)
 /* ---- jump to breakpoint ---- */
 
 /*
- * Turns the list's jumps back into breakpoints, whose hits continue in the sites' own slots. One that other code has
- * written over must work for ever, as it may be written back one day: it keeps its site and its detour.
+ * Turns the list's jumps back into breakpoints, whose hits continue in the sites' slots. A jump that other code has
+ * overwritten must keep working, as it may be written back at any time: its site and detour stay permanently.
  */
 static void kinst_jumps_undo(struct list_head *list)
 {
@@ -447,7 +447,7 @@ static void kinst_jumps_undo(struct list_head *list)
 	list_splice_tail_init(list, &kinst_undone);
 }
 
-/* Moves the jumps that cover the instruction at addr to the list, except one that begins there. */
+/* Moves the jumps that cover the instruction at addr to the list, except a jump that begins there. */
 static void kinst_jumps_over(unsigned long addr, struct list_head *list)
 {
 	struct kinst_site *site;
@@ -478,7 +478,7 @@ bool kinst_jumps_make_way(struct list_head *listeners, struct list_head *fresh)
 			if (listener->site && listener->site->jump && !listener->site->lost)
 				list_move_tail(&listener->site->jump->node, &list);
 	}
-	/* Sites that can still have a jump soon get one again. */
+	/* Sites that can still have a jump get one again soon. */
 	list_for_each_entry(j, &list, node)
 		kinst_jump_enqueue(j->site);
 	kinst_jump_schedule();

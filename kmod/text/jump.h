@@ -15,23 +15,23 @@ void kinst_jump_enqueue(struct kinst_site *site);
 void kinst_jump_schedule(void);
 
 /*
- * Called before the batch's sites are armed: undoes the jumps that they would be
- * in the middle of, and those at the sites of the listeners of a session that excludes jumps
- * (NULL: it does not). True if there were some: then they are to be reaped. With the mutex and the patch lock held.
+ * Called before the batch's sites are armed: undoes the jumps that cover them,
+ * and the jumps at the sites of these listeners, whose session excludes jumps
+ * (NULL: it does not). True if any were undone: they must be reaped. With the mutex and the patch lock held.
  */
 bool kinst_jumps_make_way(struct list_head *listeners, struct list_head *fresh);
 
-/* Turns sites that are removed back into breakpoints; they are to be reaped. With the mutex and the patch lock held. */
+/* Turns sites that are removed back into breakpoints; they must be reaped. With the mutex and the patch lock held. */
 void kinst_jumps_leave(struct list_head *dead);
 
 /*
- * For the reaper: moves the jumps that were undone to the list, and frees them once
- * no task can be in their detours. With the mutex held, then with both locks.
+ * For the reaper: one moves the jumps that were undone to the list, the other frees them once
+ * no task can be in their detours. The first with the mutex held, the second with both locks.
  */
 void kinst_jumps_reap(struct list_head *reaped);
 void kinst_jumps_free(struct list_head *reaped);
 
-/* The bytes that the jump replaced, and their number; 0 if it is not in the text. */
+/* The bytes that the jump replaced, and their count; 0 if the jump is not in the text. */
 size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes);
 
 /* The entry of all detours (text/entry.S), and the offset of the instruction in it that turns interrupts off. */
@@ -41,7 +41,7 @@ extern const u32 kinst_jump_quiet;
 /* Called by the entry, with interrupts off. */
 asmlinkage void kinst_jump_hit(struct pt_regs *regs);
 
-/* KINST_IOC_SETTLE: waits until every site that can be a jump is one; returns how many there are. */
+/* KINST_IOC_SETTLE: waits until every site that can be a jump is one; returns the number of jumps. */
 u32 kinst_jumps_settle(void);
 
 void kinst_jump_init(void);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/once.c: probes that are taken away at their first hit.
+ * text/once.c: probes that are removed at their first hit.
  *
  *   waiting -> armed -> hit
- *                    -> spent: a branch that has gone other ways too often
- *           -> gone: the text is no longer what it was
+ *                    -> spent: a branch that has taken its other edge too often
+ *           -> gone: the text has changed
  *
- * A hit puts the original byte back, in any context, and so without a lock: it is written
- * by way of a second mapping of the page, which exists as long as the probe may be hit. As the
+ * A hit restores the original byte, in any context, and so without a lock: it is written
+ * through a second mapping of the page, which exists as long as the probe may be hit. As the
  * byte is the first of an instruction, and returning from the trap serializes, no CPU runs
- * half of a change; one that has fetched the breakpoint before traps, and finds that it was hit.
+ * half of a change. A CPU that has already fetched the breakpoint traps, and sees that it was hit.
  *
- * Other code that patches writes to its own places alone, and none of these is one of them
- * (places/refuse.c); our own batches, which rewrite what is between two places, do not while
- * there are such probes. A place is either a site or one of these.
+ * Other code that patches writes only to its own places, and these probes are never on one
+ * (places/refuse.c). Our batches normally rewrite the bytes between two places, but not while
+ * there are such probes. A place has either a site or one of these probes.
  */
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -35,7 +35,7 @@
 #include "text/locks.h"
 #include "text/once.h"
 
-/* After so many hits of a branch that did not go the probe's way, it is spent: it would cost a trap each time for ever. */
+/* After so many hits on the branch's other edge, the probe is spent: otherwise each would cost a trap, without end. */
 #define KINST_ONCE_MISSES 1000
 
 enum kinst_once_state { KINST_WAITING, KINST_ARMED, KINST_HIT, KINST_SPENT, KINST_GONE };
@@ -93,7 +93,7 @@ static __probe_path bool kinst_shot_moves(struct kinst_shot *shot, u8 from, u8 t
 }
 NOKPROBE_SYMBOL(kinst_shot_moves);
 
-/* Notes what became of the probe, for KINST_IOC_FIRED. */
+/* Records the outcome of the probe, for KINST_IOC_FIRED. */
 static __probe_path void kinst_shot_note(const struct kinst_once *once, const struct kinst_shot *shot, bool ran)
 {
 	struct kinst_turn *turn = once->session->prog.first[shot->probe];
@@ -112,7 +112,7 @@ static __probe_path void kinst_shot_fire(const struct kinst_once *once, const st
 	struct kinst_session *s = once->session;
 	struct kinst_guard *guard;
 
-	/* Even if its programs cannot run now. */
+	/* Done even if its programs cannot run now. */
 	if (READ_ONCE(s->state) == KINST_STATE_ACTIVE)
 		kinst_shot_note(once, shot, true);
 	guard = kinst_guard_take();
@@ -129,7 +129,7 @@ static __probe_path void kinst_shot_fire(const struct kinst_once *once, const st
 }
 NOKPROBE_SYMBOL(kinst_shot_fire);
 
-/* Handles the hit for one probe. Whether it waits for another one. */
+/* Handles the hit for one probe. True if it waits for another hit. */
 static __probe_path bool kinst_shot_hit(const struct kinst_once *once, struct kinst_shot *shot, struct pt_regs *regs)
 {
 	bool goes = shot->when == KINST_ALWAYS || (shot->when == KINST_TAKEN) == kinst_arch_taken(shot->cond, regs);
@@ -141,7 +141,7 @@ static __probe_path bool kinst_shot_hit(const struct kinst_once *once, struct ki
 	}
 	if (READ_ONCE(shot->state) != KINST_ARMED)
 		return false;
-	WRITE_ONCE(shot->misses, READ_ONCE(shot->misses) + 1); /* of two at once, one may be lost */
+	WRITE_ONCE(shot->misses, READ_ONCE(shot->misses) + 1); /* of two concurrent ones, one may be lost */
 	if (READ_ONCE(shot->misses) < KINST_ONCE_MISSES)
 		return true;
 	if (kinst_shot_moves(shot, KINST_ARMED, KINST_SPENT))
@@ -163,7 +163,7 @@ static __probe_path void kinst_once_hit(const struct kinst_once *once, struct ki
 		kinst_arch_store(first->alias, first->original);
 		return;
 	}
-	/* A branch: what it does is done here. */
+	/* A branch is emulated here. */
 	instruction_pointer_set(regs, addr + (kinst_arch_taken(first->cond, regs) ? first->to : first->len));
 }
 NOKPROBE_SYMBOL(kinst_once_hit);
@@ -199,7 +199,7 @@ const kinst_opcode_t *kinst_once_original(unsigned long addr)
 	return NULL;
 }
 
-/* Whether a site is there, or has a jump over the place, or will have. */
+/* Whether a site is at the address, or one before it has, or will have, a jump that covers the address. */
 static bool kinst_is_of_site(unsigned long addr)
 {
 	struct kinst_site *site = kinst_site_find(addr);
@@ -237,7 +237,7 @@ enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_f
 {
 	struct kinst_shot *shot = &once->shots[once->n];
 
-	/* Other branches do more than to go somewhere. */
+	/* Other branches also change registers. */
 	if (when != KINST_ALWAYS && !kinst_arch_only_branches(insn))
 		return KINST_R_UNSUPPORTED;
 	if (once->n == once->room)
@@ -274,7 +274,7 @@ static bool kinst_on_next_page(const struct kinst_once *once, u32 i)
 	return !i || (once->shots[i].addr ^ once->shots[i - 1].addr) & PAGE_MASK;
 }
 
-/* Maps the pages of all places a second time. The probes are sorted, and none is gone. */
+/* Maps the pages of all places a second time. The probes are sorted, and all still exist. */
 static int kinst_once_map(struct kinst_once *once)
 {
 	unsigned long *pages;
@@ -324,7 +324,7 @@ static void kinst_once_sort(struct kinst_once *once)
 		sort(once->shots, once->n, sizeof(*once->shots), kinst_by_addr, NULL);
 }
 
-/* Without memory for the second mapping, there is none of them. */
+/* If there is no memory for the second mapping, none of the probes is armed. */
 static void kinst_once_refuse(struct kinst_once *once, struct kinst_result *res)
 {
 	struct kinst_shot *shot;
@@ -360,8 +360,8 @@ void kinst_once_ready(struct kinst_once *once, struct kinst_result *res)
 }
 
 /*
- * Puts back what was there before the breakpoint. That may have been done at the hit, long ago: what others have
- * written since then is theirs.
+ * Restores the byte that the breakpoint replaced. The hit may have done so long ago; anything that other code has
+ * written since then is left alone.
  */
 static void kinst_shot_restore(const struct kinst_shot *shot)
 {
@@ -371,7 +371,7 @@ static void kinst_shot_restore(const struct kinst_shot *shot)
 		kinst_arch_store(shot->alias, shot->original);
 }
 
-/* Writes the breakpoints of those that are armed, or what was there where one was; under the patch lock. */
+/* Writes the breakpoints of armed probes, or restores the original bytes; under the patch lock. */
 static void kinst_once_write(struct kinst_once *once, bool breakpoints)
 {
 	struct kinst_shot *shot;
@@ -419,7 +419,8 @@ void kinst_once_disarm(struct kinst_once *once)
 		armed |= shot->state == KINST_ARMED || shot->state == KINST_HIT || shot->state == KINST_SPENT;
 		if (kinst_shot_moves(shot, KINST_ARMED, KINST_SPENT) &&
 		    READ_ONCE(*(kinst_opcode_t *)shot->addr) != KINST_BREAK && !kinst_is_as_staged(shot)) {
-			pr_warn("kinst: the breakpoint at %pS is gone: left as it is\n", (void *)shot->addr);
+			pr_warn("kinst: the breakpoint at %pS was overwritten: not restoring the original\n",
+				(void *)shot->addr);
 			kinst_shot_drop(once, shot);
 		}
 	}
@@ -443,7 +444,7 @@ void kinst_once_free(struct kinst_once *once)
 	kvfree(once);
 }
 
-/* Staged ones too, whatever their order. */
+/* Staged probes too, which are not sorted. */
 static void kinst_once_leave(struct kinst_once *once, const struct module *mod)
 {
 	struct kinst_shot *shot;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/once.h: probes that are taken away at their first hit (KINST_IMAGE_ONCE).
+ * text/once.h: probes that are removed at their first hit (KINST_IMAGE_ONCE).
  *
- * Such a probe has a breakpoint and no slot: once it is hit, the original instruction is put
- * back, and runs where it is. So there can be hundreds of thousands.
+ * Such a probe has a breakpoint and no slot: once it is hit, the original instruction is
+ * restored, and runs in place. So there can be hundreds of thousands.
  */
 #ifndef _KINST_ONCE_H
 #define _KINST_ONCE_H
@@ -13,20 +13,20 @@
 #include "text/site.h"
 
 struct kinst_func;
-struct kinst_once; /* those of one session */
+struct kinst_once; /* the probes of one session */
 struct module;
 
-/* For at most n probes; NULL without memory. Context of all but kinst_once_trap(): process. */
+/* For at most n probes; NULL if out of memory. Context of all except kinst_once_trap(): process. */
 struct kinst_once *kinst_once_new(struct kinst_session *s, u32 n);
 
 /*
- * Stages the probe of this index at the instruction of f, if the place is free: what is to come of it, and where it has to
- * go for that. With the mutex and the patch lock held.
+ * Stages the probe of this index at the instruction of f, if the place is free. when: the outcome of the branch at
+ * which it fires. With the mutex and the patch lock held.
  */
 enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_func *f, u32 probe,
 				   const struct kinst_arch_insn *insn, enum kinst_when when);
 
-/* Called when all are staged: from now on their places are taken. Those that are not free any more get a reason. With the mutex held. */
+/* Called when all are staged: claims their places. Probes whose place is taken get a reason. With the mutex held. */
 void kinst_once_ready(struct kinst_once *once, struct kinst_result *res);
 
 /* Writes the breakpoints. With the mutex held. */
@@ -38,10 +38,10 @@ void kinst_once_disarm(struct kinst_once *once);
 /* The mirror of kinst_once_new(), once no hit can be under way. */
 void kinst_once_free(struct kinst_once *once);
 
-/* Forgets the places in a module that is unloaded, and restores them. With the mutex held. */
+/* Restores and drops the places in a module that is unloaded. With the mutex held. */
 void kinst_once_module_goes(const struct module *mod);
 
-/* Whether the place is one of these probes', and what is there without its breakpoint. With the mutex held. */
+/* The original opcode if one of these probes is at the place, else NULL. With the mutex held. */
 const kinst_opcode_t *kinst_once_original(unsigned long addr);
 
 /* Handles a hit. False if there is no such probe at addr. Context: the probe path, interrupts off, NMI-like, any stack. */

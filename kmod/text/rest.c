@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/rest.c: a function that ftrace can trace, the only one of the module; nothing calls it.
+ * text/rest.c: the module's only function that ftrace can trace; nothing calls it.
  */
 #include <linux/compiler.h>
 

@@ -41,7 +41,7 @@ void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *ar
 
 void kinst_site_lose(struct kinst_site *site)
 {
-	pr_warn("kinst: what was at %pS is gone: the module stays loaded, as somebody may bring it back\n",
+	pr_warn("kinst: the breakpoint or jump at %pS was overwritten and may come back: the module stays loaded\n",
 		(void *)site->addr);
 	__module_get(THIS_MODULE);
 	site->lost = true;

@@ -2,9 +2,9 @@
 /*
  * text/site.h: sites and their listeners.
  *
- * A site is a place in the text where we have put something: a breakpoint, or
- * ftrace's callback. It exists once, however many probes of however many
- * sessions use it; each of those is a listener of the site.
+ * A site is a place in the text that we have instrumented: with a breakpoint, or
+ * through ftrace. It exists once, however many probes of however many
+ * sessions use it; each of these probes is a listener of the site.
  */
 #ifndef _KINST_SITE_H
 #define _KINST_SITE_H
@@ -33,21 +33,21 @@ struct kinst_site {
 	struct kinst_host *host; /* its function; NULL: served by ftrace */
 	unsigned long slot; /* 0: served by ftrace */
 	unsigned long onward; /* where a hit of the breakpoint continues: in the slot, or in the detour */
-	struct kinst_jump *jump; /* that is there, or will be; under the mutex */
+	struct kinst_jump *jump; /* patched or prepared; under the mutex */
 	struct list_head hopeful; /* among the candidates for a jump */
 	kinst_opcode_t original; /* what the breakpoint replaced */
 	u8 cond; /* of a conditional branch, for kinst_arch_taken() */
 	bool fentry; /* served by ftrace */
 	bool armed;
-	bool lost; /* its breakpoint or jump was overwritten: it stays for ever */
+	bool lost; /* its breakpoint or jump was overwritten: it stays permanently */
 };
 
-/* The outcomes of a branch that a listener is called for. */
+/* The outcomes of a branch for which a listener is called. */
 enum kinst_when {
 	KINST_ALWAYS = 0,
 	KINST_TAKEN,
 	KINST_NOT_TAKEN,
-	KINST_TARGET, /* an indirect jump goes to the way's target */
+	KINST_TARGET, /* an indirect jump goes to the edge's target */
 };
 
 #define KINST_OVER ARRAY_SIZE(((struct kinst_probe *)NULL)->over)
@@ -74,7 +74,7 @@ struct kinst_listener {
 	struct kinst_way *way; /* NULL: not an edge */
 	u8 when; /* enum kinst_when */
 	bool nojump; /* its session excludes jumps */
-	struct kinst_site *site; /* NULL: its module is gone */
+	struct kinst_site *site; /* NULL: its module was unloaded */
 	struct kinst_points *points;
 	unsigned long ip; /* the address that the programs see */
 	u32 probe; /* index in the session's image */
@@ -99,14 +99,14 @@ static __always_inline struct kinst_site *kinst_site_lookup(unsigned long addr)
 	return NULL;
 }
 
-/* The same as a call, for all but the path of a breakpoint. */
+/* The same, not inline, for callers outside the path of a breakpoint. */
 struct kinst_site *kinst_site_find(unsigned long addr);
 void kinst_site_publish(struct kinst_site *site);
 void kinst_site_unpublish(struct kinst_site *site);
 /* Calls f for every site; f may unpublish it. */
 void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *arg);
 
-/* Keeps a site, and the module: what we wrote there was overwritten, and may come back. */
+/* Pins a site and the module: our bytes there were overwritten, and may be written back. */
 void kinst_site_lose(struct kinst_site *site);
 
 #endif /* _KINST_SITE_H */

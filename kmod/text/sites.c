@@ -4,9 +4,9 @@
  *
  *   new -> (its listeners are staged) -> armed -> restored -> limbo -> freed
  *
- * Limbo: the breakpoint is gone, but a task that was preempted in the slot may
- * still run what is in it. Only when every task has voluntarily passed through the
- * scheduler is the slot filled with breakpoints and given out again. That takes a
+ * Limbo: the breakpoint is removed, but a task that was preempted in the slot may
+ * still run its code. Only when every task has voluntarily passed through the
+ * scheduler is the slot filled with breakpoints and reused. That takes a
  * while, so it is done in the background and for many at once.
  */
 #include <linux/list_sort.h>
@@ -156,13 +156,13 @@ void kinst_sites_arm(struct list_head *fresh)
 	kinst_jump_schedule();
 }
 
-/* ---- addresses for ftrace, as many at a time as there is memory for ---- */
+/* ---- addresses for ftrace, in chunks as large as memory allows ---- */
 
 #define KINST_FEW 64
 
 typedef int (*kinst_ips_fn)(unsigned long *ips, unsigned int n);
 
-/* Takes the next ftrace sites of the list, from *at on, that are armed (or not): at most room of them. */
+/* Takes the list's next ftrace sites, from *at on, that are armed (or not): at most room of them. */
 static unsigned int kinst_fentry_take(struct list_head *sites, struct kinst_site **at, bool armed, unsigned long *ips,
 				      unsigned int room)
 {
@@ -183,7 +183,7 @@ static unsigned int kinst_fentry_take(struct list_head *sites, struct kinst_site
 /* Applies f to the ftrace sites that are armed (or not), in chunks if need be; inverts armed where f succeeded. */
 static int kinst_fentry_change(struct list_head *sites, bool armed, kinst_ips_fn f)
 {
-	static unsigned long few[KINST_FEW]; /* in the session's turn */
+	static unsigned long few[KINST_FEW]; /* under kinst_turn */
 	struct kinst_site *site, *next, *from;
 	unsigned int count = 0, n, room;
 	unsigned long *ips;
@@ -245,7 +245,7 @@ void kinst_sites_disarm(struct list_head *dead, struct list_head *lost)
 		else
 			list_del_init(&site->batch);
 	}
-	/* After this no CPU is in the handler for one of them, and none will be. */
+	/* After this no CPU is in the handler for one of them, or will enter it. */
 	kinst_patch_sync();
 	list_for_each_entry(site, dead, batch) {
 		kinst_host_put(site->host);
@@ -288,7 +288,7 @@ void kinst_sites_forget(struct list_head *lost)
 		kinst_host_put(site->host);
 	}
 	kinst_patch_unlock();
-	/* Their memory and their detours are never freed: there may be pointers to them anywhere. */
+	/* Their memory and detours are never freed: pointers to them may be anywhere. */
 	INIT_LIST_HEAD(lost);
 }
 
@@ -297,7 +297,7 @@ static int kinst_by_slot(void *unused, const struct list_head *a, const struct l
 	return list_entry(a, struct kinst_site, batch)->slot > list_entry(b, struct kinst_site, batch)->slot;
 }
 
-/* Gives back the slots of the next sites of the list, from *at on, which are sorted. True if there are more. */
+/* Frees the slots of the next sites of the sorted list, from *at on. True if there are more. */
 static bool kinst_reap_some(struct list_head *reaped, struct kinst_site **at)
 {
 	struct kinst_site *site = *at;
@@ -333,7 +333,7 @@ static void kinst_reap_all(struct list_head *reaped)
 static void kinst_rest_again(struct work_struct *work);
 static DECLARE_DELAYED_WORK(kinst_rest_work, kinst_rest_again);
 
-/* Checks the fault pool, again and again as long as a task sleeps in it. After a wait for all tasks, or after none has entered it. */
+/* Checks the fault pool while a task sleeps in it. Called after a wait for all tasks, or if none has entered it. */
 static void kinst_rest(void)
 {
 	mutex_lock(&kinst_sites_mutex);
@@ -342,7 +342,7 @@ static void kinst_rest(void)
 	mutex_unlock(&kinst_sites_mutex);
 }
 
-/* No task has entered the pool since the wait for all tasks: no site has a slot of it. */
+/* No task has entered the pool since the wait for all tasks, since no site has a slot in it. */
 static void kinst_rest_again(struct work_struct *work)
 {
 	kinst_rest();
@@ -385,8 +385,8 @@ void kinst_sites_reap(void)
 }
 
 /*
- * The reaper waits for tasks RCU. Before 6.9 that waits for the first task of a PID namespace while this one ends, and so
- * waits for all others of the namespace, which it has killed: none of them may wait for the reaper.
+ * The reaper waits for Tasks RCU. Before 6.9, that includes the first task of a PID namespace while that task exits
+ * and waits for all other tasks of the namespace, which it has killed. So none of them may wait for the reaper.
  */
 void kinst_sites_reap_killable(void)
 {

@@ -10,8 +10,8 @@
 struct kinst_func;
 
 /*
- * The site at the instruction (at the ftrace site), an existing one or a new one
- * that is added to fresh; or NULL and the reason. With the patch lock held.
+ * The site at the instruction (at the ftrace site), existing or new; a new one
+ * is added to fresh. NULL and the reason on failure. With the patch lock held.
  */
 struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, const struct kinst_func *f,
 				    struct list_head *fresh, enum kinst_reason *reason);
@@ -20,27 +20,27 @@ struct kinst_site *kinst_site_fentry(unsigned long addr, struct list_head *fresh
 void kinst_site_drop(struct kinst_site *site);
 
 /*
- * Arms the sites of the list: the breakpoints with the patch lock held, then those of ftrace without the mutex, in the
+ * Arm the sites of the list: the breakpoints with the patch lock held, then the ftrace sites without the mutex, in the
  * session's turn. A site that is not armed afterwards cannot be.
  */
 void kinst_sites_arm(struct list_head *fresh);
 int kinst_sites_arm_fentry(struct list_head *fresh);
 /*
- * The mirrors. The breakpoints with the mutex held, without the patch lock; the list then has only what ftrace has armed.
- * Sites whose breakpoint or jump others have overwritten stay for ever, as what was there may come back; they go to the
- * list of the lost ones if there is one.
+ * The mirrors. The breakpoints with the mutex held, without the patch lock; the list then has only ftrace sites.
+ * Sites whose breakpoint or jump other code has overwritten stay permanently, since it may be written back; they
+ * move to the list lost if there is one.
  */
 void kinst_sites_disarm(struct list_head *dead, struct list_head *lost);
 /* Empties the list. */
 void kinst_sites_disarm_fentry(struct list_head *dead);
 
-/* The original bytes at addr, below our breakpoint or jump, and how many; 0: nothing of ours is there. With the mutex held. */
+/* The original bytes at addr, below our breakpoint or jump, and their count; 0 if neither. With the mutex held. */
 size_t kinst_site_original(unsigned long addr, const u8 **bytes);
 
-/* Forgets lost sites of a module that is unloaded: what was there cannot come back. Without the patch lock. */
+/* Drops the lost sites of a module that is unloaded: nothing can be written back there. Without the patch lock. */
 void kinst_sites_forget(struct list_head *lost);
 
-/* Frees what was removed, in the background. */
+/* Frees removed sites and jumps in the background. */
 void kinst_sites_reap_later(void);
 
 /* Waits until the slots of the removed sites are free again. Without the mutex. */

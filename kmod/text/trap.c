@@ -53,7 +53,7 @@ static __always_inline bool kinst_jumps(const struct kinst_way *way, const struc
 	return to == way->target;
 }
 
-/* Whether control goes the listener's way. Context: the probe path, interrupts off. */
+/* Whether control takes the listener's edge. Context: the probe path, interrupts off. */
 static __probe_path bool kinst_goes(const struct kinst_site *site, const struct kinst_listener *listener, const struct pt_regs *regs)
 {
 	const struct kinst_way *way = listener->way;
@@ -78,7 +78,7 @@ static __probe_path bool kinst_goes(const struct kinst_site *site, const struct 
 }
 NOKPROBE_SYMBOL(kinst_goes);
 
-/* Whether the hit is one for the listener. */
+/* Whether the listener is called for the hit. */
 static __always_inline bool kinst_wants(const struct kinst_site *site, const struct kinst_listener *listener,
 					const struct pt_regs *regs)
 {
@@ -116,16 +116,16 @@ void __probe_path kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kinst_hit);
 
 /*
- * Handles a hit of the breakpoint at addr: runs the programs and redirects the registers to the trampoline. False if it
- * is not ours. Context: the probe path, interrupts off, NMI-like, any stack.
+ * Handles a hit of the breakpoint at addr: runs the programs and redirects the registers to the trampoline. False if
+ * the breakpoint is not one of our own. Context: the probe path, interrupts off, NMI-like, any stack.
  */
 static __probe_path bool kinst_trap(struct pt_regs *regs, unsigned long addr)
 {
 	struct kinst_site *site = kinst_site_lookup(addr);
 
 	/*
-	 * A site that is known is left by its own way, even if its breakpoint is no longer
-	 * there: under QEMU it may trap again and again (arch/x86/poke.c).
+	 * A hit at a known site continues in its trampoline, even if its breakpoint is no longer
+	 * in memory: under QEMU it may trap again and again (arch/x86/poke.c).
 	 */
 	if (site && !site->fentry) {
 		kinst_hit(site, regs);
@@ -136,15 +136,15 @@ static __probe_path bool kinst_trap(struct pt_regs *regs, unsigned long addr)
 		return true;
 	if (kinst_arch_is_break((void *)addr))
 		return false;
-	/* The breakpoint has been removed since it was hit: run what is there now. */
+	/* The breakpoint was removed after it was hit: run the current instruction. */
 	instruction_pointer_set(regs, addr);
 	return true;
 }
 NOKPROBE_SYMBOL(kinst_trap);
 
 /*
- * Context: the kernel's handler of breakpoints, by way of notify_die: interrupts off, NMI-like, any stack. First in the
- * chain, except for the notifiers of kprobes and of hardware breakpoints, which pass on what is not theirs.
+ * Context: the kernel's breakpoint handler, through notify_die: interrupts off, NMI-like, any stack. First in the
+ * chain, except for the notifiers of kprobes and hardware breakpoints, which pass on any other breakpoint.
  */
 static __probe_path int kinst_die(struct notifier_block *nb, unsigned long event, void *data)
 {

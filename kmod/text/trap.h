@@ -15,9 +15,9 @@
 void kinst_hit(struct kinst_site *site, struct pt_regs *regs);
 
 /*
- * Does what a trap does by itself, for hits that come in another way: makes RCU watch, even in the idle loop, and
- * turns preemption off, as otherwise even rcu_is_watching() ends in preempt_schedule_notrace(), where there may be
- * a jump of ours. Returns the argument of the mirror. Context: any, interrupts off.
+ * Does for other hits what a trap does by itself: makes RCU watch, even in the idle loop, and turns preemption off.
+ * Otherwise even rcu_is_watching() would end in preempt_schedule_notrace(), which may have one of our jumps. Returns
+ * the argument of the mirror. Context: any, interrupts off.
  */
 static nokprobe_inline bool kinst_watch(void)
 {
@@ -32,10 +32,10 @@ static nokprobe_inline void kinst_unwatch(bool idle)
 {
 	if (unlikely(idle))
 		kinst_sym_ct_nmi_exit();
-	__preempt_count_sub(PREEMPT_OFFSET); /* a task that needs the CPU gets it when interrupts come on */
+	__preempt_count_sub(PREEMPT_OFFSET); /* a pending reschedule happens when interrupts are turned on */
 }
 
-/* Has breakpoints in the kernel handled. */
+/* Registers the handler of breakpoints in the kernel. */
 int kinst_trap_init(void);
 void kinst_trap_exit(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/device.c: which kernel addresses are device registers. Reading one can have any effect, and need not
+ * arch/x86/device.c: recognizes kernel addresses of device registers. Reading one can have any effect, and need not
  * fault: programs do not read there.
  */
 #include <linux/kprobes.h>
@@ -24,7 +24,7 @@ static __probe_path bool is_device_page(unsigned long addr)
 	if (!(entry & _PAGE_PRESENT))
 		return false;
 	pfn = ((entry & PTE_PFN_MASK & page_level_mask(level)) + (addr & ~page_level_mask(level))) >> PAGE_SHIFT;
-	/* No struct page; or a hole in the memory, which has one, but is mapped uncached. */
+	/* Without a struct page; or a memory hole, which has one, but is mapped uncached. */
 	return !pfn_valid(pfn) ||
 	       (level == PG_LEVEL_4K && entry & _PAGE_CACHE_MASK && PageReserved(pfn_to_page(pfn)));
 }
@@ -36,7 +36,7 @@ __probe_path bool kinst_arch_is_device(unsigned long addr, size_t n)
 	unsigned long end = addr + n;
 
 	if (end > FIXADDR_TOT_START && addr <= FIXADDR_TOP)
-		return true; /* the APIC's registers are there, and nothing of use to a program */
+		return true; /* has the APIC's registers, and nothing useful to a program */
 	if (end <= VMALLOC_START || addr > VMALLOC_END)
 		return false;
 	for (addr = max(addr, VMALLOC_START) & PAGE_MASK; addr < end && addr <= VMALLOC_END; addr += PAGE_SIZE)

@@ -4,7 +4,7 @@
  * Pure: (bytes, address, slot) to (bytes or a reason).
  *
  * A slot replaces single-stepping: it holds the instruction, changed where its
- * meaning depends on its address, and a jump to where it would have gone. A call
+ * meaning depends on its address, and a jump to where it would have continued. A call
  * pushes the return address of the original, so that stack traces, returns and
  * code that inspects its caller see no difference.
  */
@@ -24,10 +24,10 @@
 #define OP_JMP 0xe9
 #define OP_JMP8 0xeb
 #define JMP_LEN 5
-/* The four bytes after the first of the five-byte nop, which is in a label that does not jump. */
+/* Bytes 1 to 4 of the five-byte nop of a jump label that does not jump. */
 #define NOP5_TAIL 0x0000441f
 
-/* The last prefix that chooses among instructions of one opcode (66, f2, f3), or 0. */
+/* The last prefix that selects among instructions with one opcode (66, f2, f3), or 0. */
 static u8 simd_prefix(const struct insn *insn)
 {
 	u8 found = 0;
@@ -63,7 +63,7 @@ static u8 reg(u8 modrm)
 	return (modrm >> 3) & 7;
 }
 
-/* 0f 01 with a register form: each ModRM byte is its own instruction. Only those known to be harmless pass. */
+/* 0f 01 with a register operand: each ModRM byte is an instruction. Only instructions known to be harmless pass. */
 static enum kinst_reason refuse_0f01(u8 modrm, u8 prefix)
 {
 	if (mod(modrm) != 3 || reg(modrm) == 4 || reg(modrm) == 6)
@@ -164,7 +164,7 @@ static enum kinst_reason refuse_op(u8 op, u8 modrm)
 	return KINST_OK;
 }
 
-/* After sti the next instruction runs before an interrupt can come: with hlt or mwait that must stay so. */
+/* After sti the next instruction runs before an interrupt can arrive: with hlt or mwait that must stay so. */
 static bool sti_before_hlt(const u8 *text, size_t avail)
 {
 	return (avail >= 2 && text[1] == 0xf4) ||
@@ -279,7 +279,7 @@ bool kinst_arch_decode(struct kinst_arch_insn *out, const u8 *text, size_t avail
 	return true;
 }
 
-/* ---- where control goes ---- */
+/* ---- control flow ---- */
 
 bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op)
 {
@@ -298,7 +298,7 @@ bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_op
 	op->memory = mod(modrm) != 3;
 	if (!op->memory)
 		return true;
-	/* The prefixes 64, 65 and 67 change which memory is meant. */
+	/* The prefixes 64, 65 and 67 change the memory address. */
 	for (i = 0; i < insn->machine.prefixes; i++)
 		if (insn->bytes[i] >= 0x64 && insn->bytes[i] <= 0x67)
 			return false;
@@ -447,7 +447,7 @@ static void emit_insn(struct emit *e, const struct kinst_arch_insn *insn, bool n
 		break;
 	case KINST_FLOW_BRANCH:
 		if (insn->cond >= 0xe0) {
-			/* Only a short form exists: it skips a jump to the next one, to a jump to the target. */
+			/* Only a short form exists: it skips a jump to the next instruction, to a jump to the target. */
 			emit_byte(e, insn->cond);
 			emit_byte(e, JMP_LEN);
 			emit_jmp(e, next);
@@ -489,13 +489,13 @@ enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsign
 	return e.reason;
 }
 
-/* The others count, too. */
+/* The loop instructions also change the counter. */
 bool kinst_arch_only_branches(const struct kinst_arch_insn *insn)
 {
 	return insn->flow == KINST_FLOW_BRANCH && insn->cond < 0xe0;
 }
 
-/* Whether another copy can directly follow this one's. */
+/* Whether another copy can directly follow the copy of this instruction. */
 static bool flows_on(const struct kinst_arch_insn *insn)
 {
 	return insn->flow == KINST_FLOW_NEXT || kinst_arch_only_branches(insn);

@@ -4,8 +4,8 @@
  *
  * Only the first byte of an instruction that may run is changed, to a breakpoint
  * or back, so that no other CPU can execute half of a change.
- * text_poke_bp() does not serve: it emulates what it writes, and BUG()s on an
- * instruction that is not a jump, a call or a nop.
+ * text_poke_bp() cannot be used: it emulates the new instruction, and BUG()s if
+ * that is not a jump, a call or a nop.
  */
 #include <linux/kprobes.h>
 #include <linux/string.h>
@@ -17,13 +17,13 @@
 #include "context.h"
 
 /*
- * QEMU without KVM (TCG) drops its translation of what is about to be stored, and
- * then stores. Another CPU that translates the old bytes again in between keeps that
- * translation: a breakpoint that is no longer in memory traps again and again, with
- * interrupts off if they were, so that no CPU may be waited for. A second store drops
- * what was translated around the first; a translation around the second is right, as
- * the bytes are the same before and after it. A third one, when every CPU has passed
- * an interrupt, drops what was being translated all the while.
+ * QEMU without KVM (TCG) drops its translation of the bytes about to be stored, and
+ * then stores. If another CPU translates the old bytes again in between, that
+ * translation stays: a breakpoint that is no longer in memory traps again and again,
+ * perhaps with interrupts off, so no CPU may be waited for. A second store drops
+ * any translation made around the first; a translation made around the second is
+ * right, as the bytes are the same before and after it. A third one, after every CPU
+ * has taken an interrupt, drops any translation that was in progress all the while.
  */
 #define KINST_STORES 64
 
@@ -32,7 +32,7 @@ static struct {
 	size_t len;
 } kinst_stores[KINST_STORES]; /* not yet made a third time; under the patch lock */
 static unsigned int kinst_nstores;
-static int kinst_emulated = -1; /* not known yet */
+static int kinst_emulated = -1; /* unknown yet */
 
 bool kinst_arch_stores_again(void)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/pool.S: the trampoline slots, in the module's own text: within reach of the
+ * arch/x86/pool.S: the trampoline slots, in the module's text: within reach of the
  * kernel's text, read-only, named in backtraces, and with exception-table
- * entries that the kernel finds as it finds any module's.
+ * entries that the kernel searches like any module's.
  *
  * Every slot of the fault pool has an entry, in the order of the slots, so that
  * the table is already sorted. patch/tramp.c writes its fixup and type when the
  * slot is used. Until then the fixup is a breakpoint that belongs to no site:
- * objtool requires an instruction there, and to continue in an unused slot would be
+ * objtool requires an instruction there, and continuing in an unused slot would be
  * a bug. No indirect branch leads to a slot, so none begins with endbr64.
  */
 #include <linux/linkage.h>

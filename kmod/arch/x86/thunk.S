@@ -2,9 +2,9 @@
 /*
  * arch/x86/thunk.S: one thunk for each function of ksym.h.
  *
- * A return may go where an indirect call may not: functions whose address the
- * kernel never takes have lost their endbr64 at boot. To the unwinder the return
- * is the first instruction of the function, whose caller is on the stack.
+ * A return may reach functions that an indirect call may not: functions whose address
+ * the kernel never takes lose their endbr64 at boot. To the unwinder, the return looks
+ * like the first instruction of the function, whose caller is on the stack.
  */
 #include <linux/linkage.h>
 #include <asm/nospec-branch.h>

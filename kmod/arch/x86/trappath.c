@@ -2,11 +2,11 @@
 /*
  * arch/x86/trappath.c: the names of the functions on the trap path (places/trappath.c).
  *
- * Those on the path were found by reading the disassembly of supported kernels. Those
- * where no trap is handled were found by arming them, and all around them, while a
- * processor went offline and came back, or the machine slept (a triple fault shows which),
- * by reading what is called before load_current_idt() there, and by a sweep over all
- * functions of each kernel. What they call in the running kernel is found by a walk.
+ * Functions on the path were found by reading the disassembly of supported kernels.
+ * Functions that run while no trap is handled were found by arming them, and those around them,
+ * while a CPU went offline and online, or the machine was suspended (a triple fault shows which),
+ * by reading the calls before load_current_idt() there, and by a sweep over all
+ * functions of each kernel. A walk finds what they call in the running kernel.
  */
 #include <linux/moduleparam.h>
 #include <linux/string.h>
@@ -15,12 +15,12 @@
 #include "arch/arch.h"
 
 const char *const kinst_arch_trap_path[] = {
-	/* the way in and out */
+	/* entry and exit of the trap */
 	"asm_exc_int3", "exc_int3", "do_int3", "do_int3_user", "poke_int3_handler", "irqentry_nmi_enter",
 	"irqentry_nmi_exit", "trace_hwlat_callback", "trace_osnoise_callback", "kgdb_ll_trap",
-	/* what kprobes does */
+	/* kprobes */
 	"kprobe_int3_handler", "get_kprobe", "kprobe_exceptions_notify",
-	/* the chain */
+	/* the chain of notifiers */
 	"notify_die", "atomic_notifier_call_chain", "notifier_call_chain", "hw_breakpoint_exceptions_notify",
 	"arch_uprobe_exception_notify",
 	"__rcu_read_lock", "__rcu_read_unlock", "rcu_read_unlock_special", "rcu_lockdep_current_cpu_online",
@@ -39,19 +39,19 @@ const char *const kinst_arch_trap_path[] = {
 };
 
 const char *const kinst_arch_no_trap[] = {
-	/* a processor that comes up has no interrupt table yet, or an empty one: a triple fault */
+	/* a CPU that comes online has no interrupt table yet, or an empty one: a triple fault */
 	"secondary_startup_64", "secondary_startup_64_no_verify", "common_startup_64", "verify_cpu", "sev_verify_cbit",
 	"startup_64_load_idt", "early_setup_idt", "set_bringup_idt_handler", "start_secondary", "cr4_init",
 	"cpu_init_exception_handling", "native_load_tr_desc", "native_write_cr4", "native_write_msr",
 	"native_write_gdt_entry", "cpu_init_secondary", "cr4_set_bits", "cr4_update_irqsoff", "setup_ghcb", "cc_platform_has",
 	"memset", "__memset", "memset_erms", "memset_orig", "load_current_idt", "native_write_cr0", "native_write_cr3",
 	"do_trace_write_msr",
-	/* between its instructions the processor's own data is at address 0: endless page faults */
+	/* between its instructions the per-CPU base is 0: endless page faults */
 	"load_percpu_segment",
-	/* nor does one that wakes from suspend to RAM, or from hibernation */
+	/* nor has a CPU that resumes from suspend to RAM or from hibernation */
 	"wakeup_long64", "do_suspend_lowlevel", "restore_processor_state", "restore_registers",
 	"restore_image", "core_restore_code",
-	/* the last functions of this kernel: the table is gone when it hands over to the next */
+	/* the last functions of this kernel: the table is invalidated when it hands over to the next */
 	"machine_kexec", "idt_invalidate", "native_idt_invalidate", "gdt_invalidate", "native_gdt_invalidate",
 	/* copied and run elsewhere: a breakpoint would be copied as well, and is unknown there */
 	"ftrace_caller_op_ptr", "ftrace_caller_end", "ftrace_regs_caller_op_ptr", "ftrace_regs_caller_jmp",
@@ -64,33 +64,32 @@ const char *const kinst_arch_walk_roots[] = {
 	"poke_int3_handler", "irqentry_nmi_enter", "irqentry_nmi_exit", "do_int3", "kprobe_int3_handler",
 	"kprobe_exceptions_notify", "notify_die", "atomic_notifier_call_chain", "notifier_call_chain",
 	"rcu_is_watching", "ct_nmi_enter", "rcu_nmi_enter", "ct_nmi_exit", "rcu_nmi_exit",
-	/* a program of BPF that traces one of the above: what runs before it counts itself, and after */
+	/* a BPF program that traces one of the above: the functions before and after its recursion check */
 	"migrate_disable", "migrate_enable", "__bpf_prog_enter", "__bpf_prog_exit", "__bpf_prog_enter_recur",
 	"__bpf_prog_exit_recur", "__bpf_tramp_enter", "__bpf_tramp_exit",
 	NULL
 };
 
-/* Functions that the text calls on these paths, but not for us: they report or panic. A walk passes by them. */
+/* Functions called on these paths, but not for our breakpoints: they report or panic. A walk skips them. */
 #define KINST_REPORTS "die", "__die", "panic", "nmi_panic", "dump_", "show_", "report_bug", "bust_spinlocks"
 
-/* The same for a line in the log. */
+/* The same for logging a line. */
 #define KINST_LOGS "printk", "_printk", "vprintk", "__printk", "print_"
 
-/* Besides: the move of a task whose mask of CPUs has changed. */
+/* In addition: moving a task whose CPU mask has changed. */
 const char *const kinst_arch_walk_not[] = {
 	KINST_REPORTS, KINST_LOGS, "task_rq_lock", "__set_cpus_allowed_ptr",
 	NULL
 };
 
-/* Besides: warnings, which are traps themselves, and end the machine where nothing handles one. */
+/* In addition: warnings, which are traps themselves, and reset the machine if nothing handles one. */
 const char *const kinst_arch_no_trap_not[] = { KINST_REPORTS, KINST_LOGS, "__warn", "warn_", NULL };
 
 const char *const kinst_arch_set_up_not[] = { KINST_REPORTS, NULL };
 
 /*
- * Functions that are called there, and that are not followed: those that handle other traps, that schedule (which needs
- * interrupts and preemption on), or that return at once in such a context (lockdep is off; RCU and irq_work postpone
- * the work).
+ * Functions that are called there, but not followed: they handle other traps, or schedule (which needs interrupts and
+ * preemption on), or return at once in such a context (lockdep is off; RCU and irq_work postpone the work).
  */
 const char *const kinst_arch_walk_ends[] = {
 	"do_trap", "do_error_trap", "force_sig", "__warn", "warn_", "add_taint", "__stack_chk_fail",
@@ -105,21 +104,22 @@ const char *const kinst_arch_walk_ends[] = {
 };
 
 /*
- * More of these for the walk over code without handlers. Most calls of machine_kexec() and do_suspend_lowlevel() have
- * them still; the rest is named above. A listener of a tracepoint is called through a pointer.
+ * More of these for the walk over code without handlers. Most of the functions called by machine_kexec() and
+ * do_suspend_lowlevel() still run with handlers; the rest are named above. A tracepoint's listener is called through
+ * a pointer.
  */
 const char *const kinst_arch_no_trap_ends[] = {
 	"machine_kexec", "do_suspend_lowlevel", "__traceiter_", "lockdep_",
 	NULL
 };
 
-/* Functions that begin without handlers, and set them up. */
+/* Functions that begin without handlers and install them. */
 const char *const kinst_arch_until_handlers[] = {
 	"start_secondary", "cpu_init_secondary", "restore_processor_state", "__restore_processor_state",
 	NULL
 };
 
-/* Functions after which there are handlers. */
+/* Functions that return with handlers installed. */
 const char *const kinst_arch_sets_handlers[] = {
 	"cpu_init_secondary", "cpu_init_exception_handling", "load_current_idt", "native_load_idt",
 	NULL
@@ -142,9 +142,9 @@ bool kinst_arch_is_thunk_name(const char *name)
 /* ---- FRED ---- */
 
 /*
- * They set up the handlers of a processor with FRED. From 6.9 to 6.18 the first logs a line before it does, in 7.3 it
- * does not: all that logs runs without handlers, and what that calls through pointers as well: the consoles, and the scheduler, which wakes who
- * waits for them.
+ * These set up the handlers of a processor with FRED. From 6.9 to 6.18 the first logs a line before it does so; in 7.3
+ * it does not. All functions that log then run without handlers, as do the functions they call through pointers: the
+ * consoles, and the scheduler, which wakes the tasks that wait for them.
  */
 #define KINST_FRED_ROOTS "cpu_init_fred_exceptions", "cpu_init_fred_rsps"
 
@@ -161,7 +161,7 @@ const char *const kinst_arch_log_roots[] = {
 
 static bool kinst_assume_fred;
 module_param_named(assume_fred, kinst_assume_fred, bool, 0400);
-MODULE_PARM_DESC(assume_fred, "for tests: refuse all that a processor with FRED may run before it has handlers");
+MODULE_PARM_DESC(assume_fred, "for tests: refuse functions that a FRED processor may run without handlers");
 
 static bool kinst_has_fred(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/machine/cpu.h: what this processor, and a hypervisor below us, allow.
+ * arch/x86/machine/cpu.h: properties of this processor, and of a hypervisor below us.
  */
 #ifndef _KINST_X86_CPU_H
 #define _KINST_X86_CPU_H
@@ -12,13 +12,13 @@
 #include <asm/pgtable.h>
 #include <asm/processor.h>
 
-/* Whether jumps may replace breakpoints. Under Xen PV a detour cannot turn interrupts off by itself. */
+/* Whether jumps may replace breakpoints. Under Xen PV a detour cannot turn interrupts off. */
 static inline bool kinst_arch_can_jump(void)
 {
 	return !cpu_feature_enabled(X86_FEATURE_XENPV);
 }
 
-/* Whether a reason of kinst_arch_decode() counts on this machine: endbr64 matters only to a CPU that checks for it. */
+/* Whether a reason of kinst_arch_decode() applies to this CPU: endbr64 matters only if the CPU checks for it. */
 static inline bool kinst_arch_reason_counts(u16 reason)
 {
 	if (reason != KINST_R_INSN_LANDING_PAD)
@@ -56,15 +56,15 @@ static __always_inline bool kinst_arch_on_exception_stack(void)
 }
 
 /*
- * The bytes of stack that a hit needs from kinst_hit() on: for a program and all that it calls (1.2 KiB), for a page
- * fault in it, and for a breakpoint in the page fault (half a KiB each).
+ * The bytes of stack that a hit needs from kinst_hit() on: for a program and everything that it calls (1.2 KiB), for a
+ * page fault in it, and for a breakpoint in the page fault (half a KiB each).
  */
 #define KINST_STACK_NEED 2560
 
 /*
- * Whether less than that is left of an exception stack, which is one page, page-aligned, or of the task's. With KASAN
- * exception stacks are larger, and some of their room is not counted. The stacks of interrupts begin anywhere, and are
- * empty when an interrupt comes.
+ * Whether less than that is left of an exception stack, which is one page, page-aligned, or of the task's stack. With
+ * KASAN exception stacks are larger, and part of their space is not counted. Interrupt stacks have no fixed alignment,
+ * and are empty when an interrupt arrives.
  */
 static __always_inline bool kinst_arch_stack_is_short(void)
 {
@@ -76,8 +76,8 @@ static __always_inline bool kinst_arch_stack_is_short(void)
 }
 
 /*
- * Whether the n bytes from addr on are canonical addresses in the paging mode in force. The kernel's own check goes
- * by what the processor supports, and the kernel warns when that is wrong.
+ * Whether the n bytes from addr on are canonical addresses in the current paging mode. The kernel's own check uses
+ * the mode that the processor supports, and the kernel warns when that is wrong.
  */
 static __always_inline bool kinst_arch_is_canonical(unsigned long addr, size_t n)
 {

@@ -7,8 +7,8 @@
  *	popfq
  *	(the displaced instructions)
  *
- * Builds what a trap would have left on the stack, which is that of the probed
- * code. Kernel code has no red zone below its stack pointer. The detour itself
+ * Builds a trap frame on the stack of the probed code. Kernel code has no red zone
+ * below its stack pointer. The detour itself
  * restores the flags, after the return: the thunk that replaces a return may
  * change them (call depth tracking does). Until then interrupts are off.
  */
@@ -22,10 +22,10 @@
 #include <asm/unwind_hints.h>
 
 /*
- * Defines entry(), which calls hit(), and in the word quiet the offset of the instruction in it that turns interrupts off;
- * just before that, there is one more word on the stack than at the entry.
+ * Defines entry(), which calls hit(), and, in the word quiet, the offset of its instruction that turns interrupts off;
+ * just before that, the stack has one more word than at the entry.
  *
- * Context: any, once the kernel's own entry code is done; interrupts as they were.
+ * Context: any, after the kernel's own entry code; interrupts unchanged.
  */
 .macro KINST_DETOUR_ENTRY entry, quiet, hit
 	.text
@@ -89,8 +89,8 @@ SYM_DATA(\quiet, .long .Lquiet - \entry)
 #include <linux/types.h>
 
 /*
- * Steps the registers past the return of the entry, if an interrupt came between the call in a detour and the instruction
- * that turns interrupts off, quiet bytes from the entry. Context: any.
+ * Moves the registers past the return from the entry, if an interrupt arrived between the call in a detour and the
+ * instruction that turns interrupts off, quiet bytes from the entry. Context: any.
  */
 static __always_inline void kinst_arch_leave_entry(struct pt_regs *regs, unsigned long entry, u32 quiet)
 {

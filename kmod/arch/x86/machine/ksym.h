@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/machine/ksym.h: the unexported symbols that x86 needs besides those of ksym.h,
- * in the form of its lists.
+ * arch/x86/machine/ksym.h: the unexported symbols that x86 needs in addition to ksym.h,
+ * as lists in the same format.
  */
 #ifndef _KINST_X86_KSYM_H
 #define _KINST_X86_KSYM_H

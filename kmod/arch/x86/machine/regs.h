@@ -28,7 +28,7 @@ static __always_inline u64 kinst_arch_return_value(const struct pt_regs *regs)
 	return regs->ax;
 }
 
-/* The address of argument i, from the seventh on, at a function's entry: the return address is below them. */
+/* The address of argument i, from the seventh on, at a function's entry: above the return address. */
 static __always_inline unsigned long kinst_arch_stack_arg(const struct pt_regs *regs, u64 i)
 {
 	return regs->sp + 8 * (i - 5);
@@ -93,7 +93,7 @@ static __always_inline bool kinst_arch_taken(u8 cond, const struct pt_regs *regs
 	return (cond & 1) ? !yes : yes;
 }
 
-/* The value of the register with this number in an instruction; 0 for KINST_NO_REG. */
+/* The value of the register with this number in an instruction's encoding; 0 for KINST_NO_REG. */
 static __always_inline unsigned long kinst_arch_reg(const struct pt_regs *regs, u8 number)
 {
 	switch (number) {
@@ -134,8 +134,8 @@ static __always_inline unsigned long kinst_arch_reg(const struct pt_regs *regs, 
 }
 
 /*
- * The target of an indirect jump, or 0 if the memory that it would read is not there.
- * Reading memory calls out of the module: only within kinst_guard_enter().
+ * The target of an indirect jump, or 0 if the memory that it would read is not mapped.
+ * Reading memory calls functions outside the module: only with the guard taken.
  */
 static __always_inline unsigned long kinst_arch_operand_at(const struct kinst_arch_operand *op, const struct pt_regs *regs)
 {
@@ -148,15 +148,15 @@ static __always_inline unsigned long kinst_arch_operand_at(const struct kinst_ar
 	return copy_from_kernel_nofault(&to, (const void *)value, sizeof(to)) ? 0 : to;
 }
 
-/* A frame of a program that keeps frame pointers, as it is in memory at the frame pointer. */
+/* The memory at the frame pointer of a program that maintains frame pointers. */
 struct kinst_arch_frame {
 	unsigned long next;
 	unsigned long ret;
 };
 
 /*
- * The registers of a program by their numbers in DWARF (System V ABI for x86-64, figure 3.36), and where it was. False for
- * a 32-bit program, which has others.
+ * The registers of a program by their DWARF numbers (System V ABI for x86-64, figure 3.36), and its instruction
+ * pointer. False for a 32-bit program, whose numbers differ.
  */
 static __always_inline bool kinst_arch_user_regs(const struct pt_regs *regs, u64 to[17])
 {

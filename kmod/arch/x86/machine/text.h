@@ -11,21 +11,21 @@
 /* Bytes of the longest instruction. */
 #define KINST_INSN_MOST 15
 
-/* Bytes of one trampoline slot: room for the longest relocated instruction. */
+/* Bytes of one trampoline slot: enough for the longest relocated instruction. */
 #define KINST_SLOT_SIZE 32
 
-/* The jump that can replace a breakpoint: its first byte, its length, and what it leads to. */
+/* The jump that can replace a breakpoint: its first byte, its length, and the sizes of a detour. */
 #define KINST_JUMP 0xe9
 #define KINST_JUMP_LEN 5
 #define KINST_DETOUR_LEN 64
 #define KINST_DETOUR_COPIES 7 /* offset of the displaced instructions in a detour */
 
-/* Bytes that others overwrite: an optimised kprobe, ftrace, a static call. */
+/* Bytes that other code overwrites: an optimised kprobe, ftrace, a static call. */
 #define KINST_OPT_LEN 5
 #define KINST_FTRACE_LEN 5
 #define KINST_STATIC_CALL_LEN 5
 
-/* Short jumps lead no further. */
+/* The reach of a short jump. */
 #define KINST_SHORT 130
 
 /* Bytes that may be a reference to an address in the text, and how many addresses they may refer to. */
@@ -50,19 +50,19 @@ static inline bool kinst_arch_is_break(const void *text)
 	return *(const volatile u8 *)text == KINST_BREAK;
 }
 
-/* Whether the text begins as one of our breakpoints or jumps does. */
+/* Whether the text begins like one of our breakpoints or jumps. */
 static inline bool kinst_arch_may_be_ours(const void *text)
 {
 	return kinst_arch_is_break(text) || *(const u8 *)text == KINST_JUMP;
 }
 
-/* Fills text that is never executed; if it is reached all the same, it traps. */
+/* Fills text that is never executed; if it is reached nevertheless, it traps. */
 static inline void kinst_arch_fill(void *text, size_t len)
 {
 	memset(text, KINST_BREAK, len);
 }
 
-/* The addresses that the bytes at addr may refer to: they may be a distance from their end, or an address. */
+/* The addresses that the bytes at addr may refer to, as a distance from their end or as an address. */
 static inline void kinst_arch_references(const u8 *text, unsigned long addr, unsigned long to[KINST_REFERENCES])
 {
 	s32 value = (s32)(text[0] | text[1] << 8 | text[2] << 16 | (u32)text[3] << 24);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/machine/trap.h: int3, as it comes through the kernel's chain of die notifiers. Context: any, on the probe path;
- * all inline, so that nothing here can be probed.
+ * arch/x86/machine/trap.h: int3, delivered through the kernel's chain of die notifiers. Context: any, on the probe
+ * path; all inline, so that nothing here can be probed.
  */
 #ifndef _KINST_X86_TRAP_H
 #define _KINST_X86_TRAP_H
@@ -9,7 +9,7 @@
 #include <linux/kdebug.h>
 #include <linux/ptrace.h>
 
-/* The registers at a breakpoint in the kernel, given what a notifier is called with; NULL: it is something else. */
+/* The registers at a breakpoint in the kernel, from the notifier's arguments; NULL: it is something else. */
 static __always_inline struct pt_regs *kinst_arch_break_regs(unsigned long event, void *data)
 {
 	struct pt_regs *regs = ((struct die_args *)data)->regs;

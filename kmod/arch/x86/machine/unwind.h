@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/machine/unwind.h: the kernel's own unwinder, continued where it does not know the code. It takes no locks.
- * Context: a hit, in the guard, interrupts off; NMI too. All inline: what is passed as a function is called directly.
+ * arch/x86/machine/unwind.h: the kernel's unwinder, continued at code that it does not know. It takes no locks.
+ * Context: a hit, in the guard, interrupts off; NMI too. All inline: a function that is passed is called directly.
  */
 #ifndef _KINST_X86_UNWIND_H
 #define _KINST_X86_UNWIND_H
@@ -10,12 +10,12 @@
 #include <linux/sched.h>
 #include <asm/unwind.h>
 
-/* Sets *to to the registers at the place that was executed when our code was interrupted with regs; false: it was not. */
+/* If our trampoline was interrupted with regs, sets *to to the registers at the place that it executed; else false. */
 typedef bool (*kinst_arch_place_fn)(struct pt_regs *to, struct pt_regs *regs);
 
 /*
- * If the walk has reached registers that were saved in code of ours, which the unwinder cannot handle, continues it from
- * the place that was executed there, and puts that in *pc. False if it has reached anything else.
+ * If the walk has reached registers that were saved in our code, which the unwinder cannot handle, continues it from
+ * the place that was executed there, and stores that in *pc. False if it has reached anything else.
  */
 static __always_inline bool kinst_arch_go_on(struct unwind_state *state, unsigned long *pc, struct pt_regs *copy,
 					     kinst_arch_place_fn place)
@@ -30,9 +30,9 @@ static __always_inline bool kinst_arch_go_on(struct unwind_state *state, unsigne
 }
 
 /*
- * Walks the kernel's stack from regs on, or from our own frame if regs is NULL, without the frames of the module and of
- * the function at via: stores up to n return addresses in pcs (which may be NULL), and returns their number. copy: memory
- * for registers.
+ * Walks the kernel's stack from regs on, or from our own frame if regs is NULL, without the frames of the module and
+ * of the function at via: stores up to n return addresses in pcs (which may be NULL), and returns their count. copy:
+ * memory for registers.
  */
 static __always_inline u32 kinst_arch_walk(unsigned long via, unsigned long via_size, struct pt_regs *regs,
 					   u64 *pcs, u32 n, struct pt_regs *copy, kinst_arch_place_fn place)
