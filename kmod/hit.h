@@ -10,16 +10,16 @@
 #include "include/uapi/kinst.h"
 
 /*
- * Steps that one hit may take for all listeners of the place, whatever their sessions (program/dif/dif.h defines
+ * Steps that one hit may take for all listeners of the place, of all sessions (program/dif/dif.h defines
  * a step): interrupts are off meanwhile.
  */
 #define KINST_HIT_FUEL (4u << 20)
 
-/* One firing of a probe, as its programs see it. */
+/* One firing of a probe, as seen by its programs. */
 struct kinst_hit {
 	/*
-	 * The registers at the probed instruction, with its address as ip. Timers: those of the interrupted
-	 * code. System calls: those of the program. ERROR: those of the hit that faulted. NULL for BEGIN, END,
+	 * The registers at the probed instruction, with its address as ip. Timers: of the interrupted
+	 * code. System calls: of the program. ERROR: of the hit that faulted. NULL for BEGIN, END,
 	 * SDT and EVENT.
 	 */
 	struct pt_regs *regs;
@@ -27,7 +27,7 @@ struct kinst_hit {
 	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
 	u32 fuel; /* steps left; KINST_HIT_FUEL at first */
 	u64 args[6];
-	/* The kernel's function that called us, and its size: without registers, a stack begins below it. */
+	/* The kernel function that called us, and its size: without registers, a stack begins below it. */
 	unsigned long via, via_size;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main.c: the loading and unloading of the module, as mirrors.
+ * main.c: loads and unloads the module.
  */
 #include <linux/init.h>
 #include <linux/module.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * params.h: the parameters of the module that can only be read.
+ * params.h: the setter of the module's read-only parameters.
  */
 #ifndef _KINST_PARAMS_H
 #define _KINST_PARAMS_H
@@ -9,7 +9,7 @@
 
 struct kernel_param;
 
-/* Their setter. */
+/* Refuses every write. */
 static inline int kinst_refuse_to_set(const char *value, const struct kernel_param *kp)
 {
 	return -EPERM;

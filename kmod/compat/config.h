@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * compat/config.h: options of the kernel's configuration that were renamed, or that decide what the kernel has.
+ * compat/config.h: kernel configuration options that were renamed, or that decide what the kernel provides.
  */
 #ifndef _KINST_COMPAT_CONFIG_H
 #define _KINST_COMPAT_CONFIG_H

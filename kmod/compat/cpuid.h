@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat/cpuid.h: cpuid(), in asm/processor.h until 6.15 and in asm/cpuid/ since. */
+/* compat/cpuid.h: cpuid(): in asm/processor.h until 6.15, in asm/cpuid/ since then. */
 #ifndef _KINST_COMPAT_CPUID_H
 #define _KINST_COMPAT_CPUID_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat/hrtimer.h: a timer and its function, set up in two steps until 6.12 and in one since. */
+/* compat/hrtimer.h: a timer and its function: set up in two steps until 6.12, in one since then. */
 #ifndef _KINST_COMPAT_HRTIMER_H
 #define _KINST_COMPAT_HRTIMER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat/module_text.h: where a module's code and data are: in several memories since 6.4, in one before. */
+/* compat/module_text.h: the code and data of a module: in several areas since 6.4, in one before. */
 #ifndef _KINST_COMPAT_MODULE_TEXT_H
 #define _KINST_COMPAT_MODULE_TEXT_H
 
@@ -17,7 +17,7 @@ static inline void kinst_module_text(const struct module *mod, unsigned long *st
 #endif
 }
 
-/* The data that stays writable. */
+/* The data that remains writable. */
 static inline void kinst_module_data(const struct module *mod, unsigned long *start, unsigned long *size)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)

@@ -16,7 +16,7 @@
 #define KINST_TRACE_TELLS_LAST 0
 #endif
 
-/* Whether no other thread of the process is left. In older kernels, several that end at once may all count as last. */
+/* Whether no other thread of the process is left. In older kernels, several that exit at once may all count as last. */
 static __always_inline bool kinst_trace_is_last(const u64 *raw)
 {
 	const struct task_struct *task = (const struct task_struct *)(unsigned long)raw[0];

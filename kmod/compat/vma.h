@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat/vma.h: the flags of a mapping, assigned until 6.3 and through functions since. */
+/* compat/vma.h: the flags of a mapping: assigned until 6.3, set through functions since then. */
 #ifndef _KINST_COMPAT_VMA_H
 #define _KINST_COMPAT_VMA_H
 

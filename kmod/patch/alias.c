@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * patch/alias.c: a second mapping of pages of the text: one area for the kernel's, and one for each module's, which is
- * unmapped when the module goes: its pages are for others then.
+ * patch/alias.c: a second mapping of text pages: one area for the kernel, and one for each module. A module's area is
+ * unmapped when the module is unloaded, since its pages are then reused.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -44,7 +44,7 @@ static struct page *kinst_text_page(unsigned long addr)
 	return kinst_is_own_text(addr) ? pfn_to_page(PHYS_PFN(__pa_symbol(addr))) : vmalloc_to_page((void *)addr);
 }
 
-/* Maps pages from first on, as far as they are of the same module. Returns the number of the next one, or 0 without memory. */
+/* Maps the pages of one module, from first on. Returns the index of the page after them, or 0 if out of memory. */
 static u32 kinst_alias_map(struct kinst_alias *alias, struct page **pages, u32 first)
 {
 	struct kinst_alias_area *area = kzalloc(sizeof(*area), GFP_KERNEL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * patch/alias.h: a second mapping of pages of the text, writable and not executable.
+ * patch/alias.h: a second mapping of text pages, writable and not executable.
  *
- * It exists as long as a hit may have to write there; that of a module's pages no longer than the module.
+ * It exists as long as a hit may have to write there, but for a module's pages no longer than the module.
  * Context of all: process.
  */
 #ifndef _KINST_ALIAS_H
@@ -13,14 +13,14 @@
 struct module;
 struct kinst_alias;
 
-/* Maps n pages, at least one, by their addresses, which are sorted and differ. NULL without memory. Their modules stay meanwhile. */
+/* Maps n >= 1 pages by their addresses, sorted and distinct. NULL if out of memory. Their modules must stay loaded. */
 struct kinst_alias *kinst_alias_new(const unsigned long *pages, u32 n);
 void kinst_alias_free(struct kinst_alias *alias);
 
-/* The second address of what is at addr, in one of the pages. */
+/* The address in the second mapping of the text at addr, in one of the pages. */
 u8 *kinst_alias_of(const struct kinst_alias *alias, unsigned long addr);
 
-/* Unmaps the pages of a module that goes. */
+/* Unmaps the pages of a module that is unloaded. */
 void kinst_alias_leave(struct kinst_alias *alias, const struct module *mod);
 
 #endif /* _KINST_ALIAS_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * patch/detour.c: the detours in use, by number.
+ * patch/detour.c: the detours in use, by index.
  */
 #include <linux/kprobes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * patch/detour.h: the detours in use: which place each is of, and where its copies of the displaced instructions are.
+ * patch/detour.h: the detours in use: the place of each, and the offsets of its copies of the displaced instructions.
  */
 #ifndef _KINST_DETOUR_H
 #define _KINST_DETOUR_H
@@ -12,14 +12,14 @@
 
 struct kinst_detour {
 	unsigned long at;
-	unsigned long place; /* the first of the instructions that it does */
+	unsigned long place; /* the first of the displaced instructions */
 	u8 n; /* number of these instructions */
 	bool calls; /* the last of them is a call */
 	u8 copies[KINST_JUMP_MOST]; /* their offsets in the detour */
-	u8 from[KINST_JUMP_MOST + 1]; /* their offsets from the place, and that of what follows */
+	u8 from[KINST_JUMP_MOST + 1]; /* their offsets from the place; last, the offset of what follows */
 };
 
-/* By number; NULL: it is not used. Read by hits; written with the sites' mutex held. */
+/* By detour index; NULL: not in use. Read by hits; written with the sites' mutex held. */
 extern struct kinst_detour *kinst_detour_of[KINST_DETOURS];
 
 /* Like kinst_slot_place(), for an address in a detour. */

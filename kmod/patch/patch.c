@@ -3,9 +3,9 @@
  * patch/patch.c: batched text patching.
  *
  * Making a page writable costs far more than writing to it. So the changes to a
- * page are made together, and the bytes between them are rewritten as they are.
- * These do not change meanwhile: all patching is done under text_mutex, but for that
- * of text/once.c, and while there is any of it, each change is made alone.
+ * page are made together, and the bytes between them are rewritten unchanged.
+ * These do not change meanwhile: all patching is done under text_mutex, except by
+ * text/once.c; while that has probes, each change is written separately.
  */
 #include <linux/bug.h>
 #include <linux/cpu.h>
@@ -19,14 +19,14 @@
 #include "arch/ksym.h"
 #include "patch/patch.h"
 
-/* A page as it will be, and the part of it that changes; there is none if at is 0. */
+/* The new contents of a page, and the part that changes; at is 0 if nothing is pending. */
 static struct {
 	unsigned long at;
 	unsigned int from, to;
 	u8 bytes[PAGE_SIZE];
 } kinst_page;
 
-static unsigned int kinst_single; /* how many want single writes */
+static unsigned int kinst_single; /* users that need separate writes */
 
 /* Takes the locks in the same order as kprobes. */
 void kinst_patch_lock(void)
@@ -78,7 +78,7 @@ void kinst_patch_write(unsigned long addr, const void *bytes, size_t len)
 	unsigned int from = offset_in_page(addr);
 	unsigned int here = min_t(size_t, len, PAGE_SIZE - from);
 
-	/* For tools that decode what ran (perf, with a processor's trace). */
+	/* For tools that decode the executed text (perf, with a processor trace). */
 	if (kinst_addr_perf_event_text_poke)
 		kinst_sym_perf_event_text_poke((void *)addr, (void *)addr, len, bytes, len);
 	kinst_page_write(addr - from, from, bytes, here);

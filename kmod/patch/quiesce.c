@@ -2,10 +2,10 @@
 /*
  * patch/quiesce.c: waits until every task has voluntarily passed through the scheduler.
  *
- * Tasks RCU does not see the idle tasks. Its rude form does not help: newer kernels assume that nothing is traced
- * where RCU does not watch, and then it does nothing; and where it does something, it waits for a work item on every
- * CPU, which never runs beside a real-time task that never sleeps, with the CPUs locked against hotplug meanwhile.
- * An idle task runs with preemption off: a CPU that runs another task has left its idle one at the scheduler's door.
+ * Tasks RCU does not see the idle tasks. Tasks Rude RCU does not help: newer kernels assume that nothing is traced
+ * where RCU does not watch, and then it does nothing. Otherwise it waits for a work item on every CPU, with CPU
+ * hotplug locked, and the item never runs on a CPU that is held by a real-time task that never sleeps.
+ * An idle task runs with preemption off: a CPU that runs another task has left its idle task through the scheduler.
  */
 #include <linux/cpumask.h>
 #include <linux/percpu.h>
@@ -17,7 +17,7 @@
 #include "arch/ksym.h"
 #include "patch/quiesce.h"
 
-/* How long to wait for a CPU's work item before looking again at what it runs. */
+/* How long to wait for a CPU's work item before checking again which task runs there. */
 #define KINST_LOOK (HZ / 50)
 
 struct kinst_visit {
@@ -28,7 +28,7 @@ struct kinst_visit {
 static DEFINE_PER_CPU(struct kinst_visit, kinst_visits);
 static DECLARE_WAIT_QUEUE_HEAD(kinst_visited);
 
-/* Context: the workqueue of a CPU: it does not run its idle task. */
+/* Context: the workqueue of a CPU, which therefore does not run its idle task. */
 static void kinst_visit(struct work_struct *work)
 {
 	struct kinst_visit *visit = container_of(work, struct kinst_visit, work);
@@ -51,7 +51,7 @@ static bool kinst_may_idle(int cpu)
 	return idle;
 }
 
-/* The work item may be left for later, on a CPU that runs another task and does not come to it. */
+/* The work item may be left pending, on a CPU whose current task never lets it run. */
 static void kinst_leave_idle(int cpu)
 {
 	struct kinst_visit *visit = per_cpu_ptr(&kinst_visits, cpu);

@@ -6,8 +6,8 @@
 #define _KINST_QUIESCE_H
 
 /*
- * Waits until every task has voluntarily left the code that it was in, those that are idle too. Without a lock: tasks
- * that run for ever may keep it waiting, as they do Tasks RCU, but no other work.
+ * Waits until every task, including the idle ones, has voluntarily left the code that it was in. Without a lock: a
+ * task that never sleeps may delay it forever, as it does Tasks RCU, but nothing else.
  */
 void kinst_quiesce(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * patch/tramp.c: the pools of slots and of detours (arch/x86/pool.S) and what is written into
- * them.
+ * patch/tramp.c: the pools of slots and of detours (arch/x86/pool.S) and their
+ * contents.
  *
  * The ordinary pool: a slot is reused once no task can be in it (text/sites.c waits
  * for that). The fault pool: for instructions with an exception-table entry. A task
@@ -57,12 +57,12 @@ static u8 kinst_slot_len[KINST_POOL_SLOTS]; /* its length; 0: a call */
 
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
 static unsigned int kinst_fault_end; /* no slot from here on has an owner */
-static unsigned int kinst_fault_sites; /* that have a slot of the fault pool; under the mutex, like all of these */
+static unsigned int kinst_fault_sites; /* sites with a slot of the fault pool; under the mutex, like all of these */
 static bool kinst_fault_pinned; /* the module stays: a task may sleep in the pool */
 
-#define KINST_OWNER_LOST 1 /* its instruction has changed; the slot is not given out again */
+#define KINST_OWNER_LOST 1 /* its instruction has changed; the slot is not reused */
 
-/* How much of the pools is in use: read-only files in /sys/module/kinst/parameters. */
+/* Pool usage: read-only files in /sys/module/kinst/parameters. */
 static int kinst_show_slots(char *buffer, const struct kernel_param *kp)
 {
 	return sysfs_emit(buffer, "%u\n", bitmap_weight(kinst_used, KINST_POOL_SLOTS));
@@ -79,21 +79,21 @@ static int kinst_show_fault_slots(char *buffer, const struct kernel_param *kp)
 
 static const struct kernel_param_ops kinst_slots_ops = { .set = kinst_refuse_to_set, .get = kinst_show_slots };
 module_param_cb(slots, &kinst_slots_ops, NULL, 0400);
-MODULE_PARM_DESC(slots, "trampolines in use (to be read)");
+MODULE_PARM_DESC(slots, "trampolines in use (read-only)");
 
 static const struct kernel_param_ops kinst_fault_slots_ops = {
 	.set = kinst_refuse_to_set,
 	.get = kinst_show_fault_slots,
 };
 module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0400);
-MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken until no task can be in one (to be read)");
+MODULE_PARM_DESC(fault_slots, "trampolines of faulting instructions, in use until no task can be in one (read-only)");
 
 static bool kinst_slot_is_fault(unsigned long slot)
 {
 	return slot - (unsigned long)kinst_fault_pool < KINST_FAULT_SLOTS * KINST_SLOT_SIZE;
 }
 
-/* Makes the slot's own exception-table entry do what the original one does. */
+/* Makes the slot's exception-table entry do what the original one does. */
 static void kinst_fault_entry(unsigned long slot, const struct kinst_arch_insn *insn,
 			      const struct exception_table_entry *original)
 {
@@ -160,7 +160,7 @@ void kinst_tramp_forget(const struct module *mod)
 			kinst_fault_owner[i] = 0;
 }
 
-/* The address of a free one, searched for from where the last one was taken; or 0. */
+/* The address of a free slot, searched for after the one taken last; or 0. */
 static unsigned long kinst_slots_find(const struct kinst_slots *slots)
 {
 	unsigned int i = find_next_zero_bit(slots->used, slots->count, slots->next);
@@ -208,7 +208,7 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 	enum kinst_reason reason;
 	unsigned int number;
 
-	/* A direct jump or call does not fault: the entry is for an alternative of it, such as "rep stosb" in clear_user(). */
+	/* Direct jumps and calls do not fault: the entry is for an alternative, as "rep stosb" in clear_user(). */
 	if (original && !insn->target) {
 		reason = kinst_fault_slot_get(insn, original, slot);
 		if (!reason)
@@ -286,9 +286,9 @@ void kinst_detour_put(unsigned long detour)
 /* ---- tasks in the fault pool ---- */
 
 /*
- * Whether an address inside the fault pool is on the task's stack. A task that sleeps there has it among the registers
- * that its page fault has saved, which stay where they are until the fault ends: so the task may run meanwhile.
- * Remains of an older fault on the stack of a running task count, too: they will be gone at a later check.
+ * Whether an address inside the fault pool is on the task's stack. If a task sleeps in a page fault there, the address
+ * is among the saved registers, which do not move until the fault ends: so the task may run meanwhile.
+ * Remains of an older fault on the stack of a running task count, too: a later check will not see them.
  */
 static bool kinst_task_in_fault_pool(struct task_struct *task)
 {
@@ -303,7 +303,7 @@ static bool kinst_task_in_fault_pool(struct task_struct *task)
 	for (; at < stack + THREAD_SIZE; at += len) {
 		len = min(sizeof(words), stack + THREAD_SIZE - at);
 		if (copy_from_kernel_nofault(words, (void *)at, len))
-			return false; /* the task and its stack are gone */
+			return false; /* the task's stack was freed */
 		for (i = 0; i < len / sizeof(long); i++)
 			if (kinst_slot_is_fault(words[i]))
 				return true;

@@ -2,7 +2,7 @@
 /*
  * patch/unwind.c: kernel stacks, by the kernel's own unwinder, through slots and detours.
  *
- * Context: probe; in the guard, interrupts off; NMI too; but for the load.
+ * Context: probe; in the guard, interrupts off; NMI too; except at load.
  */
 #include <linux/kprobes.h>
 #include <linux/percpu.h>

@@ -16,7 +16,7 @@ static bool kinst_is_place(u32 kind)
 
 struct kinst_order {
 	const struct kinst_probe *probes;
-	u32 *index; /* of those probes that are places */
+	u32 *index; /* of the probes that are places */
 	u32 *runs; /* where in index another function begins */
 	u32 count, nruns;
 };

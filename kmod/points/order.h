@@ -9,8 +9,8 @@
 #include "include/uapi/kinst.h"
 
 /*
- * The indices of those probes that are places, function by function, and how many there are; the results of all become
- * OK. NULL without memory. To be freed by kvfree().
+ * The indices of the probes that are places, function by function, and their count; the results of all probes are set
+ * to OK. NULL if out of memory. Free with kvfree().
  */
 u32 *kinst_order(const struct kinst_probe *probes, u32 n, struct kinst_result *res, u32 *count);
 

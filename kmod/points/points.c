@@ -29,7 +29,7 @@
 
 /* ---- arm ---- */
 
-/* Moves what is left of the list, which ftrace serves, to where the session disarms it without the mutex. */
+/* Moves the ftrace sites, which remain in the list, to the session's list to disarm without the mutex. */
 static void kinst_leave(struct kinst_points *points, struct list_head *dead)
 {
 	kinst_sites_disarm(dead, NULL);
@@ -37,8 +37,8 @@ static void kinst_leave(struct kinst_points *points, struct list_head *dead)
 }
 
 /*
- * Handles the sites of the list that could not be armed: the probes that need one get the reason, and lose all their
- * places. With the mutex, without the patch lock.
+ * Handles the sites of the list that could not be armed: each probe that needs one gets the reason, and all its places
+ * are removed. With the mutex, without the patch lock.
  */
 static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *fresh, bool fentry,
 				 enum kinst_reason reason, struct kinst_result *res)
@@ -87,7 +87,7 @@ static bool kinst_is_killed(struct kinst_points *points)
 	return points->killed;
 }
 
-/* Stages the probe, if it is one of a function's entry that ftrace serves. */
+/* Stages the probe if it is a function entry that ftrace serves. */
 static bool kinst_stage_entry(struct kinst_points *points, const struct kinst_probe *probe, u32 index,
 			      struct kinst_result *res, struct list_head *fresh)
 {
@@ -100,7 +100,7 @@ static bool kinst_stage_entry(struct kinst_points *points, const struct kinst_pr
 	return true;
 }
 
-/* Stages the entries that ftrace serves among n probes that order lists, and leaves the others in order. */
+/* Stages the entries that ftrace serves among the n probes in order, and keeps the others in order. */
 static u32 kinst_stage_entries(struct kinst_points *points, const struct kinst_probe *probes, u32 *order, u32 n,
 			       struct kinst_result *res, struct list_head *fresh)
 {
@@ -114,7 +114,7 @@ static u32 kinst_stage_entries(struct kinst_points *points, const struct kinst_p
 	return others;
 }
 
-/* Stages the probes that order lists, until a signal ends that. */
+/* Stages the probes in order, unless a signal ends that early. */
 static void kinst_stage_batch(struct kinst_points *points, const struct kinst_probe *probes, const u32 *order, u32 n,
 			      struct kinst_result *res, struct list_head *fresh)
 {
@@ -137,7 +137,7 @@ static void kinst_stage_batch(struct kinst_points *points, const struct kinst_pr
 	kinst_func_put(f);
 }
 
-/* Arms the probes that order lists, except those that go to late; order has all probes of a function together. */
+/* Arms the probes in order, except those moved to late; order has all probes of a function together. */
 static void kinst_arm_batch(struct kinst_points *points, const struct kinst_probe *probes, const u32 *order, u32 n,
 			    struct kinst_result *res)
 {
@@ -163,9 +163,9 @@ static void kinst_arm_fentry(struct work_struct *work)
 }
 
 /*
- * Arms the ftrace sites: a change of the text by ftrace is expensive, but little more so for many. On an emulated
- * machine it takes seconds for all functions, and cannot be interrupted: it is done by a worker, for which a task that is
- * killed does not wait.
+ * Arms the ftrace sites: a change of the text by ftrace is expensive, but little more so for many sites. On an
+ * emulated machine it takes seconds for all functions, and cannot be interrupted, so a worker does it. A task that is
+ * killed does not wait for the worker.
  */
 static void kinst_arm_late(struct kinst_points *points, struct kinst_result *res)
 {
@@ -188,8 +188,8 @@ static void kinst_arm_late(struct kinst_points *points, struct kinst_result *res
 }
 
 /*
- * The number of the next probes to take together: at most a batch, and all of the last function's, which is decoded anew
- * for each batch, unless it has more than a batch itself.
+ * How many probes to take next: at most a batch, and all probes of the last function, unless it has more than a batch.
+ * A function is decoded again for each batch.
  */
 static u32 kinst_batch(const struct kinst_probe *probes, const u32 *order, u32 count)
 {
@@ -202,7 +202,7 @@ static u32 kinst_batch(const struct kinst_probe *probes, const u32 *order, u32 c
 	return n ?: KINST_BATCH;
 }
 
-/* Lets those in who wait for the locks. */
+/* Gives waiters a chance to take the locks. */
 static bool kinst_batch_lock(struct kinst_points *points)
 {
 	cond_resched();
@@ -212,8 +212,8 @@ static bool kinst_batch_lock(struct kinst_points *points)
 }
 
 /*
- * First of all the entries that ftrace serves: what it calls to arm them may have breakpoints afterwards, which would
- * be hit a million times. The others are left in order; returns their number.
+ * Arms the entries that ftrace serves, before all others: the functions that ftrace calls to arm them may later have
+ * breakpoints, which would be hit a million times. The others remain in order; returns their count.
  */
 static u32 kinst_arm_entries(struct kinst_points *points, const struct kinst_probe *probes, u32 *order, u32 count,
 			     struct kinst_result *res)
@@ -254,7 +254,7 @@ static void kinst_arm_others(struct kinst_points *points, const struct kinst_pro
 
 /* ---- disarm ---- */
 
-/* Takes a batch of the session's listeners from their sites, and away the sites without others. True if there are more. */
+/* Removes a batch of the session's listeners from their sites, and sites without listeners. True if there are more. */
 static bool kinst_disarm_some(struct kinst_points *points, struct kinst_listener **from)
 {
 	struct kinst_listener *listener = *from;
@@ -275,7 +275,7 @@ static bool kinst_disarm_some(struct kinst_points *points, struct kinst_listener
 	return !list_entry_is_head(listener, &points->listeners, mine);
 }
 
-/* Takes away all places of the session. In its turn if ftrace serves some of them. */
+/* Removes all places of the session. In its turn if ftrace serves some of them. */
 static void kinst_disarm_all(struct kinst_points *points)
 {
 	struct kinst_listener *from = list_first_entry(&points->listeners, struct kinst_listener, mine);
@@ -298,9 +298,9 @@ static void kinst_disarm_all(struct kinst_points *points)
 }
 
 /*
- * A load that a signal has ended keeps its turn until all that it has armed is gone: other sessions would take a site that
- * ftrace has yet to arm for an armed one. A worker does that. The task that dies may have other files to close first, and
- * each of them may need the turn.
+ * A load that was ended by a signal keeps its turn until everything that it has armed is removed: other sessions would
+ * mistake a site that ftrace has yet to arm for an armed one. A worker does that: the dying task may close other files
+ * first, and each of them may need the turn.
  */
 static void kinst_undo(struct work_struct *work)
 {
@@ -311,7 +311,7 @@ static void kinst_undo(struct work_struct *work)
 	up(&kinst_turn);
 }
 
-/* ---- all of a session ---- */
+/* ---- a whole session ---- */
 
 static void kinst_arm_all(struct kinst_points *points, const struct kinst_probe *probes, u32 *order, u32 count,
 			  struct kinst_result *res)
@@ -355,7 +355,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 			goto order;
 	}
 
-	/* Sites disarmed a moment ago still have their slots. */
+	/* Sites that were just disarmed still have their slots. */
 	if (count > kinst_slots_left())
 		kinst_sites_reap_killable();
 	kinst_move_begin();

@@ -9,25 +9,25 @@
 
 /*
  * Prepares and arms the INSN, EDGE and FBT probes among probes[0..n); the others
- * are left alone (result OK). If a place is refused, res[i] has the reason, and the
+ * are skipped (result OK). If a place is refused, res[i] has the reason, and the
  * rest is armed. Returns the session's points, or an ERR_PTR if nothing
  * could be done at all. kinst_fire(s, i, ...) may be called before it returns.
- * A signal that ends the process ends it early: the points are those that were
- * armed until then. want() is called for each of the probes.
+ * A fatal signal ends it early: the points are then those armed
+ * so far. want() is called for each of the probes.
  */
 struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
 				      struct kinst_result *res, kinst_want_fn want);
 
-/* The session is about to run: until this is called, places may fire or not. */
+/* The session is about to run: before this is called, places may or may not fire. */
 void kinst_points_start(struct kinst_points *points);
 
-/* The session runs: probes that are taken away at their first hit (KINST_IMAGE_ONCE) wait for it from now on. */
+/* The session runs: arms the probes that are removed at their first hit (KINST_IMAGE_ONCE). */
 void kinst_points_arm_once(struct kinst_points *points);
 
-/* The session's state lets no program run any more: waits for those that do. The places may still be armed. */
+/* The session's state now prevents programs from running: waits for the running ones. The places may still be armed. */
 void kinst_points_silence(struct kinst_points *points);
 
-/* The mirror. After it returns no CPU is in kinst_fire() for this session, and none will be. */
+/* The mirror. After it returns, no CPU is in kinst_fire() for this session, or will enter it. */
 void kinst_points_disarm(struct kinst_points *points);
 
 int kinst_points_init(void); /* module load: symbols, notifiers, pools */

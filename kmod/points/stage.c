@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * points/stage.c: what a probe needs before it is armed: its places, new ones or those of others,
- * and a listener at each.
+ * points/stage.c: stages a probe before it is armed: finds or makes its sites,
+ * and adds a listener to each.
  *
- * Context: process; the sites' mutex and the patch lock are held, but to free a listener.
+ * Context: process; the sites' mutex and the patch lock are held, except to free a listener.
  */
 #include <linux/list.h>
 #include <linux/slab.h>
@@ -14,7 +14,7 @@
 
 /* ---- listeners ---- */
 
-/* Whether the session has as many listeners as it may have, at all places or at this one. */
+/* Whether the session has reached its limit of listeners, in total or at this place. */
 static bool kinst_is_crowded(const struct kinst_points *points, const struct kinst_site *site)
 {
 	struct kinst_listener *listener;
@@ -25,9 +25,9 @@ static bool kinst_is_crowded(const struct kinst_points *points, const struct kin
 	return n >= KINST_MAX_USERS_OF_SITE || points->nusers >= KINST_MAX_USERS;
 }
 
-#define KINST_CHARGE 128 /* listeners that are charged for at a time */
+#define KINST_CHARGE 128 /* listeners charged at a time */
 
-/* The session was charged for one listener per probe; a probe with several places needs more, charged for here. */
+/* The session was charged for one listener per probe; the further listeners of a probe are charged here. */
 static bool kinst_is_paid(struct kinst_points *points)
 {
 	if (points->nusers < points->paid)
@@ -95,7 +95,7 @@ static void kinst_want_commit(struct kinst_want *want)
 	list_splice_tail_init(&want->listeners, &want->points->listeners);
 }
 
-/* The mirror of staging; last is the newest site that was there before. */
+/* The mirror of staging; last is the newest site that existed before. */
 static void kinst_want_abort(struct kinst_want *want, struct list_head *last)
 {
 	struct kinst_listener *listener, *next;

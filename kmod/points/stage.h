@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * points/stage.h: what a probe needs before it is armed: its places, new ones or those of others, and a listener at each.
+ * points/stage.h: stages a probe before it is armed: its sites, new or shared, and a listener at each.
  */
 #ifndef _KINST_STAGE_H
 #define _KINST_STAGE_H
@@ -19,7 +19,7 @@ struct kinst_want;
 /* The answer of a provider: KINST_OK when every place of the probe is staged. */
 typedef enum kinst_reason (*kinst_want_fn)(struct kinst_want *want, struct kinst_result *res);
 
-/* Limits of one session: at all places together, and at one place, where a hit calls the listeners one by one. */
+/* Limits on a session's listeners: in total, and at one place, where a hit calls them one by one. */
 #define KINST_MAX_USERS (1 << 19)
 #define KINST_MAX_USERS_OF_SITE 64
 
@@ -28,16 +28,16 @@ struct kinst_points {
 	struct kinst_session *session;
 	struct list_head listeners;
 	kinst_want_fn want;
-	struct kinst_once *once; /* NULL: none of its probes is taken away at its first hit */
-	u32 nusers; /* staged ones too */
+	struct kinst_once *once; /* NULL: none of its probes is removed at its first hit */
+	u32 nusers; /* including staged ones */
 	u32 paid; /* listeners that the session has been charged for */
 	bool nojump; /* breakpoints only */
 	bool killed; /* a signal has ended the arming */
-	bool undone; /* the mirror: a worker takes away what was armed until then */
+	bool undone; /* the mirror: a worker removes the places armed so far */
 	bool started;
 	bool fentry; /* ftrace serves some of its places */
-	struct list_head late; /* sites of ftrace that are being armed */
-	struct list_head leaving; /* the mirror: that are to be disarmed */
+	struct list_head late; /* ftrace sites that are being armed */
+	struct list_head leaving; /* the mirror: sites to be disarmed */
 	struct work_struct armer, undoer;
 	struct completion armed;
 	int err; /* of the armer */
@@ -55,7 +55,7 @@ struct kinst_want {
 
 /*
  * Stages a listener of the instruction of f (of the ftrace site at addr). The caller has
- * checked the reasons against it. With the patch lock held.
+ * checked that no reason forbids it. With the patch lock held.
  */
 enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_func *f,
 				   const struct kinst_arch_insn *insn, struct kinst_listener **listener);
@@ -63,7 +63,7 @@ enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr,
 
 /*
  * Stages a probe of the function: its new sites are added to fresh. Either all of its listeners are registered, or
- * *res has the reason. f is NULL if there was no memory for it. With the mutex and the patch lock held.
+ * *res has the reason. f is NULL if out of memory. With the mutex and the patch lock held.
  */
 void kinst_stage_probe(struct kinst_points *points, struct kinst_func *f, const struct kinst_probe *probe, u32 index,
 		       struct kinst_result *res, struct list_head *fresh);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/action.c: the kinds of actions, a row each.
+ * program/action.c: the kinds of actions, one row each.
  *
  * Context: process, while an image is checked.
  */

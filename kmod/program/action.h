@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/action.h: the kinds of actions: what each takes and records.
+ * program/action.h: the kinds of actions: the argument and the record of each.
  */
 #ifndef _KINST_ACTION_H
 #define _KINST_ACTION_H
@@ -19,11 +19,11 @@ enum kinst_takes {
 /* The size of an action's record. */
 enum kinst_records {
 	RECORD_BYTES, /* .bytes */
-	RECORD_DIFO, /* that of the DIFO's type */
+	RECORD_DIFO, /* the size of the DIFO's type */
 	RECORD_ARG, /* the argument */
 	RECORD_COUNTED, /* a word, and the argument */
 	RECORD_FRAMES, /* as many words as the argument says */
-	RECORD_USER_FRAMES, /* a word, and as many as the argument's lower half says; a copy of the stack, if its upper half says so */
+	RECORD_USER_FRAMES, /* a word, frames (argument's lower half), a copy of the stack (upper half, if not 0) */
 };
 
 struct kinst_action_kind {
@@ -34,10 +34,10 @@ struct kinst_action_kind {
 	bool key; /* it may be part of an aggregation's key */
 };
 
-/* The row of a kind, or NULL: it is unknown. */
+/* The row of a kind, or NULL if it is unknown. */
 const struct kinst_action_kind *kinst_action_kind(u32 kind);
 
-/* Whether actions of this kind need the image's flag DESTRUCTIVE: those of two classes. */
+/* Whether actions of this kind, of two classes, need the image's flag DESTRUCTIVE. */
 static inline bool kinst_is_destructive(u32 kind)
 {
 	return (kind & 0xff00) == 0x0200 || (kind & 0xff00) == 0x0500;
@@ -55,8 +55,8 @@ static inline u32 kinst_ustack_copied(const struct kinst_action *a)
 }
 
 /*
- * Bytes of the record of an action of this kind, whose DIFO, if it has one, gives a value of so many bytes; -1: its
- * argument is not valid.
+ * Bytes of the record of an action of this kind, whose DIFO, if any, gives a value of that many bytes; -1: the
+ * argument is invalid.
  */
 s64 kinst_record_size(const struct kinst_action_kind *kind, const struct kinst_action *a, u32 value);
 

@@ -31,7 +31,7 @@ int kinst_agg_alloc(struct kinst_aggbuf *b, const struct kinst_prog *p)
 	*b = (struct kinst_aggbuf){};
 	if (!p->max_entry)
 		return 0; /* no aggregations */
-	b->size = round_down(min_t(u64, p->hdr->aggsize, U32_MAX), UNIT); /* a snapshot's room is a u32 */
+	b->size = round_down(min_t(u64, p->hdr->aggsize, U32_MAX), UNIT); /* a snapshot's size is a u32 */
 	b->nheads = count_heads(p);
 	b->nsingles = p->nsingles;
 	b->seed = kinst_env_seed();
@@ -110,7 +110,7 @@ static nokprobe_inline u64 *value_of(const struct kinst_act *act, struct agg_nod
 	return (u64 *)((u8 *)(n + 1) + roundup(act->keylen, 8));
 }
 
-/* The value of a new entry, which becomes the first of its list, if it has one; NULL: a drop. */
+/* The value of a new entry, added to the head of its list, if any; NULL: a drop. */
 static __at_hit u64 *new_entry(struct kinst_aggbuf *b, struct kinst_agghalf *h, u32 *head, const struct kinst_act *act,
 			      const u8 *key, u32 hash)
 {
@@ -184,7 +184,7 @@ static __at_hit u32 quantize_bucket(s64 v)
 	u32 n = m ? ilog2(m) + 1 : 0;
 
 	if (n > QUANTIZE_ZERO)
-		n = QUANTIZE_ZERO; /* INT64_MIN alone has no bucket of its own */
+		n = QUANTIZE_ZERO; /* only INT64_MIN has no separate bucket */
 	return v < 0 ? QUANTIZE_ZERO - n : QUANTIZE_ZERO + n;
 }
 NOKPROBE_SYMBOL(quantize_bucket);

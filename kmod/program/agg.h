@@ -2,8 +2,8 @@
 /*
  * program/agg.h: aggregations of one CPU: a hash over entries in preallocated memory.
  *
- * There are two halves. A program updates the active one; AGGSNAP switches
- * them on the CPU itself, after which the other half is the consumer's.
+ * A buffer has two halves. A program updates the active one; AGGSNAP switches
+ * them on the CPU itself, after which the other half belongs to the consumer.
  */
 #ifndef _KINST_AGG_H
 #define _KINST_AGG_H
@@ -13,7 +13,7 @@
 struct kinst_agghalf {
 	u8 *mem; /* struct agg_node, one after the other */
 	u32 *heads; /* by hash: offset + 1 of the first node; 0: none */
-	u64 **singles; /* values of the aggregations without a key, by number; NULL: none yet */
+	u64 **singles; /* values of the aggregations without a key, by index; NULL: none yet */
 	u64 used;
 };
 
@@ -34,8 +34,8 @@ u64 kinst_agg_bytes(const struct kinst_prog *p);
 
 /*
  * Updates the entry of an aggregating action: key is its key, laid out as in the
- * entry; value and incr are what the action's DIFOs gave. Faults in c if the list of the
- * entry is too long. Probe context.
+ * entry; value and incr are the results of the action's DIFOs. Faults in c if the list of
+ * the entry is too long. Probe context.
  */
 void kinst_agg_update(struct kinst_aggbuf *b, struct kinst_ctx *c, const struct kinst_act *act, const u8 *key, u64 value,
 		      u64 incr);
@@ -46,14 +46,14 @@ static nokprobe_inline u64 *kinst_agg_single(struct kinst_aggbuf *b, const struc
 	return b->half[READ_ONCE(b->active)].singles[act->single - 1];
 }
 
-/* Switches the halves and returns the one that was active. Runs on its CPU, or with the CPU off. */
+/* Switches the halves and returns the one that was active. Runs on its CPU, or while the CPU is offline. */
 struct kinst_agghalf *kinst_agg_switch(struct kinst_aggbuf *b);
 
 /* Walks a half that is no longer active: the entry at *pos, or NULL at the end. */
 const struct kinst_agg_entry *kinst_agg_next(const struct kinst_agghalf *h, u64 *pos);
 void kinst_agg_clear(struct kinst_aggbuf *b, struct kinst_agghalf *h);
 
-/* Adds to one value, laid out as struct kinst_action says. Pure arithmetic. */
+/* Adds to one value, whose layout depends on the action's kind. Pure arithmetic. */
 void kinst_agg_init(const struct kinst_action *a, u64 *data);
 void kinst_agg_add(const struct kinst_action *a, u64 *data, u64 value, u64 incr);
 

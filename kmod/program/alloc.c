@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/alloc.c: the memory that a session's programs run in, all of it allocated before
+ * program/alloc.c: the working memory of a session's programs, all of it allocated before
  * anything is armed.
  *
  * Context: process.
@@ -49,7 +49,7 @@ static void free_vcpu(struct kinst_vcpu *v)
 	kvfree(v);
 }
 
-/* Sets what is the same in all runs. */
+/* Sets the fields that are the same in all runs. */
 static void prepare_ctx(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_ctx *c)
 {
 	c->prog = &s->prog;

@@ -3,7 +3,7 @@
  * program/buffer.c: the ring of one CPU.
  *
  * The consumer's position is in a page that user space writes: it is read once,
- * and whatever it says, a record is only ever written inside the ring.
+ * and whatever its value, a record is only ever written inside the ring.
  */
 #include "context.h"
 #include "program/buffer.h"
@@ -33,7 +33,7 @@ bool kinst_ring_has_data(const struct kinst_ring *r)
 	return READ_ONCE(r->prod->pos) != READ_ONCE(r->cons->pos);
 }
 
-/* Gives up the oldest records until there is room for need bytes. A record is at most half a ring. */
+/* Drops the oldest records until need bytes are free. A record is at most half a ring. */
 static __at_hit void overwrite(struct kinst_ring *r, u64 need)
 {
 	while (need > r->size - (r->pos - r->tail)) {
@@ -63,7 +63,7 @@ __at_hit struct kinst_rec *kinst_ring_reserve(struct kinst_ring *r, u32 len)
 	}
 	r->pad = pad;
 	if (pad) {
-		rec->len = pad | KINST_REC_PAD; /* there may be room for nothing else */
+		rec->len = pad | KINST_REC_PAD; /* the rest of the header may not fit */
 		rec = (struct kinst_rec *)r->data;
 	}
 	return rec;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/ecb.c: what happens when a probe fires: predicates, actions, records, faults.
+ * program/ecb.c: runs the ECBs of a probe: predicates, actions, records, faults.
  *
  * Context: probe; the CPU's guard is held, interrupts are off.
  */
@@ -34,7 +34,7 @@ static __at_hit void put_value(struct kinst_ctx *c, u8 *dst, const struct kinst_
 	else
 		kinst_load(c, dst, value, n, user);
 	if (n < size)
-		memset(dst + n, 0, size - n); /* nothing of an older record shows */
+		memset(dst + n, 0, size - n); /* leaks nothing of an older record */
 }
 NOKPROBE_SYMBOL(put_value);
 
@@ -45,11 +45,11 @@ static __at_hit void do_exit_action(struct kinst_session *s, s32 status)
 	u32 state = READ_ONCE(s->state);
 
 	if (state == KINST_STATE_COOLDOWN) {
-		WRITE_ONCE(s->exit_status, status); /* END has the last word */
+		WRITE_ONCE(s->exit_status, status); /* exit() in END overrides an earlier one */
 		return;
 	}
 	if (cmpxchg(&s->exiting, 0, 1))
-		return; /* the first one counts */
+		return; /* only the first one counts */
 	WRITE_ONCE(s->exit_status, status);
 	smp_wmb(); /* the status is visible before the state */
 	if (cmpxchg(&s->state, KINST_STATE_WARMUP, KINST_STATE_DRAINING) != KINST_STATE_WARMUP)
@@ -60,7 +60,7 @@ NOKPROBE_SYMBOL(do_exit_action);
 
 /* ---- recording actions ---- */
 
-/* Fills the record of ustack(): the process, addresses by frame pointers, and what it takes to do without these. */
+/* Fills the record of ustack(): the process, the addresses by frame pointers, and data to unwind without these. */
 static __at_hit void put_ustack(struct kinst_ctx *c, const struct kinst_action *a, u64 *words)
 {
 	u32 frames = kinst_ustack_frames(a), copied = kinst_ustack_copied(a);
@@ -252,7 +252,7 @@ static __at_hit bool run_recording(struct kinst_session *s, struct kinst_ctx *c,
 		rec = kinst_ring_reserve(&c->vcpu->ring, len);
 		if (!rec)
 			return true; /* a drop: no action of the clause runs */
-		memset(rec + 1, 0, cl->payload); /* nothing of an older record shows in the gaps */
+		memset(rec + 1, 0, cl->payload); /* the gaps leak nothing of an older record */
 	}
 	if (!run_actions(s, c, cl, (u8 *)(rec + 1)))
 		return false;
@@ -279,7 +279,7 @@ static nokprobe_inline bool run_clause(struct kinst_session *s, struct kinst_ctx
 	return run_actions(s, c, cl, NULL);
 }
 
-/* Runs an ECB that can do anything, with its share of the fuel. */
+/* Runs an arbitrary ECB, with its share of the fuel. */
 static __at_hit bool run_any(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl)
 {
 	u32 given = min(c->hit->fuel, KINST_FUEL);
@@ -311,7 +311,7 @@ static __at_hit bool lacks_fuel(struct kinst_ctx *c, const struct kinst_turn *tu
 }
 NOKPROBE_SYMBOL(lacks_fuel);
 
-/* Runs an ECB in c, as far as the hit's fuel goes; false if it faulted. The common kinds take the short paths. */
+/* Runs an ECB in c, within the hit's fuel; false if it faulted. The common kinds take the short paths. */
 static nokprobe_inline bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_turn *turn)
 {
 	const struct kinst_cl *cl = turn->clause;
@@ -335,7 +335,7 @@ static nokprobe_inline void start(struct kinst_ctx *c, u32 probe, struct kinst_h
 {
 	c->probe = probe;
 	c->hit = hit;
-	c->strtok = 0; /* it lasts as long as the firing */
+	c->strtok = 0; /* valid for one firing */
 	c->timestamp = 0;
 }
 
@@ -361,8 +361,8 @@ static __at_hit void write_fault(struct kinst_session *s, struct kinst_ctx *c)
 NOKPROBE_SYMBOL(write_fault);
 
 /*
- * Runs the ECBs of ERROR after c's has faulted. They use its scratch memory: its ECB is over. Their time is that of
- * c's firing, by which the reader orders records: what it recorded before comes before theirs, what it records later after.
+ * Runs the ECBs of ERROR after c's ECB has faulted. They use its scratch memory, as that ECB has ended. They get the
+ * time of c's firing. The reader orders records by it: c's earlier records come before theirs, its later ones after.
  */
 static __at_hit void fire_error(struct kinst_session *s, struct kinst_ctx *c)
 {
@@ -416,7 +416,7 @@ __at_hit void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *v, u32
 	struct kinst_turn *turn = s->prog.first[probe];
 	struct kinst_ctx *c = &v->ctx[0];
 
-	/* exit() stops everything that has not begun. */
+	/* After exit(), no further program starts. */
 	if (!turn || !may_run(READ_ONCE(s->state), hit->kind))
 		return;
 	v->hits++;
@@ -424,7 +424,7 @@ __at_hit void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *v, u32
 		WRITE_ONCE(turn->ran, true);
 	start(c, probe, hit);
 	for (;; turn++) {
-		/* The first ECB for which those before it, or other sessions, left no fuel reports that. */
+		/* If earlier ECBs or other sessions have used up the fuel, the first ECB without any reports that. */
 		if (unlikely(!run_ecb(s, c, turn))) {
 			tell_fault(s, c);
 			if (!hit->fuel)

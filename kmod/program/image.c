@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/image.c: the parser of a program image: it trusts nothing in it, and works out
- * where every record and variable goes.
+ * program/image.c: the parser of a program image: it trusts nothing in it, and determines
+ * the offset of every record and variable.
  *
- * The order of the checks is part of what user space mirrors: header, tables,
- * strings, options, variables, DIFOs (each whole, in order), clauses with their
+ * User space mirrors the checks, including their order: header, tables,
+ * strings, options, variables, DIFOs (each as a whole, in order), clauses with their
  * actions, probes, ECBs.
  *
  * Context: process, before anything is armed.
@@ -39,7 +39,7 @@ static int check_tables(struct kinst_prog *p, size_t len, struct kinst_error *er
 
 		*tables[i].view = p->image;
 		if (!t->count)
-			continue; /* off means nothing then */
+			continue; /* off has no meaning */
 		if (t->off % 8 || t->off < sizeof(*h) || t->off > len)
 			return kinst_refuse(err, KINST_V_TABLE, KINST_NONE, i);
 		if ((u64)t->count * tables[i].entsize > len - t->off)
@@ -153,7 +153,7 @@ static u64 lquantize_words(u64 arg)
 	return step && levels ? 1 + levels + 2 : 0;
 }
 
-/* llquantize: factor, low, high and nsteps; 0 if they make no sense. */
+/* llquantize: factor, low, high and nsteps; 0 if they are inconsistent. */
 static u64 llquantize_words(u64 arg)
 {
 	u64 factor = arg >> 48, low = (arg >> 32) & 0xffff, high = (arg >> 16) & 0xffff, nsteps = arg & 0xffff;
@@ -169,14 +169,14 @@ static u64 llquantize_words(u64 arg)
 			u64 n = min(nsteps, power);
 
 			if (power % n || n % factor)
-				return 0; /* buckets of a magnitude would not be equal */
+				return 0; /* the buckets of a magnitude would differ in size */
 			words += n - n / factor;
 		}
 	}
 	return words;
 }
 
-/* Bytes of an aggregating action's value; 0: its argument is not valid. */
+/* Bytes of an aggregating action's value; 0: its argument is invalid. */
 static u64 agg_size(const struct kinst_action *a)
 {
 	switch (a->kind) {
@@ -232,7 +232,7 @@ static bool can_be_key(const struct kinst_act *t)
 	return kind && kind->key;
 }
 
-/* Puts a record at the next offset that its alignment allows; false if that is too far. */
+/* Puts a record at the next aligned offset; false if that exceeds the limit. */
 static bool place(struct kinst_act *t, u64 *end)
 {
 	if (!t->size)
@@ -243,7 +243,7 @@ static bool place(struct kinst_act *t, u64 *end)
 	return *end <= KINST_MAX_PAYLOAD;
 }
 
-/* Whether two actions on one aggregation make the same entries. */
+/* Whether two actions on one aggregation have the same kind of entries. */
 static bool same_entries(const struct kinst_prog *p, const struct kinst_act *x, u32 xi, const struct kinst_act *y,
 			 u32 yi)
 {
@@ -340,13 +340,13 @@ static int check_action(struct kinst_prog *p, const struct kinst_clause *c, u32 
 	return 0;
 }
 
-/* Steps of a copy of the user's stack, which is made page by page, the first and the last one in part. */
+/* Steps of a copy of the user's stack, page by page; the first and the last page are partial. */
 static u64 copy_cost(u32 bytes)
 {
 	return bytes ? bytes / 8 + (bytes / PAGE_SIZE + 2) * KINST_LOAD_STEPS : 0;
 }
 
-/* Steps that an action takes whatever its values are; the work of its DIFOs is paid for as they do it. */
+/* Steps of an action that do not depend on its values; its DIFOs pay for their work as they run. */
 static u64 cost_of(const struct kinst_act *act)
 {
 	u64 cost = KINST_ACTION_STEPS + act->size / 8; /* cleared, or written */
@@ -362,7 +362,7 @@ static u64 cost_of(const struct kinst_act *act)
 }
 
 /*
- * An action belongs to one clause: what is worked out for it would otherwise
+ * An action belongs to one clause, or its offsets would
  * depend on which clause came last. Clauses therefore take their actions in
  * order, without gaps or overlaps.
  */
@@ -414,14 +414,14 @@ static int check_clause(struct kinst_prog *p, u32 ci, u32 *next, u32 *owners, st
 			return kinst_refuse(err, KINST_V_LIMIT, KINST_NONE, ci);
 	}
 	cl->payload = roundup(end, 8);
-	cl->cost = min_t(u64, cost, U32_MAX); /* more than a hit has */
+	cl->cost = min_t(u64, cost, U32_MAX); /* exceeds the fuel of a hit */
 	cl->counts &= cl->predicate == KINST_NONE && !(c->flags & KINST_CLAUSE_RECORD);
 	cl->record = end || c->flags & KINST_CLAUSE_RECORD;
 	p->speculates |= cl->speculates;
 	if (cl->staged)
 		p->max_staged = max_t(u32, p->max_staged, sizeof(struct kinst_rec) + cl->payload);
 	*next += c->nactions;
-	/* Padding may take as much again: a larger record might never find room. */
+	/* Padding may take as much again: a larger record might never fit. */
 	if (cl->record && sizeof(struct kinst_rec) + cl->payload > p->bufsize / 2)
 		return kinst_refuse(err, KINST_V_OPTION, KINST_NONE, 0);
 	return 0;
@@ -450,7 +450,7 @@ static int check_clauses(struct kinst_prog *p, struct kinst_error *err)
 
 /* ---- probes and ECBs ---- */
 
-/* Whether the kind is known, and func valid for it. The needs of places are checked when they are armed. */
+/* Whether the kind is known, and func is valid for it. Places are checked further when they are armed. */
 static bool valid_source(const struct kinst_probe *q)
 {
 	if (kinst_is_timer(q->kind))

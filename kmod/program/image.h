@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/image.h: a program image that has been verified, and what was worked out from it.
+ * program/image.h: a verified program image, and the data derived from it.
  */
 #ifndef _KINST_IMAGE_H
 #define _KINST_IMAGE_H
@@ -36,7 +36,7 @@ struct kinst_act {
 	u32 first; /* index of its first key component (== its own: no key) */
 	u32 keylen; /* bytes of the key, the value comes at the next multiple of 8 */
 	u32 vallen;
-	u32 single; /* without a key: 1 + its aggregation's number among those without; else 0 */
+	u32 single; /* without a key: 1 + its aggregation's index among those without; else 0 */
 };
 
 enum kinst_role {
@@ -51,20 +51,20 @@ struct kinst_cl {
 	const struct kinst_dif *test; /* the predicate, if it is of KINST_FORM_TEST */
 	u32 predicate; /* else its DIFO, or KINST_NONE */
 	u32 payload; /* bytes, a multiple of 8 */
-	u32 cost; /* steps that it takes whatever its values are (program/dif/dif.h) */
+	u32 cost; /* steps that do not depend on its values (program/dif/dif.h) */
 	bool record; /* a record is written */
 	bool speculates; /* its record goes to a speculation */
 	bool counts; /* nothing but count() without keys, perhaps after a test: it cannot fault */
-	bool staged; /* built in memory of its own: it speculates, or a commit() writes to the ring meanwhile */
+	bool staged; /* built in separate memory: it speculates, or a commit() writes to the ring meanwhile */
 };
 
-/* An ECB in the form that a hit runs; those of a probe are adjacent. */
+/* An ECB, prepared for hits; the ECBs of a probe are adjacent. */
 struct kinst_turn {
 	const struct kinst_cl *clause;
 	u32 epid;
 	bool last; /* of its probe */
 	bool ran; /* its probe has fired; set in the first of a probe */
-	bool left; /* its probe was taken away before it has fired; set in the first of a probe */
+	bool left; /* its probe was removed before it has fired; set in the first of a probe */
 };
 
 struct kinst_prog {
@@ -81,7 +81,7 @@ struct kinst_prog {
 	const struct kinst_probe *probes;
 	const struct kinst_ecb *ecbs;
 
-	/* worked out */
+	/* derived */
 	struct kinst_dif *difos;
 	struct kinst_act *acts;
 	struct kinst_cl *clauses;
@@ -101,7 +101,7 @@ struct kinst_prog {
 
 /*
  * Verifies an image and fills *p, which refers to the image from then on. Returns 0, -EINVAL
- * (err says why) or -ENOMEM; on failure nothing is kept.
+ * (with the reason in err) or -ENOMEM; on failure nothing stays allocated.
  */
 int kinst_image_parse(struct kinst_prog *p, const void *image, size_t len, const struct kinst_limits *lim,
 		      struct kinst_error *err);
@@ -133,7 +133,7 @@ static inline int kinst_refuse(struct kinst_error *err, u32 code, u32 difo, u32 
 	return -EINVAL;
 }
 
-/* Bytes of a value of this type in a record; by reference and user reference too. */
+/* Bytes of a value of this type in a record, also by reference and user reference. */
 static inline u32 kinst_type_size(const struct kinst_prog *p, const struct kinst_dtype *t)
 {
 	return t->size || t->kind != 1 ? t->size : p->strsize;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/spec.c: speculations (program/spec.h says how they work).
+ * program/spec.c: speculations (program/spec.h describes how they work).
  */
 #include "context.h"
 #include "program/session.h"
@@ -26,7 +26,7 @@ int kinst_spec_alloc(struct kinst_vcpu *v, const struct kinst_prog *p)
 	for (i = 0; i < p->hdr->nspec; i++) {
 		v->specs[i].mem = vzalloc(p->hdr->specsize + 8);
 		if (!v->specs[i].mem)
-			return -ENOMEM; /* the caller frees what there is */
+			return -ENOMEM; /* the caller frees the rest */
 		v->nspecs++;
 	}
 	return 0;
@@ -40,7 +40,7 @@ void kinst_spec_free(struct kinst_vcpu *v)
 	v->specs = NULL;
 }
 
-/* ---- what programs do; context: probe, in the guard, interrupts off ---- */
+/* ---- for programs; context: probe, in the guard, interrupts off ---- */
 
 __at_hit u64 kinst_spec_new(struct kinst_ctx *c)
 {
@@ -62,7 +62,7 @@ __at_hit u64 kinst_spec_new(struct kinst_ctx *c)
 }
 NOKPROBE_SYMBOL(kinst_spec_new);
 
-/* 0 is what speculation() returns when none is free: it does nothing, and is no fault. */
+/* speculation() returns 0 when none is free: using that does nothing, and is not a fault. */
 static __at_hit bool valid(struct kinst_ctx *c, u64 which)
 {
 	if (which > c->prog->hdr->nspec)
@@ -77,7 +77,7 @@ __at_hit void kinst_spec_speculate(struct kinst_ctx *c, u64 which)
 }
 NOKPROBE_SYMBOL(kinst_spec_speculate);
 
-/* Whether a record that has room in b may be added. If so, the state then says that this CPU has records. */
+/* Whether a record that fits in b may be added. If so, the state then shows that this CPU has records. */
 static __at_hit bool enter(u32 *state, const struct kinst_specbuf *b)
 {
 	u32 old = READ_ONCE(*state), was;
@@ -124,8 +124,8 @@ static nokprobe_inline void empty(struct kinst_specbuf *b)
 }
 
 /*
- * Moves records to the ring as far as the steps go. They get the time of the commit, by which
- * they are ordered. The first that finds no room, and all after it, count as drops.
+ * Moves records to the ring, within the given steps. They get the time of the commit, by which
+ * they are ordered. The first that does not fit, and all after it, count as drops.
  * Returns false if some are left.
  */
 static __at_hit bool move(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_specbuf *b, u64 now, u32 *steps)
@@ -163,7 +163,7 @@ static __at_hit bool move(struct kinst_session *s, struct kinst_vcpu *v, struct 
 }
 NOKPROBE_SYMBOL(move);
 
-/* Sets the state that ends the speculation: here if no other CPU has records, else everywhere; false if not active. */
+/* Sets the state that ends the speculation: for this CPU if no other has records, else for all; false if not active. */
 static __at_hit bool decide(u32 *state, const struct kinst_specbuf *b, u32 here, u32 everywhere, u32 *new)
 {
 	u32 old, was;
@@ -174,7 +174,7 @@ static __at_hit bool decide(u32 *state, const struct kinst_specbuf *b, u32 here,
 		else if (old == SPEC_ACTIVE_ONE || old == SPEC_ACTIVE_MANY)
 			*new = everywhere;
 		else
-			return false; /* decided already, or not handed out */
+			return false; /* already committed or discarded, or not allocated */
 		was = cmpxchg(state, old, *new);
 		if (was == old)
 			return true;
@@ -194,7 +194,7 @@ __at_hit void kinst_spec_commit(struct kinst_ctx *c, u64 which)
 	state = &c->session->specs[which - 1];
 	if (!decide(state, b, SPEC_COMMITTING, SPEC_COMMITTING_MANY, &new))
 		return;
-	/* What the ECB's fuel does not cover is left to the cleaner. */
+	/* Records that the ECB's fuel does not cover are left to the cleaner. */
 	if (!move(c->session, c->vcpu, b, kinst_ctx_now(c), &c->fuel))
 		new = SPEC_COMMITTING_MANY;
 	else if (new == SPEC_COMMITTING)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/spec.h: speculations: records that wait until commit() or discard() decides about them.
+ * program/spec.h: speculations: records that wait for a commit() or discard().
  *
  * A speculation has one state for the session and a buffer on every CPU. A
- * program touches the buffers of its own CPU only. What a commit() or discard()
- * leaves on other CPUs is done there by kinst_spec_clean(), which the session's
- * cleaner calls at a moment when no program runs on that CPU.
+ * program touches only the buffers of its CPU. A commit() or discard() leaves
+ * the other CPUs to kinst_spec_clean(), which the session's
+ * cleaner calls when no program runs on that CPU.
  */
 #ifndef _KINST_SPEC_H
 #define _KINST_SPEC_H
@@ -18,11 +18,11 @@ struct kinst_ctx;
 
 enum kinst_spec_state {
 	SPEC_INACTIVE,
-	SPEC_ACTIVE, /* handed out by speculation(), no records yet */
+	SPEC_ACTIVE, /* allocated by speculation(), no records yet */
 	SPEC_ACTIVE_ONE, /* one CPU has records */
 	SPEC_ACTIVE_MANY,
 	SPEC_COMMITTING, /* right now, by the only CPU that has records */
-	SPEC_COMMITTING_MANY, /* records of other CPUs, or those that one hit could not move, wait for the cleaner */
+	SPEC_COMMITTING_MANY, /* records of other CPUs, or more than one hit could move, wait for the cleaner */
 	SPEC_DISCARDING,
 };
 
@@ -38,10 +38,10 @@ int kinst_spec_alloc(struct kinst_vcpu *v, const struct kinst_prog *p);
 void kinst_spec_free(struct kinst_vcpu *v);
 u64 kinst_spec_bytes(const struct kinst_prog *p); /* of one CPU */
 
-/* speculation(): the number of a free one, from 1, or 0. Probe context. */
+/* speculation(): the id of a free one, from 1, or 0. Probe context. */
 u64 kinst_spec_new(struct kinst_ctx *c);
 
-/* The three actions. Probe context. speculate() only says where the record of the ECB goes. */
+/* The three actions. Probe context. speculate() only sets the destination of the ECB's record. */
 void kinst_spec_speculate(struct kinst_ctx *c, u64 which);
 void kinst_spec_commit(struct kinst_ctx *c, u64 which);
 void kinst_spec_discard(struct kinst_ctx *c, u64 which);

@@ -6,7 +6,7 @@
  */
 #include "program/image.h"
 
-/* Counting sort: at[i + 2] counts the ECBs of i; then at[i + 1] is where its next one goes, and finally i's end. */
+/* Counting sort: at[i + 2] counts the ECBs of i; then at[i + 1] is the index of its next one, and finally i's end. */
 static int fill_turns(struct kinst_prog *p, u32 *at, struct kinst_error *err)
 {
 	u32 i, n = p->hdr->ecbs.count, np = p->hdr->probes.count;

@@ -2,14 +2,14 @@
 /*
  * program/vars.c: global, clause-local, thread-local variables and associative arrays.
  *
- * Dynamic variables are found through a hash whose buckets have a lock each.
+ * Dynamic variables are looked up in a hash whose buckets have a lock each.
  * The lock is taken only by programs, that is with interrupts off and the
  * CPU's guard held: an NMI that hits a probe meanwhile runs no program, so
  * a CPU never waits for a lock that it holds.
  *
  * A program gets the address of a value by reference, and may read and write
  * it after the lock is released, until the program ends. A freed chunk therefore
- * goes to its CPU's dirty list, and the cleaner hands it out again when every
+ * goes to its CPU's dirty list, and the cleaner makes it available again when every
  * program that was running at the time has ended.
  *
  * Context: probe, in the guard, unless said otherwise.
@@ -129,7 +129,7 @@ static __at_hit struct kinst_dynvar *take_clean(struct kinst_dyncpu *cpu, u32 k)
 }
 NOKPROBE_SYMBOL(take_clean);
 
-/* Takes a chunk that another CPU got back from the cleaner and has not used yet. */
+/* Takes a cleaned chunk of another CPU, which that CPU has not used yet. */
 static __at_hit struct kinst_dynvar *steal(struct kinst_vars *v, struct kinst_dyncpu *cpu, u32 k)
 {
 	u32 i;
@@ -251,7 +251,7 @@ static __at_hit s64 make_key(struct kinst_ctx *c, u32 scope, bool key)
 	for (i = 0; key && i < c->ntuple; i++) {
 		const struct kinst_tuple *t = &c->tuple[i];
 
-		/* The sizes are the program's own: a long entry may have left no room for those after it. */
+		/* The program chooses the sizes: a long entry may leave no space for the following ones. */
 		if (end - len < 16)
 			goto drop;
 		words[len / 8] = t->size;
@@ -276,7 +276,7 @@ drop:
 }
 NOKPROBE_SYMBOL(make_key);
 
-/* Waits as long as there is fuel: a program on another CPU may be walking a long list. */
+/* Waits while fuel is left: a program on another CPU may be walking a long list. */
 static __at_hit bool bucket_lock(struct kinst_ctx *c, struct kinst_bucket *b)
 {
 	while (cmpxchg_acquire(&b->lock, 0, 1)) {
@@ -416,13 +416,13 @@ __at_hit void kinst_dyn_store(struct kinst_ctx *c, u32 scope, u32 id, bool key, 
 	if (freed)
 		put_list(&c->vars->cpus[c->cpu].dirty, freed, freed);
 	else if (d && slot->byref && (u64)(uintptr_t)value_of(d) != value)
-		copy_value(c, slot, value_of(d), value); /* not under the lock: it may be long, and may fault */
+		copy_value(c, slot, value_of(d), value); /* without the lock: it may take long, and may fault */
 }
 NOKPROBE_SYMBOL(kinst_dyn_store);
 
 /* ---- globals and clause-locals ---- */
 
-/* For a value by reference, the word before the data says whether 0 was stored. */
+/* For a value by reference, the word before the data tells whether 0 was stored. */
 static nokprobe_inline u64 *place_of(struct kinst_ctx *c, u32 scope, const struct kinst_slot *slot)
 {
 	return (u64 *)((scope == SCOPE_GLOBAL ? c->vars->globals : c->vcpu->locals) + slot->off);

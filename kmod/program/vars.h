@@ -12,7 +12,7 @@
 
 /*
  * Dynamic memory is cut into slabs; a run of one or more slabs holds chunks of
- * one size, and never of another, so that an address alone determines the chunk
+ * one size, permanently, so that an address determines the chunk
  * that it belongs to.
  */
 #define KINST_SLAB_SHIFT 12
@@ -47,7 +47,7 @@ struct kinst_slab {
 /* Chunks that a CPU can take, or has freed. */
 struct kinst_dyncpu {
 	struct kinst_dynvar *clean[KINST_NCLASSES]; /* the CPU's own */
-	struct kinst_dynvar *back[KINST_NCLASSES]; /* cleaned; any CPU may take a whole list with xchg */
+	struct kinst_dynvar *back[KINST_NCLASSES]; /* cleaned chunks; any CPU may take a whole list with xchg */
 	struct kinst_dynvar *dirty; /* freed by this CPU; others may still read them */
 	u64 drops, drops_dirty, drops_rinsing;
 };
@@ -85,10 +85,10 @@ u64 kinst_vars_bytes(const struct kinst_prog *p, u32 ncpus);
 bool kinst_vars_collect(struct kinst_vars *v);
 void kinst_vars_release(struct kinst_vars *v);
 
-/* For a running program; the variable is in the image's table, and of that kind. */
+/* For a running program; the variable must be in the image's table, and of that kind. */
 u64 kinst_static_load(struct kinst_ctx *c, u32 scope, u32 id);
 void kinst_static_store(struct kinst_ctx *c, u32 scope, u32 id, u64 value);
-/* key: whether the tuple stack is part of the key (an associative array). */
+/* key: whether the tuple stack is part of the key (for an associative array). */
 u64 kinst_dyn_load(struct kinst_ctx *c, u32 scope, u32 id, bool key);
 void kinst_dyn_store(struct kinst_ctx *c, u32 scope, u32 id, bool key, u64 value);
 

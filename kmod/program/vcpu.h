@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/vcpu.h: the state of one CPU that a session's programs run on.
+ * program/vcpu.h: the per-CPU state of a session's programs.
  */
 #ifndef _KINST_VCPU_H
 #define _KINST_VCPU_H
@@ -14,7 +14,7 @@ struct kinst_specbuf;
 
 #define KINST_SCRATCH (64u << 10) /* bytes for one ECB, plus a few strings */
 #define KINST_SCRATCH_STRINGS 8
-#define KINST_PIECE 64 /* bytes of a string that are fetched at a time; a power of two */
+#define KINST_PIECE 64 /* bytes of a string fetched at a time; a power of two */
 
 /* A session's memory for one CPU. Only a program that runs on it touches this, with the guard held. */
 struct kinst_vcpu {

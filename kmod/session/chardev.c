@@ -6,7 +6,7 @@
  * memory is copied, so mmap (which comes with mmap_lock held) does not take it:
  * the rings exist from the moment LOAD publishes them until the last close.
  *
- * Context: process, but for wake_consumer().
+ * Context: process, except wake_consumer().
  */
 #include <linux/capability.h>
 #include <linux/compat.h>
@@ -35,9 +35,9 @@
 
 static unsigned int deadman = 30;
 module_param(deadman, uint, 0600);
-MODULE_PARM_DESC(deadman, "seconds without an ioctl from the consumer after which its session is killed (0: never)");
+MODULE_PARM_DESC(deadman, "kill a session after this many seconds without an ioctl from its consumer (0: never)");
 
-#define KINST_FEW_PROBES 1000 /* are disarmed in no time; with more, the end of a process does not wait for it */
+#define KINST_FEW_PROBES 1000 /* quickly disarmed; with more, an exiting process does not wait for it */
 #define CLEAN_US 10000 /* between two cleanings, unless the image says otherwise */
 
 struct kinst_file {
@@ -45,7 +45,7 @@ struct kinst_file {
 	struct mutex lock;
 	bool loaded; /* published with release: s.vcpus may be mapped */
 	void *image;
-	u64 charged; /* bytes of the memory that all sessions share */
+	u64 charged; /* bytes, of the limit for all sessions */
 	struct kinst_sources sources;
 	unsigned long last_call; /* jiffies of the last ioctl */
 	wait_queue_head_t wait;
@@ -66,7 +66,7 @@ static void wake_consumer(struct irq_work *work)
 	wake_up_interruptible(&f->wait);
 }
 
-/* ---- what runs beside a session ---- */
+/* ---- background work of a session ---- */
 
 static void check_deadman(struct work_struct *work)
 {
@@ -92,7 +92,7 @@ struct spec_clean {
 	bool done;
 };
 
-/* Runs on v's CPU, in an interrupt: no program is in the middle of anything, and the guard keeps those of NMIs out. */
+/* Runs on v's CPU, in an interrupt: no program is running, and the guard keeps out those of NMIs. */
 static void clean_specs_here(void *info)
 {
 	struct spec_clean *sc = info;
@@ -174,7 +174,7 @@ static int copy_image(struct kinst_file *f, const struct kinst_load *l)
 	return -EFAULT;
 }
 
-/* Arms the probes and reports what became of each. */
+/* Arms the probes and reports the result of each. */
 static int arm(struct kinst_file *f, const struct kinst_load *l)
 {
 	u32 n = f->s.prog.hdr->probes.count;
@@ -195,7 +195,7 @@ static int arm(struct kinst_file *f, const struct kinst_load *l)
 	return ret;
 }
 
-/* Sets the session's share of the memory that all sessions have in common. */
+/* Sets the session's share of the memory limit for all sessions. */
 static int charge(struct kinst_file *f, u64 bytes)
 {
 	int ret;
@@ -222,7 +222,7 @@ static int charge_more(struct kinst_session *s, u64 bytes)
 	return ret;
 }
 
-/* Checks whether a valid image may have what it requests. */
+/* Checks the requests of a valid image against the permissions and limits. */
 static int permit(struct kinst_file *f, struct kinst_error *error)
 {
 	u64 bytes = kinst_session_bytes(&f->s.prog, num_possible_cpus(), nr_cpu_ids);
@@ -264,7 +264,7 @@ static int load(struct kinst_file *f, struct kinst_load *l)
 		goto free_session;
 	ret = arm(f, l);
 	if (ret == -EINTR) {
-		/* The process ends. What is armed goes with the file: that may take longer. */
+		/* The process is dying. The armed probes are removed when the file is closed, which may take longer. */
 		WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
 		smp_store_release(&f->loaded, true);
 		return ret;
@@ -303,7 +303,7 @@ static long ioctl_load(struct kinst_file *f, void __user *arg)
 	l.error = (struct kinst_error){ .difo = KINST_NONE, .index = KINST_NONE };
 	ret = load(f, &l);
 	if (copy_to_user(arg, &l, sizeof(l)) && !ret)
-		ret = -EFAULT; /* it is loaded all the same; the caller can only close the file */
+		ret = -EFAULT; /* the image stays loaded; the caller can only close the file */
 	return ret;
 }
 
@@ -341,7 +341,7 @@ static long ioctl_stop(struct kinst_file *f)
 		kinst_sources_silence(&f->sources);
 	else
 		kinst_sources_disarm(&f->sources);
-	/* Now no program runs, and END is the last. */
+	/* No other program runs now: END is the last one. */
 	kinst_dtrace_end(&f->s);
 	clean_specs(f); /* all that was committed is complete when the state is STOPPED */
 	WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
@@ -352,7 +352,7 @@ static long ioctl_stop(struct kinst_file *f)
 /* ---- the file ---- */
 
 /*
- * Since the file was opened, it may have been passed to another process, the capability may have been dropped, or
+ * After the file was opened, it may have been passed to another process, the capability may have been dropped, or
  * lockdown enabled. A running session continues; it can still be stopped, and its status read.
  */
 static int may_call(unsigned int cmd)
@@ -432,7 +432,7 @@ static int kinst_mmap(struct file *file, struct vm_area_struct *vma)
 		kinst_vma_clear_flags(vma, VM_MAYWRITE);
 	}
 	kinst_vma_clear_flags(vma, VM_MAYEXEC);
-	kinst_vma_set_flags(vma, VM_DONTCOPY); /* a child is no consumer, and may have fewer rights */
+	kinst_vma_set_flags(vma, VM_DONTCOPY); /* a child does not consume, and may be less privileged */
 	return remap_vmalloc_range(vma, f->s.vcpus[cpu]->ring.mem, first); /* checks the end */
 }
 
@@ -453,7 +453,7 @@ static __poll_t kinst_poll(struct file *file, poll_table *wait)
 	return 0;
 }
 
-/* Mirrors open and load, whatever the state. */
+/* The mirror of open and load, in any state. */
 static void close_file(struct kinst_file *f)
 {
 	kinst_sources_disarm(&f->sources);
@@ -508,8 +508,8 @@ static int kinst_open(struct inode *inode, struct file *file)
 }
 
 /*
- * The last reference is gone: no ioctl, no mapping. A process that ends with thousands of probes armed does not wait
- * until they are disarmed.
+ * The last reference was dropped: no ioctl runs, and no mapping exists. A process that exits with thousands of probes
+ * armed does not wait until they are disarmed.
  */
 static int kinst_release(struct inode *inode, struct file *file)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session/limits.c: the permission to trace, and the limits of one session and of all together.
+ * session/limits.c: the permission to trace, and the limits of one session and of all sessions.
  *
  * Context: process.
  */
@@ -14,33 +14,33 @@
 
 static unsigned int max_probes = 131072;
 module_param(max_probes, uint, 0600);
-MODULE_PARM_DESC(max_probes, "probes of one session");
+MODULE_PARM_DESC(max_probes, "maximum number of probes of one session");
 
 static unsigned int max_once = 1 << 19;
 module_param(max_once, uint, 0600);
-MODULE_PARM_DESC(max_once, "probes of one session that takes each away at its first hit");
+MODULE_PARM_DESC(max_once, "maximum number of probes of one session that removes each at its first hit");
 
 static unsigned int max_insns = 1 << 20;
 module_param(max_insns, uint, 0600);
-MODULE_PARM_DESC(max_insns, "DIF instructions of one image");
+MODULE_PARM_DESC(max_insns, "maximum number of DIF instructions of one image");
 
 static unsigned long max_memory;
 module_param(max_memory, ulong, 0600);
-MODULE_PARM_DESC(max_memory, "bytes that one session may take (0: a quarter of the memory there is)");
+MODULE_PARM_DESC(max_memory, "maximum memory of one session in bytes (0: a quarter of the machine's memory)");
 
 static unsigned long max_total_memory;
 module_param(max_total_memory, ulong, 0600);
-MODULE_PARM_DESC(max_total_memory, "bytes that all sessions together may take (0: half of the memory there is)");
+MODULE_PARM_DESC(max_total_memory, "maximum memory of all sessions in bytes (0: half of the machine's memory)");
 
 static unsigned int max_sessions = 128;
 module_param(max_sessions, uint, 0600);
-MODULE_PARM_DESC(max_sessions, "sessions at the same time");
+MODULE_PARM_DESC(max_sessions, "maximum number of concurrent sessions");
 
 static DEFINE_SPINLOCK(lock);
 static unsigned int sessions;
 static u64 memory;
 
-/* ---- what is in use: /sys/module/kinst/parameters, read-only ---- */
+/* ---- current use: /sys/module/kinst/parameters, read-only ---- */
 
 static int show_sessions(char *buffer, const struct kernel_param *kp)
 {
@@ -54,11 +54,11 @@ static int show_memory(char *buffer, const struct kernel_param *kp)
 
 static const struct kernel_param_ops sessions_ops = { .set = kinst_refuse_to_set, .get = show_sessions };
 module_param_cb(sessions, &sessions_ops, NULL, 0400);
-MODULE_PARM_DESC(sessions, "sessions that there are (to be read)");
+MODULE_PARM_DESC(sessions, "current number of sessions (read-only)");
 
 static const struct kernel_param_ops memory_ops = { .set = kinst_refuse_to_set, .get = show_memory };
 module_param_cb(memory, &memory_ops, NULL, 0400);
-MODULE_PARM_DESC(memory, "bytes that all sessions together take (to be read)");
+MODULE_PARM_DESC(memory, "current memory use of all sessions in bytes (read-only)");
 
 /* ---- limits ---- */
 
@@ -112,7 +112,7 @@ int kinst_limits_charge(u64 bytes)
 	u64 limit = READ_ONCE(max_total_memory) ?: part_of_memory(2);
 	int ret = -EDQUOT;
 
-	/* Memory that is not available would be taken from others: the kernel kills processes to get it. */
+	/* If the memory is not available, the kernel would kill processes to get it. */
 	if (bytes / PAGE_SIZE > max(si_mem_available(), 0L))
 		return -ENOMEM;
 	spin_lock(&lock);

@@ -12,11 +12,11 @@ u32 kinst_max_once(void);
 u32 kinst_max_insns(void);
 u64 kinst_max_memory(void);
 
-/* Context: process. A session begins (0 or -EUSERS), and ends. */
+/* Context: process. Counts a session that begins (0 or -EUSERS), and one that ends. */
 int kinst_limits_enter(void);
 void kinst_limits_leave(void);
 
-/* Context: process. Returns 0, -EDQUOT (all sessions together) or -ENOMEM (the machine has less left). */
+/* Context: process. Returns 0, -EDQUOT (limit of all sessions) or -ENOMEM (the machine has less left). */
 int kinst_limits_charge(u64 bytes);
 void kinst_limits_uncharge(u64 bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session/queries.c: the ioctls that answer: the counters and aggregations of a session, and the state of the kernel.
+ * session/queries.c: the query ioctls: the counters and aggregations of a session, and the state of the kernel.
  *
  * Context: process; the file's lock is held.
  */
@@ -58,7 +58,7 @@ static void switch_agg(void *info)
 	sw->old = kinst_agg_switch(sw->buf);
 }
 
-/* Makes the CPU go on in the other half of its buffer, and returns the one that it has left. */
+/* Switches the CPU to the other half of its buffer, and returns the half that it used before. */
 static struct kinst_agghalf *change_agg(struct kinst_aggbuf *b, u32 cpu)
 {
 	struct agg_switch sw = { .buf = b };
@@ -102,7 +102,7 @@ long kinst_query_aggregations(struct kinst_session *s, bool loaded, void __user 
 	snap.used = 0;
 	if (v->agg.size) {
 		left = change_agg(&v->agg, snap.cpu);
-		/* Only now it does not grow any more. It is the next one to be filled again, with all that it has. */
+		/* Its size is final only now. If it does not fit, switch back: nothing is lost. */
 		if (snap.size < left->used) {
 			change_agg(&v->agg, snap.cpu);
 			return -ENOSPC;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * session/queries.h: the ioctls that answer.
+ * session/queries.h: the query ioctls.
  */
 #ifndef _KINST_QUERIES_H
 #define _KINST_QUERIES_H

@@ -447,7 +447,7 @@ static void emit_insn(struct emit *e, const struct kinst_arch_insn *insn, bool n
 		break;
 	case KINST_FLOW_BRANCH:
 		if (insn->cond >= 0xe0) {
-			/* Only a short form exists: it skips a jump to the next instruction, to a jump to the target. */
+			/* It has only a short form, which skips a jump to next and reaches a jump to target. */
 			emit_byte(e, insn->cond);
 			emit_byte(e, JMP_LEN);
 			emit_jmp(e, next);

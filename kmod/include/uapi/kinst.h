@@ -41,7 +41,7 @@ struct kinst_info {
 	__u32 reserved;
 };
 
-/* One instruction of a function as it is in memory now. */
+/* One instruction of a function, from memory. */
 struct kinst_insn {
 	__u32 offset; /* from the function's symbol */
 	__u8 len; /* bytes of the instruction */
@@ -58,25 +58,25 @@ struct kinst_insn {
 struct kinst_insns {
 	__u64 func; /* in: run-time address of the function's symbol */
 	__u64 buf; /* in: user address of struct kinst_insn[count] */
-	__u32 count; /* in: room in buf; out: instructions there are */
+	__u32 count; /* in: entries of buf; out: instructions of the function */
 	__u32 size; /* out: bytes of the function */
-	__u32 reason; /* out: why no instruction can be told, or KINST_OK */
+	__u32 reason; /* out: why the instructions are unknown, or KINST_OK */
 	__u32 reserved;
 };
 
-/* What became of one probe of the image. */
+/* The result of arming one probe of the image. */
 struct kinst_result {
 	__u32 reason; /* enum kinst_reason; KINST_OK: it is armed */
 	__u32 prev; /* KINST_R_BOUNDARY: offset of the instruction before */
-	__u32 next; /* and of the one after */
+	__u32 next; /* offset of the instruction after */
 	__u32 reserved;
 };
 
 /* Why an image was refused as a whole. */
 struct kinst_error {
-	__u32 code; /* enum kinst_verify; 0: not the verifier's refusal */
+	__u32 code; /* enum kinst_verify; 0: not refused by the verifier */
 	__u32 difo; /* index of the DIFO, or KINST_NONE */
-	__u32 index; /* instruction in it, or of the table entry, or KINST_NONE */
+	__u32 index; /* of the instruction in the DIFO, or of the table entry, or KINST_NONE */
 	__u32 reserved;
 };
 
@@ -97,17 +97,17 @@ enum kinst_state {
 	KINST_STATE_DRAINING = 3, /* exit() was called; the consumer should STOP */
 	KINST_STATE_COOLDOWN = 4, /* END runs */
 	KINST_STATE_STOPPED = 5,
-	KINST_STATE_KILLED = 6, /* no STATUS from the consumer for too long */
+	KINST_STATE_KILLED = 6, /* no ioctl from the consumer for too long */
 };
 
 /* Losses since LOAD, all CPUs; the per-CPU ones are in the rings. */
 struct kinst_status {
 	__u32 state; /* enum kinst_state */
 	__u32 exit_status; /* of exit(), valid from DRAINING on */
-	__u64 dyn_drops; /* dynamic variables: no room */
+	__u64 dyn_drops; /* dynamic variables: out of memory */
 	__u64 dyn_drops_rinsing; /* the same, while deleted variables wait for readers */
 	__u64 dyn_drops_dirty; /* the same, while deleted variables wait for the cleaner */
-	__u64 spec_drops; /* speculative records: no room */
+	__u64 spec_drops; /* speculative records: buffer full */
 	__u64 spec_busy; /* speculation() while the cleaner has not freed a buffer yet */
 	__u64 spec_unavail; /* speculation() while all buffers are in use */
 	__u64 stkstroverflows; /* 0: stacks are symbolized by the consumer */
@@ -120,27 +120,27 @@ struct kinst_status {
 /* KINST_IOC_AGGSNAP: the aggregations of one CPU. */
 struct kinst_aggsnap {
 	__u64 buf; /* in: user address */
-	__u32 size; /* in: room; aggsize is always enough */
+	__u32 size; /* in: bytes of buf; aggsize is always enough */
 	__u32 cpu; /* in */
 	__u32 used; /* out: bytes written */
 	__u32 reserved;
 	__u64 drops; /* out: aggregation drops on this CPU since LOAD */
 };
 
-/* The kernel's table of system calls, those of 64-bit programs. */
+/* The kernel's table of 64-bit system calls. */
 struct kinst_syscalls {
-	__u64 buf; /* in: user address of __u64[count]: by number, the run-time address of its function, or 0: none */
-	__u32 count; /* in: room in buf; out: entries of the table; 0: the kernel does not show it */
+	__u64 buf; /* in: user address of __u64[count]: the run-time address of each call's function, 0: none */
+	__u32 count; /* in: entries of buf; out: entries of the table; 0: the kernel does not expose it */
 	__u32 reserved;
 };
 
-/* What becomes of breakpoints some time after they were armed. */
+/* The result of turning breakpoints into jumps, some time after they were armed. */
 struct kinst_settled {
-	__u32 jumps; /* out: how many jumps there are, of all sessions */
+	__u32 jumps; /* out: number of jumps, of all sessions */
 	__u32 reserved;
 };
 
-/* Which probes have fired: have run at least one ECB since LOAD. */
+/* The probes that have fired: that have run at least one ECB since LOAD. */
 struct kinst_fired {
 	__u64 buf; /* in: user address of __u8[count], KINST_FIRED_* for each probe of the image */
 	__u32 count; /* in: the probes of the image */
@@ -149,7 +149,7 @@ struct kinst_fired {
 
 #define KINST_FIRED_NO 0
 #define KINST_FIRED_YES 1
-#define KINST_FIRED_LEFT 2 /* KINST_IMAGE_ONCE: was taken away before: its module is gone, or its branch has gone other ways too often */
+#define KINST_FIRED_LEFT 2 /* KINST_IMAGE_ONCE: removed unhit: module unloaded, or other edge taken too often */
 
 #define KINST_IOC_INFO _IOR('k', 0x00, struct kinst_info)
 #define KINST_IOC_INSNS _IOWR('k', 0x01, struct kinst_insns)
@@ -164,7 +164,7 @@ struct kinst_fired {
 #define KINST_IOC_SETTLE _IOR('k', 0x08, struct kinst_settled)
 #define KINST_IOC_FIRED _IOW('k', 0x09, struct kinst_fired)
 
-/* ---- limits of an image; a refusal beyond one is KINST_V_LIMIT unless the field has a code of its own ---- */
+/* ---- limits of an image; exceeding one is KINST_V_LIMIT unless the field has a separate code ---- */
 
 #define KINST_MAX_IMAGE 0x4000000 /* bytes of an image */
 #define KINST_MAX_DIFO_INSNS 65536 /* instructions of one DIFO */
@@ -201,7 +201,7 @@ enum kinst_reason {
 	KINST_R_STATIC_CALL = 8,
 	KINST_R_ALTERNATIVE = 9,
 	KINST_R_KPROBE = 10, /* a kprobe covers it */
-	KINST_R_INIT = 11, /* .init.text: gone after boot */
+	KINST_R_INIT = 11, /* .init.text: freed after boot */
 	KINST_R_SELF = 12, /* the module itself */
 	KINST_R_TRAP_PATH = 13, /* runs on the way to our own handler */
 	KINST_R_UNDECODABLE = 14,
@@ -215,17 +215,17 @@ enum kinst_reason {
 	KINST_R_INSN_RSP = 22, /* an indirect call through %rsp */
 	KINST_R_REACH = 23, /* a displacement would not fit */
 	KINST_R_NOSLOT = 24, /* the trampoline pool is full */
-	KINST_R_FOREIGN = 25, /* somebody else's breakpoint or patch is in the function */
+	KINST_R_FOREIGN = 25, /* the function contains another tool's breakpoint or patch */
 	KINST_R_GONE = 26, /* the module is being unloaded */
-	KINST_R_NOT_BRANCH = 27, /* an edge from an instruction that does not go there, or over one that is no jump label */
+	KINST_R_NOT_BRANCH = 27, /* no such edge: the instruction does not lead there, or a hop is not a jump label */
 	KINST_R_LIMIT = 28, /* max_probes */
 	KINST_R_UNSUPPORTED = 29, /* an edge of this kind, or a probe kind of a newer ABI */
-	KINST_R_MODEL = 30, /* return probe: the function's exits cannot all be told */
+	KINST_R_MODEL = 30, /* return probe: not all exits of the function are known */
 	KINST_R_RATE = 31, /* the timers of all sessions would fire too often: max_timer_hz */
 	KINST_R_NOSYSCALL = 32, /* no system call has this number */
 	KINST_R_TRACEPOINT = 33, /* the kernel lacks the tracepoint, or refuses it */
-	KINST_R_NO_TRAP = 34, /* runs where nobody catches a trap: on a processor that comes up, or from a copy */
-	KINST_R_BUSY = 35, /* another session's probe is there, and one of the two is taken away at its first hit */
+	KINST_R_NO_TRAP = 34, /* runs while no trap is handled: on a CPU that comes online, or from a copy */
+	KINST_R_BUSY = 35, /* another session's probe is there, and one of the two is removed at its first hit */
 	KINST_R_MAX = 36,
 };
 
@@ -239,7 +239,7 @@ struct kinst_table {
 	__u32 count; /* entries */
 };
 
-/* The start of an image: what it consists of, and the options of the session. */
+/* The start of an image: its tables, and the options of the session. */
 struct kinst_image {
 	__u32 magic; /* KINST_IMAGE_MAGIC */
 	__u16 version; /* KINST_ABI_VERSION */
@@ -263,20 +263,20 @@ struct kinst_image {
 	__u32 strsize; /* 8 .. 64 KiB */
 	__u32 target; /* pid of $target, or 0 */
 	__u32 clean_us; /* between two cleanings of variables and speculations; 0: 10 ms */
-	__u32 cpu; /* only this one is traced; KINST_NONE: all */
+	__u32 cpu; /* trace only this CPU; KINST_NONE: all */
 	__u32 reserved;
 };
 
 #define KINST_IMAGE_DESTRUCTIVE 0x1 /* -w */
 #define KINST_IMAGE_NOJUMP 0x4 /* nojump: breakpoints only, no jumps in their place */
 /*
- * once: each INSN and EDGE probe is armed by GO, and taken away at its first hit. It has a breakpoint that needs no slot.
- * An edge is one of a conditional branch, and if the branch goes the other way often enough, it is taken away before.
+ * once: each INSN and EDGE probe is armed by GO, and removed at its first hit. It has a breakpoint that needs no slot.
+ * An edge must be one of a conditional branch; it is removed earlier if the branch takes its other edge too often.
  */
 #define KINST_IMAGE_ONCE 0x8
-#define KINST_IMAGE_RING 0x2 /* bufpolicy=ring: the oldest records make room for new ones */
+#define KINST_IMAGE_RING 0x2 /* bufpolicy=ring: new records overwrite the oldest */
 
-/* A D type as DIF knows it: a return type or a variable's type. */
+/* A D type in DIF: a return type or a variable's type. */
 struct kinst_dtype {
 	__u8 kind; /* 0 D type (by value unless BYREF), 1 string */
 	__u8 ckind; /* 1 integer 2 float 3 pointer 4 array 5 function 6 struct 7 union 8 enum */
@@ -314,9 +314,9 @@ struct kinst_difo {
  * clause's payload; records are laid out in order, each aligned to the largest
  * power of two <= 8 that divides its size; the payload is rounded up to 8.
  *
- * An aggregating action (class 0x0700) takes the ntuple actions just before it
- * as its key (DIFEXPR, STACK, USTACK, SYM, MOD, UADDR ...): those have no record in
- * the payload, they are laid out by the same rule in the aggregation's entry.
+ * An aggregating action (class 0x0700) takes the ntuple preceding actions
+ * as its key (DIFEXPR, STACK, USTACK, SYM, MOD, UADDR ...): these have no record in
+ * the payload, but are laid out by the same rule in the aggregation's entry.
  */
 struct kinst_action {
 	__u16 kind; /* KINST_ACT_* */
@@ -334,7 +334,7 @@ struct kinst_action {
 #define KINST_ACT_PRINTA 0x0004 /* 8: arg */
 #define KINST_ACT_LIBACT 0x0005 /* 8: value of difo, or arg if none */
 #define KINST_ACT_TRACEMEM 0x0006 /* arg bytes from the address that difo gives */
-#define KINST_ACT_TRACEMEM_DYN 0x0007 /* 8: the length for the TRACEMEM after it */
+#define KINST_ACT_TRACEMEM_DYN 0x0007 /* 8: the length for the following TRACEMEM */
 #define KINST_ACT_PRINTM 0x0008 /* 8 + arg: length, and up to arg bytes, of the memref that difo gives */
 /*
  * 8 (pid) + 8 * (arg & 0xffffffff), which ends with 0 if shorter. If arg >> 32 is not 0, struct kinst_ustack and that many
@@ -370,7 +370,7 @@ struct kinst_action {
 /* The state from which a program without frame pointers can be unwound; the copy of its stack follows. */
 struct kinst_ustack {
 	__u64 bytes; /* of the stack, from the stack pointer upwards, that could be read; the rest of the copy is 0 */
-	__u64 regs[17]; /* by their numbers in DWARF, rip last; all 0 where there is no 64-bit program */
+	__u64 regs[17]; /* by DWARF number, rip last; all 0 if not a 64-bit program */
 };
 
 /* A clause: its predicate and actions. */
@@ -394,10 +394,10 @@ struct kinst_clause {
 #define KINST_P_PROFILE 7 /* every func nanoseconds on every CPU; arg0 or arg1 pc, arg2 nanoseconds late */
 #define KINST_P_TICK 8 /* every func nanoseconds on one CPU */
 #define KINST_P_SYSCALL_ENTRY 9 /* system call number func begins; its arguments */
-#define KINST_P_SYSCALL_RETURN 10 /* and ends; arg0 and arg1 value */
+#define KINST_P_SYSCALL_RETURN 10 /* system call number func returns; arg0 and arg1 value */
 #define KINST_P_SDT 11 /* the tracepoint whose function __traceiter_NAME is at func; its arguments */
 #define KINST_P_EVENT 12 /* func: enum kinst_event */
-/* Never fires: func + to is a gate (kinst/sdt.h) of the driver that func is of, open as long as the session traces. */
+/* Never fires: func + to is a gate (kinst/sdt.h) of func's driver, open as long as the session traces. */
 #define KINST_P_GATE 13
 #define KINST_P_KINDS 14
 
@@ -405,7 +405,7 @@ struct kinst_clause {
 #define KINST_MAX_INTERVAL 0x4000000000000000
 #define KINST_MAX_SYSCALLS 4096 /* numbers are below it */
 
-/* What happens to processes, threads and disks. The arguments are native ones of src/dlib's providers. */
+/* Events of processes, threads and disks. The arguments are the native ones of src/dlib's providers. */
 enum kinst_event {
 	KINST_E_PROC_CREATE = 0, /* struct task_struct * of the new process */
 	KINST_E_PROC_EXEC_SUCCESS = 1,
@@ -415,7 +415,7 @@ enum kinst_event {
 	KINST_E_PROC_SIGNAL_SEND = 5, /* struct task_struct * of the receiver, twice; the signal */
 	KINST_E_PROC_SIGNAL_DISCARD = 6, /* the same */
 	KINST_E_PROC_SIGNAL_HANDLE = 7, /* the signal, its siginfo, the function that handles it */
-	KINST_E_SCHED_OFF_CPU = 8, /* struct task_struct * of the thread that comes next */
+	KINST_E_SCHED_OFF_CPU = 8, /* struct task_struct * of the thread that runs next */
 	KINST_E_SCHED_PREEMPT = 9,
 	KINST_E_SCHED_SLEEP = 10,
 	KINST_E_SCHED_WAKEUP = 11, /* struct task_struct * of the thread */
@@ -425,42 +425,42 @@ enum kinst_event {
 
 /* A probe that the session arms. */
 struct kinst_probe {
-	__u32 id; /* the D variable id; the session's own numbers */
+	__u32 id; /* the D variable id; numbered by the session */
 	__u32 kind; /* KINST_P_* */
-	__u64 func; /* run-time address of the function's symbol; interval; number of the system call or event */
+	__u64 func; /* run-time address of the function's symbol; or interval; or number of the system call or event */
 	__u32 offset; /* of an instruction or a branch, from func, in bytes */
-	__u32 to; /* of an edge: a signed distance from func, f.cold or another function may stand before f */
-	/* Of an edge: offsets of jump labels between the instruction and to, in the order of control; 0: none. */
+	__u32 to; /* of an edge: a signed distance from func, since f.cold or another function may precede f */
+	/* For an edge: offsets of jump labels between the instruction and to, in the order of execution; 0: none. */
 	__u32 over[2];
 	__u32 prov; /* probeprov: a name in strtab, like the next three */
 	__u32 mod; /* probemod */
 	__u32 name_func; /* probefunc */
 	__u32 name; /* probename */
-	__u8 nbytes; /* of bytes to compare with the instruction; 0: do not */
+	__u8 nbytes; /* of bytes to compare with the instruction; 0: do not compare */
 	__u8 reserved[7];
 	__u8 bytes[16]; /* the instruction that the consumer saw there */
 };
 
-/* An enabling control block: a clause that runs when a probe fires. A probe runs its own in this order. */
+/* An enabling control block: a clause that runs when a probe fires. A probe runs its ECBs in table order. */
 struct kinst_ecb {
 	__u32 probe; /* index in probes */
 	__u32 clause; /* index in clauses */
 	/*
-	 * strtab: the inlined function whose copy the place is meant as, what inlinefunc says; stacks begin with the place
-	 * then. 0: the place is no copy's. It is not the probe's: copies of several functions can begin at one instruction.
+	 * strtab: the inlined function whose copy the probe is at (inlinefunc); stacks then begin with the place. 0: no
+	 * copy. Not part of the probe, since copies of several functions can begin at one instruction.
 	 */
 	__u32 inlined;
 };
 
-/* ---- the verifier's refusals (program/dif/verify.c; the Rust verifier names the same) ---- */
+/* ---- the verifier's refusals (program/dif/verify.c; the Rust verifier uses the same codes) ---- */
 
 /* The rule that an image broke. */
 enum kinst_verify {
 	KINST_V_OK = 0,
 	KINST_V_HEADER = 1,
-	KINST_V_TABLE = 2, /* a table is out of the image, misaligned or overlaps the header */
+	KINST_V_TABLE = 2, /* a table is outside the image, misaligned or overlaps the header */
 	KINST_V_STRTAB = 3,
-	KINST_V_INDEX = 4, /* a reference to an entry that is not there */
+	KINST_V_INDEX = 4, /* a reference to an entry that does not exist */
 	KINST_V_RESERVED = 5, /* a reserved field or operand is not zero */
 	KINST_V_OPCODE = 6,
 	KINST_V_REGISTER = 7,
@@ -468,7 +468,7 @@ enum kinst_verify {
 	KINST_V_BRANCH = 9, /* out of the program, or not strictly forward */
 	KINST_V_INT = 10,
 	KINST_V_STR = 11,
-	KINST_V_VARIABLE = 12, /* unknown, of another scope or kind, or not to be written */
+	KINST_V_VARIABLE = 12, /* unknown, of another scope or kind, or read-only */
 	KINST_V_SUBR = 13,
 	KINST_V_TYPE = 14,
 	KINST_V_NO_RET = 15,
@@ -495,25 +495,25 @@ enum kinst_verify {
 
 /* The consumer's page of a ring. */
 struct kinst_ring_consumer {
-	__u64 pos; /* all before is consumed */
+	__u64 pos; /* everything before it is consumed */
 };
 
 /* The kernel's page of a ring. */
 struct kinst_ring_producer {
-	__u64 pos; /* all before is reserved; stop at the first record that is BUSY */
+	__u64 pos; /* everything before it is reserved; stop at the first record that is BUSY */
 	__u64 size; /* of the data, a power of two */
-	__u64 drops; /* records that found no room */
+	__u64 drops; /* records that did not fit */
 	__u64 errors; /* faults */
-	__u64 tail; /* KINST_IMAGE_RING: all before was overwritten; to be read once the session has STOPPED */
+	__u64 tail; /* KINST_IMAGE_RING: everything before it was overwritten; read it after the session has STOPPED */
 };
 
 #define KINST_REC_BUSY 0x80000000 /* in kinst_rec.len: the record is being written */
-#define KINST_REC_PAD 0x40000000 /* in kinst_rec.len: no record; the next one is at the start of the ring */
-#define KINST_REC_LEN 0x3fffffff /* the bits of kinst_rec.len that are the length */
+#define KINST_REC_PAD 0x40000000 /* in kinst_rec.len: padding; the next record is at the start of the ring */
+#define KINST_REC_LEN 0x3fffffff /* mask of the length in kinst_rec.len */
 
 /* The header of a record; the payload follows. */
 struct kinst_rec {
-	__u32 len; /* with this header, a multiple of 8, and KINST_REC_* */
+	__u32 len; /* including this header, a multiple of 8, and KINST_REC_* */
 	__u32 epid; /* enabled probe id, or KINST_EPID_FAULT */
 	__u64 timestamp; /* ns, as the D variable */
 };
@@ -537,7 +537,7 @@ enum kinst_flt {
 
 /* The payload of a record whose EPID is KINST_EPID_FAULT; ERROR has the same as its arguments. */
 struct kinst_fault {
-	__u32 epid; /* that faulted */
+	__u32 epid; /* of the ECB that faulted */
 	__u32 action; /* 0 the predicate, n the nth action */
 	__s32 offset; /* of the DIF instruction in bytes, or -1 */
 	__u32 fault; /* enum kinst_flt */

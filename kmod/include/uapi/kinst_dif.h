@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * include/uapi/kinst_dif.h: the numbers of the DIF machine: opcodes, built-in variables
+ * include/uapi/kinst_dif.h: the encoding of the DIF machine: opcodes, built-in variables
  * and subroutines. Each has a row in crates/dif/src/insn.rs.
  *
- * xtask generates part of crates/base/src/uapi.rs from this file, which has the form of kinst.h.
+ * xtask generates part of crates/base/src/uapi.rs from this file, which follows the rules of kinst.h.
  */
 #ifndef _UAPI_KINST_DIF_H
 #define _UAPI_KINST_DIF_H
@@ -32,7 +32,7 @@ enum kinst_op {
 	OP_BOUND = 80, OP_MAX = 81,
 };
 
-/* A built-in variable, and the first id that is free for a program's own. */
+/* A built-in variable, and the first id of a program's own variables. */
 enum kinst_varid {
 	VAR_ARGS = 0x000, VAR_REGS = 0x001, VAR_UREGS = 0x002,
 	VAR_CURTHREAD = 0x100, VAR_TIMESTAMP = 0x101, VAR_VTIMESTAMP = 0x102,
@@ -52,7 +52,7 @@ enum kinst_varid {
 	VAR_USER = 0x500,
 };
 
-/* A subroutine of call. */
+/* The operand of a call: a subroutine. */
 enum kinst_subr {
 	SUBR_RAND = 0, SUBR_MUTEX_OWNED = 1, SUBR_MUTEX_OWNER = 2, SUBR_MUTEX_TYPE_ADAPTIVE = 3,
 	SUBR_MUTEX_TYPE_SPIN = 4, SUBR_RW_READ_HELD = 5, SUBR_RW_WRITE_HELD = 6, SUBR_RW_ISWRITER = 7,

@@ -17,7 +17,7 @@
 #define DIF_LABEL(w) ((w) & 0xffffff)
 #define DIF_INDEX(w) (((w) >> 8) & 0xffff) /* setx, sets, variables, call */
 
-/* ---- a program that has passed the verifier (program/dif/verify.c) ---- */
+/* ---- a verified program (program/dif/verify.c) ---- */
 
 struct kinst_dif {
 	const u32 *insn;
@@ -29,18 +29,18 @@ struct kinst_dif {
 	u8 clear; /* registers that it may read before it writes them, a bit each */
 	u8 branch; /* TEST: the opcode */
 	u32 var; /* TEST */
-	u64 value; /* CONST: the result; TEST: what the variable is compared with */
-	u64 yes; /* TEST: the result where the branch is taken; else 0 */
+	u64 value; /* CONST: the result; TEST: the constant that the variable is compared with */
+	u64 yes; /* TEST: the result if the branch is taken; otherwise it is 0 */
 };
 
-/* Short programs, which the verifier recognizes by their words, and which run without the interpreter's loop. */
+/* Short programs that the verifier recognizes, and that run without the interpreter's loop. */
 enum kinst_form {
 	KINST_FORM_ANY,
 	KINST_FORM_CONST, /* setx; ret */
 	KINST_FORM_TEST, /* a built-in scalar compared with a constant: pid == $target; cannot fault */
 };
 
-/* Whether, as a predicate, it says only whether the branch is taken. */
+/* Whether, as a predicate, its result is only whether the branch is taken. */
 static inline bool kinst_is_test(const struct kinst_dif *d)
 {
 	return d->form == KINST_FORM_TEST && d->yes;
@@ -56,10 +56,10 @@ struct kinst_subr_args {
 
 const struct kinst_subr_args *kinst_subr_args(u32 subr);
 
-/* Checks DIFO number difo of p and fills p->difos[difo]. */
+/* Checks the DIFO with index difo of p and fills p->difos[difo]. */
 int kinst_dif_verify(struct kinst_prog *p, u32 difo, struct kinst_error *err);
 
-/* ---- a program that runs (program/dif/interp.c, program/dif/subr.c) ---- */
+/* ---- a running program (program/dif/interp.c, program/dif/subr.c) ---- */
 
 struct kinst_session;
 struct kinst_vcpu;
@@ -68,11 +68,11 @@ struct kinst_vars;
 struct kinst_tuple {
 	u64 value;
 	u64 size; /* 0: by value */
-	bool string; /* the last byte is its NUL, whatever memory has there */
+	bool string; /* the last byte counts as NUL, whatever memory contains */
 };
 
 /*
- * One ECB (or a DIFO by itself) that runs on one CPU. It is in preallocated
+ * One ECB (or a single DIFO) that runs on one CPU. It is in preallocated
  * memory of the CPU, and the guard in kinst_fire() makes it exclusive: nothing
  * here needs a lock.
  */
@@ -106,7 +106,7 @@ struct kinst_ctx {
 };
 
 /*
- * The clock is read once a firing, and only if a program or a record needs it:
+ * The clock is read once per firing, and only if a program or a record needs it:
  * reading it takes longer than a count().
  */
 static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
@@ -117,16 +117,16 @@ static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
 }
 
 /*
- * The cost of a run is counted in steps: an instruction is one, and so are eight bytes that are copied, compared or
- * cleared. Other slow operations have a price in steps, paid as they happen; what is known before the run (the ECB,
- * its actions, records, keys and stacks) is worked out by the verifier, and paid at once.
+ * The cost of a run is counted in steps: one for an instruction, and one for eight bytes that are copied, compared or
+ * cleared. Other slow operations have a price in steps, paid as they happen. The verifier computes the costs known
+ * before the run (the ECB, its actions, records, keys and stacks); these are paid at once.
  */
-#define KINST_FUEL (1u << 20) /* steps of one ECB, besides those paid at once; of a whole hit: KINST_HIT_FUEL */
+#define KINST_FUEL (1u << 20) /* steps of one ECB, besides those paid at once; a whole hit has KINST_HIT_FUEL */
 #define KINST_ECB_STEPS 16
 #define KINST_FAULT_STEPS 16u
 #define KINST_ACTION_STEPS 8
 #define KINST_CALL_STEPS 8 /* a subroutine */
-#define KINST_LOAD_STEPS 8 /* a copy that may fault, whatever its length */
+#define KINST_LOAD_STEPS 8 /* a copy that may fault, of any length */
 #define KINST_FRAME_STEPS 64 /* a frame of a stack, the kernel's or one that user space made */
 #define KINST_NODE_STEPS 4 /* an item of a list, mostly not in the cache: a hash's node, a task, a mount */
 
@@ -142,7 +142,7 @@ static nokprobe_inline bool kinst_dif_test(struct kinst_ctx *c, const struct kin
 }
 
 u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr); /* program/dif/subr.c */
-u64 kinst_str_subr(struct kinst_ctx *c, u32 subr); /* program/dif/str.c: those on strings */
+u64 kinst_str_subr(struct kinst_ctx *c, u32 subr); /* program/dif/str.c: subroutines on strings */
 u64 kinst_json(struct kinst_ctx *c); /* program/dif/json.c */
 
 /* The first fault counts. */
@@ -156,8 +156,8 @@ static inline void kinst_fault(struct kinst_ctx *c, u32 fault, u64 value)
 }
 
 /*
- * Takes steps from the fuel; returns false, and faults, if there are not enough. Work that is paid for afterwards has
- * bounds of its own: at most the instructions of a DIFO, or the frames of a stack.
+ * Takes steps from the fuel; returns false, and faults, if too few are left. Work that is paid for afterwards is
+ * bounded otherwise: by the instructions of a DIFO, or the frames of a stack.
  */
 static inline bool kinst_burn(struct kinst_ctx *c, u64 steps)
 {
@@ -171,8 +171,8 @@ static inline bool kinst_burn(struct kinst_ctx *c, u64 steps)
 }
 
 /*
- * A hash of whole words, at least one. Without the seed, collisions cannot be predicted: each word is
- * multiplied by a value derived from the seed, and both halves of the product count.
+ * A hash of one or more whole words. Collisions cannot be predicted without the seed: each word is
+ * multiplied by a value derived from the seed, and both halves of the product are used.
  */
 static nokprobe_inline u64 kinst_hash(u64 seed, const void *key, u64 len)
 {
@@ -189,7 +189,7 @@ static nokprobe_inline u64 kinst_hash(u64 seed, const void *key, u64 len)
 
 /* ---- access to memory by programs (program/dif/mem.c) ---- */
 
-/* n bytes of scratch memory, 8-aligned, not cleared; NULL and a NOSCRATCH fault if there is no room. */
+/* n bytes of scratch memory, 8-aligned, not cleared; NULL and a NOSCRATCH fault if too little is left. */
 void *kinst_scratch(struct kinst_ctx *c, u64 n);
 
 /* A new string of n bytes in scratch memory, cut at strsize; its address, or 0 and a fault. */
@@ -216,7 +216,7 @@ u64 kinst_strnlen(struct kinst_ctx *c, u64 addr, u64 limit);
 /* memcmp()-like order of two strings, of which at most limit bytes count; NULL comes first. */
 int kinst_strcmp(struct kinst_ctx *c, u64 a, u64 b, u64 limit);
 
-/* Writes n bytes (program/dif/store.c) where a program may write, its scratch memory and its variables; elsewhere a BADADDR fault. */
+/* Writes n bytes (program/dif/store.c) to scratch memory or a variable; a BADADDR fault anywhere else. */
 bool kinst_store(struct kinst_ctx *c, u64 addr, const void *src, u64 n);
 bool kinst_storable(struct kinst_ctx *c, u64 addr, u64 n);
 

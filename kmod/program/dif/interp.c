@@ -2,15 +2,15 @@
 /*
  * program/dif/interp.c: the interpreter of verified DIFOs.
  *
- * Registers, indices and branch targets need no checks here: program/dif/verify.c made
- * them. Shift counts count modulo 64; INT64_MIN / -1 wraps to INT64_MIN.
+ * Registers, indices and branch targets need no checks here: program/dif/verify.c has
+ * made them. Shift counts are taken modulo 64; INT64_MIN / -1 wraps to INT64_MIN.
  *
  * Context: probe; in the guard, interrupts off.
  */
 #include "context.h"
 #include "program/session.h"
 
-/* n is the signed order, N^V of a processor's flags: every signed branch tests that. */
+/* n is the signed order, N^V in a processor's flags, which every signed branch tests. */
 struct flags {
 	bool n, z, c;
 };
@@ -37,7 +37,7 @@ static nokprobe_inline u64 alu(struct kinst_ctx *c, u32 op, u64 a, u64 b)
 	case OP_MUL:
 		return a * b;
 	}
-	if (!b) { /* the rest divides */
+	if (!b) { /* the remaining operations divide */
 		kinst_fault(c, KINST_FLT_DIVZERO, 0);
 		return 0;
 	}
@@ -322,6 +322,6 @@ __at_hit u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d)
 		return d->value;
 	if (d->form == KINST_FORM_TEST && kinst_burn(c, d->ninsns))
 		return kinst_dif_test(c, d) ? d->yes : 0;
-	return interpret(c, d); /* reports where it faults, if there is too little fuel */
+	return interpret(c, d); /* finds the faulting instruction if the fuel is too low */
 }
 NOKPROBE_SYMBOL(kinst_dif_run);

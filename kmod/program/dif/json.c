@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/dif/json.c: json(): one value out of a JSON text.
+ * program/dif/json.c: json(): extracts one value from a JSON string.
  *
- * The text is walked once, without recursion: what the path does not lead into is skipped.
- * It need not be valid where it is not examined; where it makes no sense, there is no value.
+ * The string is walked once, without recursion; values that are not on the path are skipped.
+ * Skipped parts need not be valid. If an examined part is invalid, the result is NULL.
  *
  * Context: probe; in the guard, interrupts off. All strings here end with NUL.
  */
 #include "context.h"
 #include "program/session.h"
 
-#define MAX_INDEX 65536 /* of an array: more elements than a string has bytes */
+#define MAX_INDEX 65536 /* of an array: more elements than a string can have */
 
 static nokprobe_inline const char *skip_blanks(const char *s)
 {
@@ -36,7 +36,7 @@ static nokprobe_inline bool in_word(char ch)
 	       ch == '+' || ch == '.';
 }
 
-/* Returns the end of the value that begins at s; NULL if there is none, or it does not end. */
+/* Returns the end of the value that begins at s; NULL if s is not a value, or it does not end. */
 static __at_hit const char *skip_value(const char *s)
 {
 	const char *start = s;

@@ -2,7 +2,7 @@
 /*
  * program/dif/mem.c: access to memory on behalf of programs.
  *
- * Reads go through the no-fault copies, whatever the address; writes go only to
+ * Reads use the no-fault copies for any address; writes go only to
  * the scratch memory that the program has allocated and to its variables.
  *
  * Context: probe; in the guard.
@@ -10,7 +10,7 @@
 #include "context.h"
 #include "program/session.h"
 
-/* Strings are fetched in pieces within an aligned block, so that none reaches into a page that the string does not. */
+/* Strings are fetched in pieces within an aligned block, so that no piece reaches into a page beyond the string. */
 #define PIECE KINST_PIECE
 
 __at_hit void *kinst_scratch(struct kinst_ctx *c, u64 n)
@@ -109,7 +109,7 @@ __at_hit int kinst_strcmp(struct kinst_ctx *c, u64 a, u64 b, u64 limit)
 
 	if (a == b)
 		return 0;
-	if (!a || !b) { /* NULL is as an empty string */
+	if (!a || !b) { /* NULL counts as an empty string */
 		if (!kinst_load(c, x, a ?: b, 1, false) || !x[0])
 			return 0;
 		return a ? 1 : -1;

@@ -2,8 +2,8 @@
 /*
  * program/dif/str.c: the subroutines on strings.
  *
- * An operand is copied to a buffer of the CPU first, so that it does not change while it is
- * worked on; at most strsize bytes of it count. A result is in scratch memory,
+ * An operand is first copied to a buffer of the CPU, so that it cannot change during the
+ * operation; at most strsize bytes of it count. A result is in scratch memory,
  * or an address inside the operand (strchr, strrchr, strstr).
  *
  * Context: probe; in the guard, interrupts off.
@@ -67,7 +67,7 @@ NOKPROBE_SYMBOL(find_char);
 
 /*
  * The first i of from, from + step, .. up to but not including end at which t is in s; -1: none.
- * Each position costs what is compared.
+ * Each position costs the bytes compared.
  */
 static __at_hit s64 search(struct kinst_ctx *c, const char *s, s64 n, const char *t, s64 nt, s64 from, s64 end, s64 step)
 {
@@ -85,8 +85,8 @@ NOKPROBE_SYMBOL(search);
 
 /*
  * strstr, index, rindex. index and rindex take a start, with Perl's rules: for
- * index a negative one means 0, for rindex one beyond the end means the end,
- * and an empty t is found where one would not expect it.
+ * index, a negative start means 0; for rindex, a start beyond the end means the end;
+ * and an empty t is found even for a start outside the string.
  */
 static __at_hit s64 find_str(struct kinst_ctx *c, u32 subr)
 {
@@ -110,7 +110,7 @@ static __at_hit s64 find_str(struct kinst_ctx *c, u32 subr)
 }
 NOKPROBE_SYMBOL(find_str);
 
-/* A negative index counts from the end; a negative length leaves that many characters off there. */
+/* A negative index counts from the end; a negative length omits that many characters at the end. */
 static __at_hit u64 substr(struct kinst_ctx *c)
 {
 	char *s;
@@ -137,8 +137,8 @@ static __at_hit u64 substr(struct kinst_ctx *c)
 NOKPROBE_SYMBOL(substr);
 
 /*
- * Each call has its own separators; the position in the string is kept for the next. All
- * strsize bytes of a string count; what does not fit in one token is the next.
+ * Each call has its own separators; the position in the string is saved for the next call.
+ * All strsize bytes of a string count; the part that does not fit in one token is the next one.
  */
 static __at_hit u64 str_tok(struct kinst_ctx *c)
 {
@@ -148,7 +148,7 @@ static __at_hit u64 str_tok(struct kinst_ctx *c)
 	s64 n, nt, i, start;
 
 	if (!addr)
-		return 0; /* the string is used up, or there was none */
+		return 0; /* the string is exhausted, or none was given */
 	nt = fetch(c, 1, &t);
 	if (nt < 0)
 		return 0;
@@ -176,7 +176,7 @@ NOKPROBE_SYMBOL(str_tok);
 
 /* ---- paths ---- */
 
-/* As in basename(3) and dirname(3): "" gives ".", slashes alone give "/". */
+/* As in basename(3) and dirname(3): "" gives ".", only slashes give "/". */
 static __at_hit u64 split_path(struct kinst_ctx *c, bool dir)
 {
 	char *s;
@@ -209,9 +209,9 @@ static nokprobe_inline bool ends_in_parent(const char *s, s64 j)
 }
 
 /*
- * Drops empty components and ".", and with ".." the component before; at the
- * very end an empty one and "." stay as they are. What is left of a relative path
- * stays relative. Works in place: the result never overtakes the reading.
+ * Drops empty components and ".", and ".." with the preceding component; at the
+ * very end an empty one and "." are kept. A relative path
+ * stays relative. Works in place: the output never overtakes the input.
  */
 static __at_hit u64 cleanpath(struct kinst_ctx *c)
 {

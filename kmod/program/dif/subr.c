@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/dif/subr.c: the subroutines of DIF: their table, and those that are neither
- * about strings (program/dif/str.c) nor about the system (program/env.h).
+ * program/dif/subr.c: the subroutines of DIF: their table, and all except
+ * those on strings (program/dif/str.c) and those about the system (program/env.h).
  *
  * Arguments are on the tuple stack. A call with too few of them is an ILLOP fault.
  *
@@ -12,7 +12,7 @@
 #include "program/spec.h"
 
 #define MEMSTR_MAX 4096
-#define NTOA_MAX 48 /* an IPv6 address in text, and some more */
+#define NTOA_MAX 48 /* an IPv6 address as a string, and some more */
 
 #define ARGS(min, max) { min, max, false }
 #define REFUSED { 0, -1, false }
@@ -95,7 +95,7 @@ static __at_hit u64 alloca_(struct kinst_ctx *c, u64 n)
 }
 NOKPROBE_SYMBOL(alloca_);
 
-/* As a string, what was copied ends after it, not with what an earlier program left there. */
+/* As a string, the copy ends with a NUL, not with leftovers of an earlier program. */
 static __at_hit u64 copyin(struct kinst_ctx *c, u64 addr, u64 n)
 {
 	u8 *p = kinst_scratch(c, max(n, n + 1));
@@ -107,7 +107,7 @@ static __at_hit u64 copyin(struct kinst_ctx *c, u64 addr, u64 n)
 }
 NOKPROBE_SYMBOL(copyin);
 
-/* bcopy and copyinto: copies to where a program may write. */
+/* bcopy and copyinto: copy to memory that a program may write. */
 static __at_hit void copy_to_own(struct kinst_ctx *c, u64 src, u64 dst, u64 n, bool user)
 {
 	if (!kinst_storable(c, dst, n))
@@ -117,7 +117,7 @@ static __at_hit void copy_to_own(struct kinst_ctx *c, u64 src, u64 dst, u64 n, b
 }
 NOKPROBE_SYMBOL(copy_to_own);
 
-/* copyout and copyoutstr, through scratch memory that is given back. */
+/* copyout and copyoutstr, through scratch memory that is released afterwards. */
 static __at_hit void copyout(struct kinst_ctx *c, u64 src, u64 dst, u64 n, bool string)
 {
 	u8 *keep = c->scratch_next, *p;
@@ -161,7 +161,7 @@ static __at_hit u64 memstr(struct kinst_ctx *c, u64 mem, char filler, u64 n)
 }
 NOKPROBE_SYMBOL(memstr);
 
-/* An address and a length, as printm() takes them. */
+/* An address and a length, the operand of printm(). */
 static __at_hit u64 memref(struct kinst_ctx *c, u64 addr, u64 n)
 {
 	u64 *p = kinst_scratch(c, 2 * sizeof(*p));
@@ -205,8 +205,8 @@ static __at_hit char *put_ipv4(char *s, const u8 *a)
 NOKPROBE_SYMBOL(put_ipv4);
 
 /*
- * RFC 5952: the longest run of two zeros or more, the first of such, is "::". An address that has
- * one of IPv4 in it (RFC 4291, 2.5.5) ends as that; 0.0.x.y is none, so that ::1 stays what it is.
+ * RFC 5952: the first of the longest runs of two or more zeros becomes "::". An embedded IPv4 address
+ * (RFC 4291, 2.5.5) is written in IPv4 notation, except 0.0.x.y, so that ::1 is unchanged.
  */
 static __at_hit char *put_ipv6(char *s, const u8 *a)
 {
@@ -257,7 +257,7 @@ static __at_hit u64 ntop(struct kinst_ctx *c, u64 addr, bool v6)
 }
 NOKPROBE_SYMBOL(ntop);
 
-/* The address families of D programs are Linux's own: AF_INET and AF_INET6. */
+/* D programs use Linux's address families: AF_INET and AF_INET6. */
 static __at_hit u64 inet_ntop(struct kinst_ctx *c, u64 family, u64 addr)
 {
 	if ((u32)family == 2 || (u32)family == 10)
@@ -336,7 +336,7 @@ __at_hit u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr)
 	case SUBR_HTONLL:
 	case SUBR_NTOHLL:
 		return swab64(t[0].value);
-	case SUBR_GETMAJOR: /* dev_t as it is inside the kernel */
+	case SUBR_GETMAJOR: /* the kernel's internal dev_t */
 		return (u32)t[0].value >> 20;
 	case SUBR_GETMINOR:
 		return (u32)t[0].value & 0xfffff;

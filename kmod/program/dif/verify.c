@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/dif/verify.c: the checks that a DIFO passes before it may run in any context.
+ * program/dif/verify.c: the checks that a DIFO must pass before it may run in any context.
  *
  * Branches go strictly forward and the last instruction is a ret, so every
  * program ends. Registers, indices and variables are in range, so that the
  * interpreter checks at run time only what depends on values: addresses,
- * divisors, room.
+ * divisors, free memory.
  *
  * Context: process.
  */
@@ -32,7 +32,7 @@ enum shape {
 	S_CALL,
 	S_PUSHTR,
 	S_PUSHTV,
-	S_NEVER, /* thread arrays: there are none */
+	S_NEVER, /* thread arrays: not supported */
 };
 
 static const u8 shapes[256] = {
@@ -90,7 +90,7 @@ static u32 check_call(const struct kinst_prog *p, u32 w)
 	return KINST_V_OK;
 }
 
-/* Checks the word at pc. Returns KINST_V_OK or the reason to refuse it. */
+/* Checks the word at pc. Returns KINST_V_OK or the reason for refusing it. */
 static u32 check_insn(const struct kinst_prog *p, const struct kinst_difo *d, u32 w, u32 pc)
 {
 	u32 r1 = DIF_R1(w), r2 = DIF_R2(w), rd = DIF_RD(w), shape = shapes[DIF_OP(w)];
@@ -151,9 +151,9 @@ static bool bad_rtype(const struct kinst_dtype *t)
 	return t->kind || (t->size != 0 && t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8);
 }
 
-/* ---- what is known of a program before it runs ---- */
+/* ---- properties of a program, known before it runs ---- */
 
-/* The most common form: setx i, rd; ret rd. */
+/* The most common program: setx i, rd; ret rd. */
 static void find_constant(struct kinst_dif *dif)
 {
 	const u32 *w = dif->insn;
@@ -166,7 +166,7 @@ static void find_constant(struct kinst_dif *dif)
 	}
 }
 
-/* Whether a variable neither faults nor costs more than an instruction. */
+/* Whether reading a variable neither faults nor costs more than an instruction. */
 static bool is_plain(u32 id)
 {
 	switch (id) {
@@ -188,7 +188,7 @@ static bool is_plain(u32 id)
 #define TEST_INSNS 9
 
 /*
- * The most common predicate, as pid == $target is compiled:
+ * The most common predicate, compiled from pid == $target:
  *
  *   0 ldgs VAR, a   1 setx N, b   2 cmp a, b    3 branch 6
  *   4 mov %r0, d    5 ba 7        6 setx YES, d   7 nop   8 ret d
@@ -217,7 +217,7 @@ static void find_test(struct kinst_dif *dif)
 	dif->yes = dif->ints[DIF_INDEX(w[6])];
 }
 
-/* The registers that an instruction reads, and the one that it writes, a bit each. %r0, always 0, is not among them. */
+/* The registers that an instruction reads, and the one that it writes, a bit each, except %r0, which is always 0. */
 static void registers_of(u32 w, u32 *reads, u32 *writes)
 {
 	u32 r1 = 1u << DIF_R1(w) % DIF_NREGS, r2 = 1u << DIF_R2(w) % DIF_NREGS, rd = 1u << DIF_RD(w) % DIF_NREGS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/kernel/builtin.c: what programs can read of the system: built-in variables,
- * and the subroutines that look at locks and processes.
+ * program/kernel/builtin.c: access of programs to the system: built-in variables,
+ * and the subroutines that inspect locks and processes.
  *
  * Context: probe; in the guard, interrupts off; NMI too. Tasks and locks are
  * read without their locks, through no-fault copies where a pointer could be stale.
@@ -33,8 +33,8 @@
 /* ---- time ---- */
 
 /*
- * On-CPU time of the current thread: what the scheduler has accounted, and the
- * time since. The scheduler's clock leaves out the time of interrupts, if the
+ * On-CPU time of the current thread: the time accounted by the scheduler, and the
+ * time since. The scheduler's clock excludes the time of interrupts, if the
  * kernel measures it.
  */
 static __at_hit u64 vtimestamp(void)
@@ -53,13 +53,13 @@ NOKPROBE_SYMBOL(vtimestamp);
 
 /* ---- the thread ---- */
 
-/* Loads a member of what p points to; false and a fault if it is not there. */
+/* Loads a member of the structure at p; false and a fault if it cannot be read. */
 #define LOAD(c, p, member, to) kinst_load(c, to, (u64)(uintptr_t)&(p)->member, sizeof(*(to)), false)
 
 /*
- * Loads the process that t is a thread of, and its parent. A task that has been released (see pid_alive()), as a thread
- * is while it runs the end of do_exit(), has pointers to what may be long gone: it has no parent any more. Those of a
- * task that has not stay valid for RCU readers, which we are with interrupts off, whatever happens meanwhile.
+ * Loads the process that t is a thread of, and its parent. A released task (see pid_alive()), such as a thread at the
+ * end of do_exit(), may have dangling pointers: it counts as having no parent. The pointers of any other task stay
+ * valid for RCU readers, and with interrupts off we are one.
  */
 static __at_hit bool parent_of(struct kinst_ctx *c, struct task_struct *t, struct task_struct **leader,
 			      struct task_struct **parent)
@@ -104,7 +104,7 @@ static __at_hit u64 progenyof(struct kinst_ctx *c, u32 pid)
 }
 NOKPROBE_SYMBOL(progenyof);
 
-/* The arguments of the process as they are in its memory now, separated by blanks. */
+/* The arguments of the process, from its memory, separated by blanks. */
 static __at_hit u64 execargs(struct kinst_ctx *c)
 {
 	struct mm_struct *mm = current->mm;
@@ -155,7 +155,7 @@ __at_hit u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 {
 	const struct kinst_probe *q;
 
-	if (id == VAR_PID) /* what most predicates test */
+	if (id == VAR_PID) /* used by most predicates */
 		return current->tgid;
 	q = &c->prog->probes[c->probe];
 	switch (id) {
@@ -271,8 +271,8 @@ static nokprobe_inline const struct mount_head *head_of(const struct vfsmount *m
 }
 
 /*
- * Context: module load. Checks that this kernel's struct mount has the expected layout: for each mount from our root to
- * the topmost one, what follow_up() returns must be what we read there.
+ * Context: module load. Checks that this kernel's struct mount has the expected layout: for each mount from our root
+ * to the topmost one, the members must have the values that follow_up() returns.
  */
 void __init kinst_builtin_init(void)
 {
@@ -294,10 +294,10 @@ void __init kinst_builtin_init(void)
 	} while (mounts_known);
 	path_put(&path);
 	if (!mounts_known)
-		pr_info("kinst: mounts are not as expected: there is no d_path()\n");
+		pr_info("kinst: struct mount has an unknown layout: d_path() is not supported\n");
 }
 
-/* Puts a slash and the name of a dentry before s, which has room down to start; NULL if there is none, or a fault. */
+/* Prepends a slash and the name of a dentry to s, at start or above; NULL if it does not fit, or on a fault. */
 static __at_hit char *prepend(struct kinst_ctx *c, char *start, char *s, const struct dentry *d)
 {
 	struct qstr name;
@@ -317,8 +317,8 @@ static __at_hit char *prepend(struct kinst_ctx *c, char *start, char *s, const s
 NOKPROBE_SYMBOL(prepend);
 
 /*
- * d_path(), seen from the topmost mount; a path that is longer than a string begins with "...". It does not take the
- * locks of the kernel's own: a concurrent rename can give a mixture of names, but never a fault that is not reported.
+ * d_path(), seen from the topmost mount; a path that is longer than a string begins with "...". Unlike the kernel's
+ * function, it takes no locks: a concurrent rename can give a mixture of names, but never an unreported fault.
  */
 static __at_hit u64 path_name(struct kinst_ctx *c, u64 addr)
 {
@@ -427,7 +427,7 @@ __at_hit u64 kinst_env_subr(struct kinst_ctx *c, u32 subr)
 	case SUBR_MUTEX_OWNED:
 		return mutex_owner(c, arg) == (u64)(uintptr_t)current;
 	case SUBR_MUTEX_TYPE_ADAPTIVE:
-		return 1; /* all mutexes of Linux are */
+		return 1; /* all mutexes in Linux are adaptive */
 	case SUBR_MUTEX_TYPE_SPIN:
 		return 0;
 	case SUBR_RW_READ_HELD:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* program/kernel/builtin.h: what built-in variables and subroutines need at load. */
+/* program/kernel/builtin.h: set-up of built-in variables and subroutines at load. */
 #ifndef _KINST_BUILTIN_H
 #define _KINST_BUILTIN_H
 

@@ -5,7 +5,7 @@
  * A signal cannot be sent from a probe, which may be inside the signal code
  * itself: an irq_work sends it as soon as the CPU takes the interrupt.
  *
- * Context: probe, in the guard, interrupts off; but for the interrupt and init/exit.
+ * Context: probe, in the guard, interrupts off; except the interrupt and init/exit.
  */
 #include <linux/irq_work.h>
 #include <linux/kgdb.h>
@@ -18,8 +18,8 @@
 #include "program/kernel/guard.h"
 #include "program/session.h"
 
-#define CHILL_INTERVAL 1000000000ull /* nanoseconds; in each such interval */
-#define CHILL_MAX 500000000ull /* a CPU is held up for at most this long */
+#define CHILL_INTERVAL 1000000000ull /* nanoseconds */
+#define CHILL_MAX 500000000ull /* most nanoseconds that a CPU is delayed per interval */
 
 /* The signals to send. Programs and the interrupt below hold the guard while they access them. */
 struct pending {
@@ -35,7 +35,7 @@ static DEFINE_PER_CPU(struct pending, pending);
 static DEFINE_PER_CPU(u64, chill_mark);
 static DEFINE_PER_CPU(u64, chilled);
 
-/* Context: an interrupt on the CPU whose program asked for it; on PREEMPT_RT a thread of it. */
+/* Context: an interrupt on the CPU whose program queued it; on PREEMPT_RT a thread on that CPU. */
 static void deliver(struct irq_work *work)
 {
 	struct pending *p = container_of(work, struct pending, work), now;

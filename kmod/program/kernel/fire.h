@@ -15,12 +15,12 @@ static __always_inline void kinst_fire_guarded(struct kinst_session *s, u32 prob
 {
 	struct kinst_vcpu *v = s->vcpus[raw_smp_processor_id()];
 
-	/* BEGIN and END fire on whatever CPU the consumer is. */
+	/* BEGIN and END fire on the consumer's current CPU. */
 	if (likely(!v->elsewhere || hit->kind < KINST_P_INSN))
 		kinst_run_probe(s, v, probe, hit);
 }
 
-/* The part that runs if the guard could not be taken: counts the hit. */
+/* The part that runs if the guard cannot be taken: counts the hit. */
 void kinst_turn_away(struct kinst_session *s, u32 kind);
 
 /*

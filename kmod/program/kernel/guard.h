@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/kernel/guard.h: the guard that lets a CPU run one program at a time and turns other hits away.
+ * program/kernel/guard.h: the guard that lets a CPU run one program at a time and rejects other hits.
  *
  * A hit inside a program, inside what it calls, or in an NMI on top of it, is
  * counted and runs nothing. Nothing that a program uses on its CPU therefore
@@ -24,7 +24,7 @@ DECLARE_PER_CPU(struct kinst_guard, kinst_guard);
 
 /*
  * Takes the guard for a hit. NULL: a program is running already, or too little of the stack is left.
- * An NMI between the test and the mark runs its own programs to the end, and clears its mark again.
+ * An NMI between the test and the mark runs its programs to the end, and clears its mark again.
  */
 static __always_inline struct kinst_guard *kinst_guard_take(void)
 {
@@ -43,7 +43,7 @@ static __always_inline void kinst_guard_give(struct kinst_guard *guard)
 	WRITE_ONCE(guard->busy, 0);
 }
 
-/* Turns hits on this CPU away, as while a program runs, from one to the other. */
+/* Between the two, hits on this CPU are rejected, as while a program runs. */
 u32 kinst_guard_enter(void);
 void kinst_guard_exit(u32 busy);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/kernel/memory.c: what program/env.h has of the kernel that no variable is: memory, the clock, the thread, the
+ * program/kernel/memory.c: the services of program/env.h other than variables: memory, the clock, the thread, the
  * wake-up of the consumer.
  *
  * Context: probe; in the guard, interrupts off; NMI too.
@@ -57,10 +57,10 @@ __at_hit u32 kinst_context_level(const struct kinst_hit *hit)
 NOKPROBE_SYMBOL(kinst_context_level);
 
 /*
- * The address space in use need not be that of the current thread: in the middle of a switch or an exec, and while
+ * The active address space may not be the current thread's: during a switch or an exec, and while
  * the kernel writes its own text through an alias in user space. Reads check that themselves (see
- * copy_from_user_nofault()). An interrupt has nothing to do with the thread that it interrupted. The checks are those
- * of bpf_probe_write_user().
+ * copy_from_user_nofault()). An interrupt is unrelated to the thread that it interrupted. The checks are the same as
+ * in bpf_probe_write_user().
  */
 __at_hit bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *src, size_t n)
 {
@@ -81,8 +81,8 @@ __at_hit bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *sr
 NOKPROBE_SYMBOL(kinst_env_write_user);
 
 /*
- * A new task can have the address of an old one, but not with the same start time. What interrupts a task
- * has variables of its own. There is one idle task for each CPU, so their addresses distinguish them.
+ * A new task can have the address of an old one, but not with the same start time. An interrupt has separate
+ * variables from the task that it interrupts. Each CPU has one idle task, so their addresses distinguish them.
  */
 __at_hit void kinst_env_thread(struct kinst_ctx *c, u64 key[2])
 {
@@ -97,7 +97,7 @@ __at_hit u64 kinst_env_tgid(void)
 }
 NOKPROBE_SYMBOL(kinst_env_tgid);
 
-/* A probe may be inside wake_up() itself, so the wake-up waits for an interrupt of its own. */
+/* A probe may be inside wake_up() itself, so the wake-up is deferred to a separate interrupt. */
 __at_hit void kinst_env_wake(struct kinst_session *s)
 {
 	irq_work_queue(s->wake);

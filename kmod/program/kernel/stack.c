@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/kernel/stack.c: return addresses of the kernel (the kernel's own unwinder) and of
- * user space (frame pointers), and copies of user stacks.
+ * program/kernel/stack.c: return addresses of the kernel (by its unwinder) and of
+ * user space (by frame pointers), and copies of user stacks.
  *
  * Context: probe; in the guard, interrupts off; NMI too. The unwinder takes no
  * locks; user frames are read without faulting.
@@ -18,15 +18,15 @@
 
 #define MAX_DEPTH 512
 
-/* The registers to walk from. A system call has those of the program, and no kernel stack but that of its entry. */
+/* The registers to walk from. For a system call they are the program's: the only kernel stack is that of its entry. */
 static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
 {
 	return hit->kind == KINST_P_SYSCALL_ENTRY || hit->kind == KINST_P_SYSCALL_RETURN ? NULL : hit->regs;
 }
 
 /*
- * The first address of a stack that is no return address, or 0: the place that a timer interrupted, and that of an
- * inlined copy, which is in the function that called it. At other probes, the name of the probe gives the place.
+ * The first address of a stack, if it is not a return address, or 0: the place that a timer interrupted, or the place
+ * of an inlined copy, which is in the calling function. At other probes, the probe's name gives the place.
  */
 static __at_hit u64 own_place(const struct kinst_ctx *c)
 {
@@ -60,8 +60,8 @@ __at_hit u32 kinst_stack_depth(const struct kinst_ctx *c)
 NOKPROBE_SYMBOL(kinst_stack_depth);
 
 /*
- * A copy's caller is the function that it is in, at the place itself. For others, the unwinder starts above the frame of
- * the registers: the first address is in the probed function's caller.
+ * A copy's caller is the function that contains it, at the place itself. For other probes, the unwinder starts above
+ * the frame of the registers: the first address is in the probed function's caller.
  */
 __at_hit u64 kinst_stack_caller(const struct kinst_ctx *c)
 {
@@ -77,8 +77,8 @@ NOKPROBE_SYMBOL(kinst_stack_caller);
 /* ---- user space ---- */
 
 /*
- * Walks from where the program was, by frame pointers. A function without one hides its caller; a program
- * without them shows little more than the first entry.
+ * Walks the program's stack from its instruction pointer, by frame pointers. A function without one hides its caller;
+ * a program without them shows little more than the first entry.
  */
 static __at_hit u32 walk_user(u64 *pcs, u32 n)
 {
@@ -114,8 +114,8 @@ __at_hit void kinst_env_ustack(struct kinst_ctx *c, u64 *pcs, u32 n)
 NOKPROBE_SYMBOL(kinst_env_ustack);
 
 /*
- * The stack is read page by page, as far as it is in memory without a gap: a program's own stack is there from its stack
- * pointer on, unless it was swapped out.
+ * The stack is read page by page, up to the first page that is not in memory: a program's stack is present from its
+ * stack pointer on, unless it was swapped out.
  */
 __at_hit void kinst_env_ustack_copy(struct kinst_ustack *to, u32 size)
 {
@@ -130,7 +130,7 @@ __at_hit void kinst_env_ustack_copy(struct kinst_ustack *to, u32 size)
 	for (; to->bytes < size; to->bytes += n) {
 		n = min_t(u64, size - to->bytes, PAGE_SIZE - (from + to->bytes) % PAGE_SIZE);
 		if (!kinst_env_read_user(bytes + to->bytes, from + to->bytes, n)) {
-			memset(bytes + to->bytes, 0, n); /* it may have come in part */
+			memset(bytes + to->bytes, 0, n); /* it may have been copied in part */
 			break;
 		}
 	}

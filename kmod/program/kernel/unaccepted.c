@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* program/kernel/unaccepted.c: which addresses of the kernel are memory that a confidential guest has not accepted. */
+/* program/kernel/unaccepted.c: recognizes kernel addresses of memory that a confidential guest has not accepted. */
 #include <linux/efi.h>
 #include <linux/io.h>
 #include <linux/kprobes.h>
@@ -8,9 +8,9 @@
 #include "context.h"
 #include "program/kernel/unaccepted.h"
 
-static struct kinst_unaccepted kinst_map; /* without units if there is no such memory */
+static struct kinst_unaccepted kinst_map; /* units is 0 if the guest has no such memory */
 
-/* Only the direct map has such pages: whatever else is mapped was accepted when it was allocated. */
+/* Only the direct map has such pages: memory mapped elsewhere was accepted when it was allocated. */
 __probe_path bool kinst_is_unaccepted(u64 addr, size_t n)
 {
 	u64 end = (unsigned long)high_memory;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/kernel/unaccepted.h: memory of a confidential guest (TDX, SEV-SNP) that the guest has not accepted yet. It is mapped,
- * and to touch it is no fault but the end of the guest: programs do not read there.
+ * program/kernel/unaccepted.h: memory that a confidential guest (TDX, SEV-SNP) has not accepted yet. It is mapped, but
+ * touching it does not fault: it kills the guest. Programs do not read there.
  */
 #ifndef _KINST_UNACCEPTED_H
 #define _KINST_UNACCEPTED_H
 
 #include "program/env.h"
 
-/* The firmware's table: a bit for each unit of memory from base on, set if the unit is not accepted. */
+/* The firmware's table: a bit for each unit of memory from base on, set while the unit is not accepted. */
 struct kinst_unaccepted {
 	u64 base; /* a physical address */
 	u64 unit; /* bytes */
