@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch.c: the analysis of instructions by arch/x86/insn.c, written out for tests that compare
+ * arch.c: writes out the analysis of instructions by arch/x86/insn.c, for tests that compare
  * it with other sources.
  *
  * stdin: runs of code, each a struct run and its bytes. stdout: a struct said for
@@ -14,7 +14,7 @@
 
 struct run {
 	u64 addr;
-	u64 slot; /* of the first instruction; the others are at the same distance from theirs */
+	u64 slot; /* of the first instruction; every other slot is at the same distance from its instruction */
 	u32 len;
 	u32 reserved;
 };
@@ -23,25 +23,25 @@ struct said {
 	u64 addr;
 	u64 target;
 	u64 disp; /* of the operand of an indirect jump */
-	u8 len; /* 0: the next bytes are not an instruction, or there are none */
+	u8 len; /* 0: the next bytes are not an instruction, or at the end */
 	u8 flow;
 	u8 cond;
 	u8 nop;
 	u16 reason;
 	u16 relocated; /* reason against a slot, or KINST_OK */
 	u8 disp_at;
-	u8 operand; /* its operand is known */
+	u8 operand; /* whether its operand could be decoded */
 	u8 memory;
 	u8 base;
 	u8 index;
 	u8 shift;
 	u8 modrm_at;
-	u8 covered; /* instructions in the detour; 0: there is none */
+	u8 covered; /* instructions in the detour; 0: no detour */
 	u8 slot[KINST_SLOT_SIZE];
 	u8 detour[KINST_DETOUR_LEN]; /* for the slot's address; calls the first slot's address */
 };
 
-/* Decodes just the bytes that there are, in memory of that size, so that the sanitizer catches a read past them. */
+/* Decodes the bytes in memory of exactly their size, so that the sanitizer catches a read past them. */
 static bool decode(struct kinst_arch_insn *insn, const u8 *code, u32 avail, u64 addr)
 {
 	u32 len = avail > 16 ? 16 : avail;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * detour.c: executes detours in user space, with the module's own entry (text/entry.S) and a return thunk that destroys the
- * flags, as that of call depth tracking does (mitigations.case tests that in a guest).
+ * detour.c: executes detours in user space, with the module's entry (text/entry.S) and a return thunk that destroys the
+ * flags, as the thunk of call depth tracking does (mitigations.case tests that in a guest).
  *
- * Each piece of code, with its result in %rax, runs as it is and through a jump to its detour, from every combination
+ * Each piece of code, with its result in %rax, runs unchanged and through a jump to its detour, from every combination
  * of the flags that arithmetic sets. Results, flags and the other registers must be the same, and the handler must see
  * the state before the code.
  */
@@ -14,7 +14,7 @@
 
 #define FLAGS 0x8d5 /* CF PF AF ZF SF OF */
 
-/* In the order in which the entry leaves them, that of the kernel's struct pt_regs. */
+/* In the order of the entry's stack frame and the kernel's struct pt_regs. */
 struct regs {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
@@ -82,7 +82,7 @@ static const struct piece {
 	{ "jns, 32 bits away", { 0x0f, 0x89, 0x05, 0x00, 0x00, 0x00, 0xb8, 0x02, 0x00, 0x00, 0x00, 0xc3 }, 12 },
 };
 
-/* Makes a detour for the code's first instructions, and puts a jump to it in their place. */
+/* Makes a detour for the code's first instructions, and replaces them by a jump to it. */
 static bool divert(u8 *code, unsigned int len, u8 *detour)
 {
 	struct kinst_arch_insn insns[KINST_JUMP_LEN];
@@ -119,7 +119,7 @@ static int try(const struct piece *p, u8 *memory)
 		call_with(flags, plain, &want);
 		call_with(flags, diverted, &got);
 		if (memcmp(&want, &got, offsetof(struct regs, flags)) || (want.flags ^ got.flags) & FLAGS) {
-			printf("%s: from flags %#llx: %#llx, flags %#llx; wanted %#llx, flags %#llx\n", p->what,
+			printf("%s: from flags %#llx: %#llx, flags %#llx; expected %#llx, flags %#llx\n", p->what,
 			       (unsigned long long)flags, (unsigned long long)got.ax, (unsigned long long)got.flags,
 			       (unsigned long long)want.ax, (unsigned long long)want.flags);
 			return 1;
@@ -136,7 +136,7 @@ static int try(const struct piece *p, u8 *memory)
 int main(void)
 {
 	unsigned int i, bad = 0;
-	/* Within reach of jumps from the program's own text, as the pools are from the kernel's. */
+	/* Within reach of jumps from the program's text, as the pools are from the kernel's text. */
 	u8 *memory = mmap((void *)(((unsigned long)kinst_jump_entry & ~0xffful) + 0x4000000), 4096,
 			  PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

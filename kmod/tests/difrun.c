@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * difrun.c: the kernel's own verifier and interpreter, run on a program image and its
- * DIFOs in a made-up system.
+ * difrun.c: runs the kernel's verifier and interpreter on a program image and its
+ * DIFOs in a simulated system.
  *
- *   kinst_difrun [OPTION...] [FILE]        the image is in FILE, or comes on standard input
+ *   kinst_difrun [OPTION...] [FILE]        the image is in FILE, or on standard input
  *
  * Options (numbers in C notation; defaults in mock.c):
  *   --fire              fire the probes instead of running clause by clause
  *   --max-insns N  --max-probes N
  *   --timestamp N  --vtimestamp N  --walltimestamp N  --curthread N  --cpu N
  *   --ipl N  --pid N  --tid N  --ppid N  --uid N  --gid N  --errno N  --caller N
- *   --stackdepth N  --ucaller N  --ustackdepth N  --rand N (what rand() returns)
+ *   --stackdepth N  --ucaller N  --ustackdepth N  --rand N (the result of rand())
  *   --execname TEXT  --execargs TEXT
  *   --arg I=N           argI and args[I], I < 6; the others are 0
  *   --reg I=N  --ureg I=N
- *   --mem ADDR=HEX      bytes at an address (its pages are mapped, the rest of them 0)
+ *   --mem ADDR=HEX      bytes at an address (its pages are mapped, and zero elsewhere)
  *
- * Output. An image that is refused: one line, exit 1 (a number that is KINST_NONE is "-"):
+ * Output. If the image is refused: one line, exit 1 (KINST_NONE is printed as "-"):
  *   refused code=9 difo=0 index=1
  * Otherwise "ok", exit 0, and without --fire for each clause, in order, in a fresh
- * ECB (scratch memory, strtok, epid = 1 + number of the first ECB of the clause or 0;
- * globals, clause-locals and dynamic variables are kept from one to the next):
+ * ECB (scratch memory, strtok, epid = 1 + index of the first ECB of the clause or 0;
+ * globals, clause-locals and dynamic variables persist from one to the next):
  *   clause 0
  *    predicate difo=3 RESULT
- *    action 0 kind=0x1 difo=4 RESULT      (number in the clause; actions without a DIFO do not show)
+ *    action 0 kind=0x1 difo=4 RESULT      (index in the clause; actions without a DIFO are not shown)
  *    incr 2 difo=6 RESULT                 (of action 2)
  * A predicate that is 0 ends the clause, and so does a fault. RESULT is one of
  *   value=0x2a size=4          by value, the low bytes
  *   void                       size 0
- *   string="a\x01\"\\"         a string: at most size - 1 bytes; others than printable ASCII as \xNN
+ *   string="a\x01\"\\"         a string: at most size - 1 bytes; non-printable ASCII as \xNN
  *   bytes=00ff...              another value by reference
  *   fault=1 offset=8 value=0x10
- * A value that is an address of the machine's own memory (scratch, variables, strings) differs from run to run.
+ * An address in the machine's memory (scratch, variables, strings) differs from run to run.
  *
- * With --fire: BEGIN fires, each other probe that is not of the dtrace provider once in order, END;
- * then what the consumer would get, in order:
+ * With --fire: BEGIN fires, then each probe outside the dtrace provider once in order, then END;
+ * the output is what the consumer would get, in order:
  *   record epid=1 timestamp=1000000000 payload=HEX
  *   fault epid=1 action=2 offset=4 fault=1 value=0x10
  *   agg action=3 data=HEX      (key and value)
@@ -92,7 +92,7 @@ static void map_memory(const char *s)
 	for (i = from; i < to; i += 4096)
 		if (mmap((void *)i, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
 			 0) == MAP_FAILED && errno != EEXIST)
-			die("cannot map memory there");
+			die("cannot map memory at the address");
 	for (i = 0; i < n; i++) {
 		unsigned int byte;
 
@@ -156,7 +156,7 @@ static const char *parse_options(int argc, char **argv)
 			continue;
 		}
 		if (i + 1 == argc)
-			die("an option wants a value");
+			die("an option requires a value");
 		option(argv[i] + 2, argv[i + 1]);
 		i++;
 	}

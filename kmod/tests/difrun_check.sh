@@ -1,5 +1,5 @@
 #!/bin/sh
-# difrun_check.sh DIFRUN UNIT: a check that kinst_difrun prints what its source says.
+# difrun_check.sh DIFRUN UNIT: checks that kinst_difrun prints what its source documents.
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

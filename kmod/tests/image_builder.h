@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * image_builder.h: program images made by hand, for the tests in user space and in the guest.
+ * image_builder.h: builds program images by hand, for the tests in user space and in the guest.
  */
 #ifndef _IMAGE_BUILDER_H
 #define _IMAGE_BUILDER_H

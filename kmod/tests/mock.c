@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* mock.c: program/env.h in user space. Memory is this process's own, read without faulting. */
+/* mock.c: program/env.h in user space. Memory is that of this process, read without faulting. */
 #define _GNU_SOURCE
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* mock.h: the system that programs see in user space, as the test sets it. */
+/* mock.h: the simulated system that programs see in user space, set by the test. */
 #ifndef _KINST_MOCK_H
 #define _KINST_MOCK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * shim.h: the parts of the kernel that the pure files need, in user space.
+ * shim.h: user-space versions of the kernel interfaces that the pure files need.
  */
 #ifndef _KINST_SHIM_H
 #define _KINST_SHIM_H

@@ -144,7 +144,7 @@ static void test_verifier(void)
 
 /* ---- the machine ---- */
 
-/* Runs words over ints, in a session of their own; *fault is the fault, or -1. */
+/* Runs words over ints, in a separate session; *fault is the fault, or -1. */
 static u64 eval(const u32 *w, u32 n, const u64 *ints, u32 nints, s32 *fault)
 {
 	struct fixture f;
@@ -249,7 +249,7 @@ static void test_memory(void)
 	EXPECT(eval(ST(OP_STX, 1), 8, ints, 5, &fault) == 0x55 && fault == -1);
 	EXPECT(eval(ST(OP_STB, 4), 8, ints, 5, &fault) == 0x55 && fault == -1);
 	EXPECT(eval(ST(OP_STH, 4), 8, ints, 5, &fault) == 0 && fault == KINST_FLT_BADALIGN);
-	/* beyond what was allocated: in scratch memory all the same */
+	/* beyond the allocation, but still in scratch memory */
 	ints[1] = 32;
 	EXPECT(eval(ST(OP_STX, 1), 8, ints, 5, &fault) == 0 && fault == KINST_FLT_BADADDR);
 	ints[1] = 16;
@@ -262,7 +262,7 @@ static void test_memory(void)
 	ints[0] = (u64)(uintptr_t)data;
 	EXPECT(eval((u32[]){ I_SETX(0, 1), I_R3(OP_STX, 1, 0, 1), RET }, 3, ints, 5, &fault) == 0 &&
 	       fault == KINST_FLT_BADADDR);
-	/* more scratch than there is */
+	/* more scratch memory than exists */
 	ints[0] = 1ull << 40;
 	EXPECT(eval((u32[]){ I_SETX(0, 1), I_R3(OP_ALLOCS, 1, 0, 2), I_RET(2) }, 3, ints, 5, &fault) == 0 &&
 	       fault == KINST_FLT_NOSCRATCH);
@@ -278,7 +278,7 @@ static void test_memory(void)
 	EXPECT(fault == KINST_FLT_ILLOP);
 }
 
-/* A comparison of a variable with a constant gives the same on the short path and, with one more nop, in the loop. */
+/* Comparing a variable with a constant has the same result on the short path and, with one more nop, in the loop. */
 static void test_tests(void)
 {
 	static const u64 values[] = { 0, 1, 99, 100, 101, 1ull << 31, (u64)INT64_MAX, (u64)INT64_MIN, (u64)-1, (u64)-100 };
@@ -313,7 +313,7 @@ static void test_tests(void)
 	EXPECT(tests == same && tests == 10 * (3 + count) * count);
 }
 
-/* Registers are 0 at first, whatever an earlier program left there, also if a branch decides what is written. */
+/* Registers start as 0, whatever an earlier program left in them, even if a branch decides which are written. */
 static void test_registers(void)
 {
 	static const u32 dirty[] = { I_SETX(0, 1), I_SETX(0, 2), I_SETX(0, 3), I_SETX(0, 7), I_R3(OP_ADD, 1, 2, 1), I_RET(1) };
@@ -399,7 +399,7 @@ static void test_layout(void)
 	fixture_close(&f);
 }
 
-/* The bytes between the values of a record, and after them, are zero whatever was in the ring. */
+/* The bytes between the values of a record, and after them, are zero, whatever the ring contained. */
 static void test_gaps(void)
 {
 	static const u8 want[16] = { 1, 0, 0, 0, 2 };
@@ -425,7 +425,7 @@ static void test_gaps(void)
 
 #define COPY(bytes, frames) ((u64)(bytes) << 32 | (frames))
 
-/* ustack(): addresses, then registers and as much of the stack as could be read; the rest is zero. */
+/* ustack(): addresses, then registers and the readable part of the stack; the rest is zero. */
 static void check_ustack(const struct kinst_prog *p, const u8 *record)
 {
 	const struct kinst_act *act = p->acts;
@@ -482,7 +482,7 @@ static void test_ustack(void)
 	}
 }
 
-/* One refusal of each kind that is not about an instruction. */
+/* One refusal of each kind that does not concern an instruction. */
 static u32 build_bad(int kind)
 {
 	struct kinst_ecb ecb = { 0, 0 };
@@ -530,7 +530,7 @@ static u32 build_bad(int kind)
 	return code;
 }
 
-/* Timers have an interval in bounds, system calls a number. */
+/* A timer needs an interval within bounds, a system call a number. */
 static void test_sources(void)
 {
 	static const struct {

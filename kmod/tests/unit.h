@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* unit.h: the shared parts of the unit tests: counting, and one DIFO run in a session of its own. */
+/* unit.h: the shared parts of the unit tests: counting, and one DIFO run in a separate session. */
 #ifndef _KINST_UNIT_H
 #define _KINST_UNIT_H
 

@@ -11,7 +11,7 @@ static u32 rnd(u32 n)
 	return (seed >> 8) % n;
 }
 
-/* ---- memory that is not accepted ---- */
+/* ---- unaccepted memory ---- */
 
 /* Units of 2 MiB from 1 GiB on; the second, and the 70th, are not accepted. */
 static void test_unaccepted(void)
@@ -30,11 +30,11 @@ static void test_unaccepted(void)
 	EXPECT(kinst_unaccepted_has(&map, last, 1));
 	EXPECT(kinst_unaccepted_has(&map, second + map.unit, 68 * map.unit));
 	EXPECT(!kinst_unaccepted_has(&map, last + map.unit, ~0ull >> 1));
-	/* from before the first unit, and after the last one, which have no bit */
+	/* before the first unit and after the last one, which have no bit */
 	EXPECT(kinst_unaccepted_has(&map, 0, second + 1));
 	EXPECT(!kinst_unaccepted_has(&map, 0, second));
 	EXPECT(!kinst_unaccepted_has(&map, map.base + map.units * map.unit, 8));
-	/* an address that wraps, and no table */
+	/* an address that wraps; no table */
 	EXPECT(!kinst_unaccepted_has(&map, ~0ull, 8));
 	map.units = 0;
 	EXPECT(!kinst_unaccepted_has(&map, second, 8));
@@ -56,7 +56,7 @@ static void push_key(struct kinst_ctx *c, u64 key)
 	c->ntuple = 2;
 }
 
-/* Random stores, loads and frees agree with a plain array as long as nothing is dropped; memory comes back. */
+/* Random stores, loads and frees agree with a plain array as long as nothing is dropped; memory is freed. */
 static void test_dynvars(void)
 {
 	u64 model[NKEYS] = {}, drops, i;
@@ -105,7 +105,7 @@ static void test_dynvars(void)
 	drops = f.s.vars.cpus[0].drops + f.s.vars.cpus[0].drops_dirty + f.s.vars.cpus[0].drops_rinsing;
 	EXPECT(same && !drops && !f.c->faulted);
 
-	/* With too many, drops are counted and existing elements stay. */
+	/* If there are too many, drops are counted and existing elements remain. */
 	for (i = 0; i < 10000; i++) {
 		push_key(f.c, 1000 + i);
 		kinst_dyn_store(f.c, SCOPE_GLOBAL, VAR_INT, true, 1);
@@ -117,7 +117,7 @@ static void test_dynvars(void)
 		same &= kinst_dyn_load(f.c, SCOPE_GLOBAL, VAR_INT, true) == model[i];
 	}
 	EXPECT(same);
-	/* Another thread has variables of its own. */
+	/* Another thread has separate variables. */
 	push_key(f.c, 1);
 	mock.thread[1]++;
 	EXPECT(!kinst_dyn_load(f.c, SCOPE_THREAD, VAR_STR, true));
@@ -125,7 +125,7 @@ static void test_dynvars(void)
 	fixture_close(&f);
 }
 
-/* A program sets the lengths of its key's parts: whatever they are, the key stays in its buffer. */
+/* A program sets the lengths of its key's parts; the key stays in its buffer for any lengths. */
 static void test_long_keys(void)
 {
 	struct fixture f;
@@ -247,7 +247,7 @@ static void test_stddev(void)
 	EXPECT(data[0] == 7 && data[1] == sum && data[2] == (u64)squares && data[3] == (u64)(squares >> 64));
 }
 
-/* Keys find their entries; a snapshot has all; a full buffer drops. */
+/* Keys find their entries; a snapshot has all entries; a full buffer drops. */
 static void test_aggs(void)
 {
 	const struct kinst_agg_entry *e;
@@ -288,7 +288,7 @@ static void test_aggs(void)
 	fixture_close(&f);
 }
 
-/* Keys that all collide in one list: a walk pays for each node, and faults when the fuel is used up. */
+/* All keys collide in one list: a walk pays for each node, and faults when the fuel is used up. */
 static void test_lists(void)
 {
 	struct kinst_aggbuf *agg;
@@ -331,7 +331,7 @@ static void test_lists(void)
 	push_key(f.c, 1999);
 	kinst_dyn_store(f.c, SCOPE_GLOBAL, VAR_INT, true, 0);
 	EXPECT(f.c->faulted && f.c->fault == KINST_FLT_ILLOP);
-	/* The bucket is not left locked, and nothing has changed. */
+	/* The bucket is unlocked, and nothing has changed. */
 	f.c->faulted = false;
 	f.c->fuel = KINST_FUEL;
 	push_key(f.c, 1999);
@@ -339,7 +339,7 @@ static void test_lists(void)
 	fixture_close(&f);
 }
 
-/* An aggregation without a key has one entry, once it was updated, in each half. */
+/* An aggregation without a key has one entry in each half, once it has been updated. */
 static void test_singles(void)
 {
 	const struct kinst_agg_entry *e;
@@ -381,7 +381,7 @@ static void test_singles(void)
 	fixture_close(&f);
 }
 
-/* A listener that comes after the fuel of a hit is used up gets a fault: hits, errors and fault records agree. */
+/* A listener called after the fuel of a hit is used up gets a fault: hits, errors and fault records agree. */
 static void test_no_fuel(void)
 {
 	struct kinst_hit hit = { .kind = KINST_P_INSN, .fuel = 20 };
@@ -411,7 +411,7 @@ static void test_no_fuel(void)
 
 /* ---- rings ---- */
 
-/* Random records and a consumer that lags: the output is the input, in order, except for counted drops. */
+/* Random records and a lagging consumer: the output is the input, in order, except for counted drops. */
 static void test_ring(void)
 {
 	struct kinst_ring r;
@@ -443,7 +443,7 @@ static void test_ring(void)
 		}
 	}
 	EXPECT(same && drops == r.prod->drops && drops && reads > 1000);
-	/* A consumer that lies does not make the kernel write beyond the ring. */
+	/* A wrong consumer position does not make the kernel write beyond the ring. */
 	for (i = 0; i < 1000; i++) {
 		struct kinst_rec *rec;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * unit_fuzz.c: images with random changes, and random programs. They must touch
- * nothing that is not theirs (the sanitizers check), and whatever is accepted must end.
+ * unit_fuzz.c: randomly changed images, and random programs. They must touch
+ * only their own memory (checked by the sanitizers), and every accepted program must end.
  */
 #include "unit.h"
 
@@ -21,7 +21,7 @@ static u32 random_insn(u32 pc, u32 n)
 	u32 op = 1 + rnd(78), r1 = rnd(8), r2 = rnd(8), rd = 1 + rnd(7);
 
 	if (op == OP_XLATE)
-		op = OP_BOUND; /* the kernel knows no translators */
+		op = OP_BOUND; /* the kernel has no translators */
 	if (rnd(4) == 0)
 		op = OP_CALL;
 	if (op >= OP_BA && op <= OP_BLEU)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* unit_str.c: the subroutines, mostly those on strings. */
+/* unit_str.c: the subroutines, mostly on strings. */
 #include "unit.h"
 
 #define MAXARGS 3
@@ -41,7 +41,7 @@ static u64 call(u32 subr, const struct arg *args, u32 n, char *out, s32 *fault)
 		return 0;
 	}
 	f.c->strtok = 0;
-	/* What earlier programs left there. */
+	/* Leftovers of earlier programs. */
 	memset(f.s.vcpus[0]->scratch, '#', kinst_scratch_size(&f.s.prog));
 	v = fixture_run(&f, 0);
 	*fault = f.c->faulted ? (s32)f.c->fault : -1;

@@ -82,7 +82,7 @@ pub const FIRED_NO: u32 = 0x0;
 /// `KINST_FIRED_YES`
 pub const FIRED_YES: u32 = 0x1;
 
-/// KINST_IMAGE_ONCE: was taken away before: its module is gone, or its branch has gone other ways too often
+/// KINST_IMAGE_ONCE: removed unhit: module unloaded, or other edge taken too often
 pub const FIRED_LEFT: u32 = 0x2;
 
 /// `KINST_IOC_INFO`
@@ -181,11 +181,11 @@ pub const IMAGE_DESTRUCTIVE: u32 = 0x1;
 /// nojump: breakpoints only, no jumps in their place
 pub const IMAGE_NOJUMP: u32 = 0x4;
 
-/// once: each INSN and EDGE probe is armed by GO, and taken away at its first hit. It has a breakpoint that needs no slot.
-/// An edge is one of a conditional branch, and if the branch goes the other way often enough, it is taken away before.
+/// once: each INSN and EDGE probe is armed by GO, and removed at its first hit. It has a breakpoint that needs no slot.
+/// An edge must be one of a conditional branch; it is removed earlier if the branch takes its other edge too often.
 pub const IMAGE_ONCE: u32 = 0x8;
 
-/// bufpolicy=ring: the oldest records make room for new ones
+/// bufpolicy=ring: new records overwrite the oldest
 pub const IMAGE_RING: u32 = 0x2;
 
 /// `KINST_T_BYREF`
@@ -212,7 +212,7 @@ pub const ACT_LIBACT: u32 = 0x5;
 /// arg bytes from the address that difo gives
 pub const ACT_TRACEMEM: u32 = 0x6;
 
-/// 8: the length for the TRACEMEM after it
+/// 8: the length for the following TRACEMEM
 pub const ACT_TRACEMEM_DYN: u32 = 0x7;
 
 /// 8 + arg: length, and up to arg bytes, of the memref that difo gives
@@ -330,7 +330,7 @@ pub const P_TICK: u32 = 0x8;
 /// system call number func begins; its arguments
 pub const P_SYSCALL_ENTRY: u32 = 0x9;
 
-/// and ends; arg0 and arg1 value
+/// system call number func returns; arg0 and arg1 value
 pub const P_SYSCALL_RETURN: u32 = 0xa;
 
 /// the tracepoint whose function __traceiter_NAME is at func; its arguments
@@ -339,7 +339,7 @@ pub const P_SDT: u32 = 0xb;
 /// func: enum kinst_event
 pub const P_EVENT: u32 = 0xc;
 
-/// Never fires: func + to is a gate (kinst/sdt.h) of the driver that func is of, open as long as the session traces.
+/// Never fires: func + to is a gate (kinst/sdt.h) of func's driver, open as long as the session traces.
 pub const P_GATE: u32 = 0xd;
 
 /// `KINST_P_KINDS`
@@ -365,10 +365,10 @@ pub const RING_PAGES: u32 = 0x100000;
 /// in kinst_rec.len: the record is being written
 pub const REC_BUSY: u32 = 0x80000000;
 
-/// in kinst_rec.len: no record; the next one is at the start of the ring
+/// in kinst_rec.len: padding; the next record is at the start of the ring
 pub const REC_PAD: u32 = 0x40000000;
 
-/// the bits of kinst_rec.len that are the length
+/// mask of the length in kinst_rec.len
 pub const REC_LEN: u32 = 0x3fffffff;
 
 /// the payload is struct kinst_fault
@@ -397,7 +397,7 @@ impl State {
     pub const COOLDOWN: State = State(4);
     /// `KINST_STATE_STOPPED`
     pub const STOPPED: State = State(5);
-    /// no STATUS from the consumer for too long
+    /// no ioctl from the consumer for too long
     pub const KILLED: State = State(6);
 
     /// In the order of the header.
@@ -453,7 +453,7 @@ impl Reason {
     pub const ALTERNATIVE: Reason = Reason(9);
     /// a kprobe covers it
     pub const KPROBE: Reason = Reason(10);
-    /// .init.text: gone after boot
+    /// .init.text: freed after boot
     pub const INIT: Reason = Reason(11);
     /// the module itself
     pub const SELF: Reason = Reason(12);
@@ -481,17 +481,17 @@ impl Reason {
     pub const REACH: Reason = Reason(23);
     /// the trampoline pool is full
     pub const NOSLOT: Reason = Reason(24);
-    /// somebody else's breakpoint or patch is in the function
+    /// the function contains another tool's breakpoint or patch
     pub const FOREIGN: Reason = Reason(25);
     /// the module is being unloaded
     pub const GONE: Reason = Reason(26);
-    /// an edge from an instruction that does not go there, or over one that is no jump label
+    /// no such edge: the instruction does not lead there, or a hop is not a jump label
     pub const NOT_BRANCH: Reason = Reason(27);
     /// max_probes
     pub const LIMIT: Reason = Reason(28);
     /// an edge of this kind, or a probe kind of a newer ABI
     pub const UNSUPPORTED: Reason = Reason(29);
-    /// return probe: the function's exits cannot all be told
+    /// return probe: not all exits of the function are known
     pub const MODEL: Reason = Reason(30);
     /// the timers of all sessions would fire too often: max_timer_hz
     pub const RATE: Reason = Reason(31);
@@ -499,9 +499,9 @@ impl Reason {
     pub const NOSYSCALL: Reason = Reason(32);
     /// the kernel lacks the tracepoint, or refuses it
     pub const TRACEPOINT: Reason = Reason(33);
-    /// runs where nobody catches a trap: on a processor that comes up, or from a copy
+    /// runs while no trap is handled: on a CPU that comes online, or from a copy
     pub const NO_TRAP: Reason = Reason(34);
-    /// another session's probe is there, and one of the two is taken away at its first hit
+    /// another session's probe is there, and one of the two is removed at its first hit
     pub const BUSY: Reason = Reason(35);
     /// `KINST_R_MAX`
     pub const MAX: Reason = Reason(36);
@@ -592,7 +592,7 @@ impl Reason {
     }
 }
 
-/// What happens to processes, threads and disks. The arguments are native ones of src/dlib's providers.
+/// Events of processes, threads and disks. The arguments are the native ones of src/dlib's providers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Event(pub u32);
 
@@ -613,7 +613,7 @@ impl Event {
     pub const PROC_SIGNAL_DISCARD: Event = Event(6);
     /// the signal, its siginfo, the function that handles it
     pub const PROC_SIGNAL_HANDLE: Event = Event(7);
-    /// struct task_struct * of the thread that comes next
+    /// struct task_struct * of the thread that runs next
     pub const SCHED_OFF_CPU: Event = Event(8);
     /// `KINST_E_SCHED_PREEMPT`
     pub const SCHED_PREEMPT: Event = Event(9);
@@ -675,11 +675,11 @@ impl Verify {
     pub const OK: Verify = Verify(0);
     /// `KINST_V_HEADER`
     pub const HEADER: Verify = Verify(1);
-    /// a table is out of the image, misaligned or overlaps the header
+    /// a table is outside the image, misaligned or overlaps the header
     pub const TABLE: Verify = Verify(2);
     /// `KINST_V_STRTAB`
     pub const STRTAB: Verify = Verify(3);
-    /// a reference to an entry that is not there
+    /// a reference to an entry that does not exist
     pub const INDEX: Verify = Verify(4);
     /// a reserved field or operand is not zero
     pub const RESERVED: Verify = Verify(5);
@@ -695,7 +695,7 @@ impl Verify {
     pub const INT: Verify = Verify(10);
     /// `KINST_V_STR`
     pub const STR: Verify = Verify(11);
-    /// unknown, of another scope or kind, or not to be written
+    /// unknown, of another scope or kind, or read-only
     pub const VARIABLE: Verify = Verify(12);
     /// `KINST_V_SUBR`
     pub const SUBR: Verify = Verify(13);
@@ -1180,7 +1180,7 @@ impl Op {
     }
 }
 
-/// A built-in variable, and the first id that is free for a program's own.
+/// A built-in variable, and the first id of a program's own variables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Varid(pub u32);
 
@@ -1366,7 +1366,7 @@ impl Varid {
     }
 }
 
-/// A subroutine of call.
+/// The operand of a call: a subroutine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Subr(pub u32);
 
@@ -1669,7 +1669,7 @@ const _: () = {
     assert!(offset_of!(Info, reserved) == 28);
 };
 
-/// One instruction of a function as it is in memory now.
+/// One instruction of a function, from memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Insn {
@@ -1724,11 +1724,11 @@ pub struct Insns {
     pub func: u64,
     /// in: user address of struct kinst_insn\[count\]
     pub buf: u64,
-    /// in: room in buf; out: instructions there are
+    /// in: entries of buf; out: instructions of the function
     pub count: u32,
     /// out: bytes of the function
     pub size: u32,
-    /// out: why no instruction can be told, or KINST_OK
+    /// out: why the instructions are unknown, or KINST_OK
     pub reason: u32,
     /// Zero.
     pub reserved: u32,
@@ -1768,7 +1768,7 @@ const _: () = {
     assert!(offset_of!(Insns, reserved) == 28);
 };
 
-/// What became of one probe of the image.
+/// The result of arming one probe of the image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Result {
@@ -1776,7 +1776,7 @@ pub struct Result {
     pub reason: u32,
     /// KINST_R_BOUNDARY: offset of the instruction before
     pub prev: u32,
-    /// and of the one after
+    /// offset of the instruction after
     pub next: u32,
     /// Zero.
     pub reserved: u32,
@@ -1814,11 +1814,11 @@ const _: () = {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Error {
-    /// enum kinst_verify; 0: not the verifier's refusal
+    /// enum kinst_verify; 0: not refused by the verifier
     pub code: u32,
     /// index of the DIFO, or KINST_NONE
     pub difo: u32,
-    /// instruction in it, or of the table entry, or KINST_NONE
+    /// of the instruction in the DIFO, or of the table entry, or KINST_NONE
     pub index: u32,
     /// Zero.
     pub reserved: u32,
@@ -1907,13 +1907,13 @@ pub struct Status {
     pub state: u32,
     /// of exit(), valid from DRAINING on
     pub exit_status: u32,
-    /// dynamic variables: no room
+    /// dynamic variables: out of memory
     pub dyn_drops: u64,
     /// the same, while deleted variables wait for readers
     pub dyn_drops_rinsing: u64,
     /// the same, while deleted variables wait for the cleaner
     pub dyn_drops_dirty: u64,
-    /// speculative records: no room
+    /// speculative records: buffer full
     pub spec_drops: u64,
     /// speculation() while the cleaner has not freed a buffer yet
     pub spec_busy: u64,
@@ -1992,7 +1992,7 @@ const _: () = {
 pub struct Aggsnap {
     /// in: user address
     pub buf: u64,
-    /// in: room; aggsize is always enough
+    /// in: bytes of buf; aggsize is always enough
     pub size: u32,
     /// in
     pub cpu: u32,
@@ -2038,13 +2038,13 @@ const _: () = {
     assert!(offset_of!(Aggsnap, drops) == 24);
 };
 
-/// The kernel's table of system calls, those of 64-bit programs.
+/// The kernel's table of 64-bit system calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Syscalls {
-    /// in: user address of __u64\[count\]: by number, the run-time address of its function, or 0: none
+    /// in: user address of __u64\[count\]: the run-time address of each call's function, 0: none
     pub buf: u64,
-    /// in: room in buf; out: entries of the table; 0: the kernel does not show it
+    /// in: entries of buf; out: entries of the table; 0: the kernel does not expose it
     pub count: u32,
     /// Zero.
     pub reserved: u32,
@@ -2075,11 +2075,11 @@ const _: () = {
     assert!(offset_of!(Syscalls, reserved) == 12);
 };
 
-/// What becomes of breakpoints some time after they were armed.
+/// The result of turning breakpoints into jumps, some time after they were armed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Settled {
-    /// out: how many jumps there are, of all sessions
+    /// out: number of jumps, of all sessions
     pub jumps: u32,
     /// Zero.
     pub reserved: u32,
@@ -2104,7 +2104,7 @@ const _: () = {
     assert!(offset_of!(Settled, reserved) == 4);
 };
 
-/// Which probes have fired: have run at least one ECB since LOAD.
+/// The probes that have fired: that have run at least one ECB since LOAD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Fired {
@@ -2170,7 +2170,7 @@ const _: () = {
     assert!(offset_of!(Table, count) == 4);
 };
 
-/// The start of an image: what it consists of, and the options of the session.
+/// The start of an image: its tables, and the options of the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Image {
@@ -2218,7 +2218,7 @@ pub struct Image {
     pub target: u32,
     /// between two cleanings of variables and speculations; 0: 10 ms
     pub clean_us: u32,
-    /// only this one is traced; KINST_NONE: all
+    /// trace only this CPU; KINST_NONE: all
     pub cpu: u32,
     /// Zero.
     pub reserved: u32,
@@ -2312,7 +2312,7 @@ const _: () = {
     assert!(offset_of!(Image, reserved) == 140);
 };
 
-/// A D type as DIF knows it: a return type or a variable's type.
+/// A D type in DIF: a return type or a variable's type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Dtype {
@@ -2472,9 +2472,9 @@ const _: () = {
 /// clause's payload; records are laid out in order, each aligned to the largest
 /// power of two \<= 8 that divides its size; the payload is rounded up to 8.
 ///
-/// An aggregating action (class 0x0700) takes the ntuple actions just before it
-/// as its key (DIFEXPR, STACK, USTACK, SYM, MOD, UADDR ...): those have no record in
-/// the payload, they are laid out by the same rule in the aggregation's entry.
+/// An aggregating action (class 0x0700) takes the ntuple preceding actions
+/// as its key (DIFEXPR, STACK, USTACK, SYM, MOD, UADDR ...): these have no record in
+/// the payload, but are laid out by the same rule in the aggregation's entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Action {
@@ -2532,7 +2532,7 @@ const _: () = {
 pub struct Ustack {
     /// of the stack, from the stack pointer upwards, that could be read; the rest of the copy is 0
     pub bytes: u64,
-    /// by their numbers in DWARF, rip last; all 0 where there is no 64-bit program
+    /// by DWARF number, rip last; all 0 if not a 64-bit program
     pub regs: [u64; 17],
 }
 
@@ -2601,17 +2601,17 @@ const _: () = {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Probe {
-    /// the D variable id; the session's own numbers
+    /// the D variable id; numbered by the session
     pub id: u32,
     /// KINST_P_*
     pub kind: u32,
-    /// run-time address of the function's symbol; interval; number of the system call or event
+    /// run-time address of the function's symbol; or interval; or number of the system call or event
     pub func: u64,
     /// of an instruction or a branch, from func, in bytes
     pub offset: u32,
-    /// of an edge: a signed distance from func, f.cold or another function may stand before f
+    /// of an edge: a signed distance from func, since f.cold or another function may precede f
     pub to: u32,
-    /// Of an edge: offsets of jump labels between the instruction and to, in the order of control; 0: none.
+    /// For an edge: offsets of jump labels between the instruction and to, in the order of execution; 0: none.
     pub over: [u32; 2],
     /// probeprov: a name in strtab, like the next three
     pub prov: u32,
@@ -2621,7 +2621,7 @@ pub struct Probe {
     pub name_func: u32,
     /// probename
     pub name: u32,
-    /// of bytes to compare with the instruction; 0: do not
+    /// of bytes to compare with the instruction; 0: do not compare
     pub nbytes: u8,
     /// Zero.
     pub reserved: [u8; 7],
@@ -2684,7 +2684,7 @@ const _: () = {
     assert!(offset_of!(Probe, bytes) == 56);
 };
 
-/// An enabling control block: a clause that runs when a probe fires. A probe runs its own in this order.
+/// An enabling control block: a clause that runs when a probe fires. A probe runs its ECBs in table order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ecb {
@@ -2692,8 +2692,8 @@ pub struct Ecb {
     pub probe: u32,
     /// index in clauses
     pub clause: u32,
-    /// strtab: the inlined function whose copy the place is meant as, what inlinefunc says; stacks begin with the place
-    /// then. 0: the place is no copy's. It is not the probe's: copies of several functions can begin at one instruction.
+    /// strtab: the inlined function whose copy the probe is at (inlinefunc); stacks then begin with the place. 0: no
+    /// copy. Not part of the probe, since copies of several functions can begin at one instruction.
     pub inlined: u32,
 }
 
@@ -2726,7 +2726,7 @@ const _: () = {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RingConsumer {
-    /// all before is consumed
+    /// everything before it is consumed
     pub pos: u64,
 }
 
@@ -2751,15 +2751,15 @@ const _: () = {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RingProducer {
-    /// all before is reserved; stop at the first record that is BUSY
+    /// everything before it is reserved; stop at the first record that is BUSY
     pub pos: u64,
     /// of the data, a power of two
     pub size: u64,
-    /// records that found no room
+    /// records that did not fit
     pub drops: u64,
     /// faults
     pub errors: u64,
-    /// KINST_IMAGE_RING: all before was overwritten; to be read once the session has STOPPED
+    /// KINST_IMAGE_RING: everything before it was overwritten; read it after the session has STOPPED
     pub tail: u64,
 }
 
@@ -2798,7 +2798,7 @@ const _: () = {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Rec {
-    /// with this header, a multiple of 8, and KINST_REC_*
+    /// including this header, a multiple of 8, and KINST_REC_*
     pub len: u32,
     /// enabled probe id, or KINST_EPID_FAULT
     pub epid: u32,
@@ -2835,7 +2835,7 @@ const _: () = {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Fault {
-    /// that faulted
+    /// of the ECB that faulted
     pub epid: u32,
     /// 0 the predicate, n the nth action
     pub action: u32,

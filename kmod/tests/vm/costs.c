@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * costs.c: a test that a hit ends when its fuel does, with a fault, whatever its programs do; in the guest.
+ * costs.c: tests that a hit ends with a fault when its fuel is used up, whatever its programs do; in the guest.
  *
- * It tries one way after the other to make a hit long: each must end in a fault of the ECB that found no fuel. How
- * long interrupts were off is on stderr (BEGIN's hit is in GO; the others are in system calls): docs/SECURITY.md has
- * such figures, nothing is asserted here. Prints "ok NAME" or "FAILED NAME: why", exits with the number of failures.
+ * Each test tries another method to make a hit long; it must end in a fault of the ECB that runs out of fuel. The time
+ * with interrupts off is on stderr (BEGIN's hit is in GO, the others are in system calls): docs/SECURITY.md has such
+ * figures, nothing is asserted here. Prints "ok NAME" or "FAILED NAME: why", exits with the number of failures.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -18,7 +18,7 @@
 #define VAR_USTACKDEPTH 0x115
 #define SUBR_PROGENYOF 11
 #define SUBR_SPECULATION 10
-#define ECBS 300000 /* that share a clause */
+#define ECBS 300000 /* sharing a clause */
 
 static double now(void)
 {
@@ -47,7 +47,7 @@ static uint64_t errors_of(struct session *s)
 	return errors;
 }
 
-/* The number of faults for lack of fuel; -1 if there are others. */
+/* The number of faults for lack of fuel; -1 if there are other faults. */
 static long faults_in(struct session *s)
 {
 	const struct kinst_rec *r;
@@ -63,7 +63,7 @@ static long faults_in(struct session *s)
 	return faults;
 }
 
-/* Runs the clause in so many ECBs of BEGIN: GO must return, with a fault. */
+/* Runs the clause in this many ECBs of BEGIN: GO must return, with a fault. */
 static int ends(struct ib *b, const char *name, uint32_t clause, uint32_t ecbs)
 {
 	uint32_t begin = ib_probe(b, KINST_P_BEGIN, "BEGIN");
@@ -172,7 +172,7 @@ static int test_lltostr(void)
 	return repeat("lltostr", I_PUSHV(1), I_CALL(30, 2), (uint64_t)-1);
 }
 
-/* A made-up stack, as deep as the module looks. */
+/* A fake stack, as deep as the module walks. */
 static int test_ustackdepth(void)
 {
 	static struct frame { void *next, *ret; } frames[600];
@@ -208,7 +208,7 @@ static int test_ustackdepth(void)
 	return 0;
 }
 
-/* Copies of this stack, as large as they may be. */
+/* Copies of this stack, of maximum size. */
 static int test_copies(void)
 {
 	uint32_t i, begin, clause;
@@ -256,7 +256,7 @@ static int test_progenyof(void)
 /* ---- speculations ---- */
 
 #define BIG (1 << 20) /* bytes of a record */
-#define RECORDS 20 /* more than an ECB has fuel for */
+#define RECORDS 20 /* exceeds the fuel of an ECB */
 
 static void add_call(struct ib *b, long nr, uint32_t clause)
 {
@@ -337,7 +337,7 @@ static int test_commit_full(void)
 	return speculate(8 << 20, 0);
 }
 
-/* ---- many at one place ---- */
+/* ---- many probes at one place ---- */
 
 #define SESSIONS 16
 #define PROBES 64
@@ -369,7 +369,7 @@ static int test_crowd(void)
 	start = now();
 	syscall(SYS_getppid);
 	fprintf(stderr, "# %d probes of %d sessions at a place: %.1f ms\n", PROBES, SESSIONS, now() - start);
-	/* The first have run, as far as the fuel went; all others got a fault. */
+	/* The first ones have run until the fuel was used up; all others got a fault. */
 	for (i = 0; i < SESSIONS; i++) {
 		CHECK(!get_status(&s[i], &st) && st.hits >= PROBES);
 		if (i ? i > SESSIONS / 2 && errors_of(&s[i]) < PROBES : errors_of(&s[i]))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * crowd.c: many sessions at once, and many one after the other, in the guest.
+ * crowd.c: many sessions at once, and many in sequence, in the guest.
  *
- *   crowd overlap N      a session counts N calls exactly while others come to the same instructions and go
- *   crowd toggle SECS    hundreds of probes on hot functions are armed and disarmed while they are run, five times at least
+ *   crowd overlap N      a session counts N calls exactly while others probe the same instructions for a while
+ *   crowd toggle SECS    hundreds of probes on hot functions are armed and disarmed under load, at least five times
  *   crowd kill N         processes that open, load and close are killed at random moments
- *   crowd cycles N       open, load, go, stop, close; the memory that is left over
- *   crowd place          how many probes a session may have at one instruction
+ *   crowd cycles N       open, load, go, stop, close, N times; reports leaked memory
+ *   crowd place          the number of probes that a session may have at one instruction
  *   crowd aggs           counts calls by aggregation until a signal ends it; prints "CPU COUNT"
  */
 #define _GNU_SOURCE
@@ -40,7 +40,7 @@ static uint32_t counter(struct ib *b)
 	return add_all(b, "__do_sys_getppid", 0);
 }
 
-/* How many hits of counter() a call makes: all instructions, but where lockdep has added branches. 0 if it is otherwise. */
+/* Hits of counter() per call: all instructions, or fewer if lockdep has added branches. 0 if it varies. */
 static long hits_of_a_call(void)
 {
 	enum { CALLS = 100 };
@@ -63,7 +63,7 @@ static long hits_of_a_call(void)
 	return n / CALLS;
 }
 
-/* One of several programs that have little in common. */
+/* One of several very different programs. */
 static void other_program(struct ib *b, uint32_t which)
 {
 	ib_init(b);
@@ -90,7 +90,7 @@ static void other_program(struct ib *b, uint32_t which)
 static volatile int done;
 static volatile long comings;
 
-/* A process of its own, so that trouble stays there: opens, loads, goes and closes until it is killed. */
+/* A separate process, to contain failures: opens, loads, goes and closes until it is killed. */
 static void come_and_go(uint32_t seed)
 {
 	struct session s;
@@ -133,7 +133,7 @@ static int overlap(long n)
 	}
 	CHECK(!ioctl(s.fd, KINST_IOC_STOP));
 	for (i = 0; i < 3; i++) {
-		CHECK(waitpid(pids[i], &status, WNOHANG) == 0); /* none of them has ended by itself */
+		CHECK(waitpid(pids[i], &status, WNOHANG) == 0); /* none of them has exited by itself */
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], &status, 0);
 	}
@@ -180,7 +180,7 @@ static int toggle(long seconds)
 		if (!pids[i])
 			hot_load(i);
 	}
-	/* On a slow machine, until they were toggled often enough: the case has a time limit. */
+	/* On a slow machine, until the probes were toggled often enough: the case has a time limit. */
 	while (time(NULL) < end || toggles <= 4) {
 		ib_init(&b);
 		ib_agg(&b, KINST_ACT_COUNT, 1, 0, KINST_NONE, 0);
@@ -236,9 +236,9 @@ static int slabs(struct slab *to, int room)
 	char line[512];
 	int n = 0;
 
-	/* Without this, what a CPU keeps cached counts as taken, and so do areas that vmalloc keeps for the next ones. */
+	/* Without this, objects in per-CPU caches count as allocated, and so do the areas that vmalloc caches. */
 	CHECK(!system("echo 2 >/proc/sys/vm/drop_caches; for f in /sys/kernel/slab/*/shrink; do echo 1 >$f; done"));
-	/* CONFIG_DEBUG_OBJECTS fills a pool of its own. */
+	/* CONFIG_DEBUG_OBJECTS fills a separate pool. */
 	while (f && n < room && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%63s %ld", to[n].name, &to[n].objects) == 2 && strncmp(line, "#", 1) &&
 		    strcmp(to[n].name, "debug_objects_cache"))
@@ -291,7 +291,7 @@ static int cycle(void)
 	return 0;
 }
 
-/* The number of slabs with at least so many objects more than before. */
+/* The number of slabs with at least this many more objects than before. */
 static long grown(const struct slab *before, const struct slab *after, int count, long objects, int say)
 {
 	long k, bad = 0;
@@ -306,7 +306,7 @@ static long grown(const struct slab *before, const struct slab *after, int count
 	return bad;
 }
 
-/* Most of a cycle is waiting for the kernel. */
+/* A cycle mostly waits for the kernel. */
 #define AT_ONCE 8
 
 static int many_cycles(long n)
@@ -344,7 +344,7 @@ static int cycles(long n)
 	areas_before = areas();
 	if (many_cycles(n))
 		return -1;
-	/* The last ones are freed once every task has been through the scheduler, RCU's own queue 5 s later. */
+	/* The last objects are freed once every task has passed through the scheduler, RCU's queue 5 s later. */
 	for (i = 0; i < 10; i++) {
 		sleep(2);
 		CHECK(slabs(after, 512) == count && count > 50);
@@ -421,7 +421,7 @@ static int aggs(void)
 	}
 	for (cpu = 0; cpu < s.ncpus; cpu++)
 		if (by_cpu[cpu] % each)
-			printf("CPU %u: %lu hits are no multiple of %ld\n", cpu, by_cpu[cpu], each);
+			printf("CPU %u: %lu hits are not a multiple of %ld\n", cpu, by_cpu[cpu], each);
 		else
 			printf("CPU %u: %lu calls\n", cpu, by_cpu[cpu] / each);
 	close_session(&s);

@@ -85,7 +85,7 @@ static inline void close_session(struct session *s)
 	close(s->fd);
 }
 
-/* The next record of any CPU, consumed by the next call; NULL: none. */
+/* The next record of any CPU, valid until the next call consumes it; NULL: none. */
 static inline const struct kinst_rec *next_record(struct session *s)
 {
 	static uint64_t taken[MAX_CPUS];
@@ -102,7 +102,7 @@ static inline const struct kinst_rec *next_record(struct session *s)
 			taken[i] = r->len & KINST_REC_LEN;
 			__atomic_store_n(&s->cons[i]->pos, pos + taken[i], __ATOMIC_RELEASE);
 			if (!(r->len & KINST_REC_PAD))
-				return r; /* these tests do not overrun it meanwhile */
+				return r; /* the record is not overwritten in these tests */
 			pos += taken[i];
 		}
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fentry.c: a program of BPF at the entry, or the exit, of functions of the kernel, in the guest. It does nothing: what
- * the kernel runs before and after it is what matters.
+ * fentry.c: a BPF program at the entry or exit of kernel functions, in the guest. It does nothing: only the code that
+ * the kernel runs before and after it matters.
  *
- *   fentry entry|exit FUNCTION... -- COMMAND...     attaches, prints how many, runs the command, ends
+ *   fentry entry|exit FUNCTION... -- COMMAND...     attaches, prints their count, runs the command, exits
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static int read_btf(void)
 	return btf ? 0 : -1;
 }
 
-/* The size of what follows the record of a type. */
+/* The size of the data after the record of a type. */
 static size_t rest(const struct btf_type *t)
 {
 	size_t n = BTF_INFO_VLEN(t->info);
@@ -55,7 +55,7 @@ static size_t rest(const struct btf_type *t)
 	}
 }
 
-/* The number of the function's type, or 0. */
+/* The id of the function's type, or 0. */
 static unsigned int type_of(const char *name)
 {
 	const struct btf_header *h = (void *)btf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * flips.c: breakpoints become jumps, and go, again and again, in code that a CPU runs all the time; in the guest.
+ * flips.c: repeatedly turns breakpoints into jumps and removes them, in code that a CPU runs constantly; in the guest.
  *
  *   flips ROUNDS
  *

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hammer.c: a stress test of /dev/dtrace/kinst with input that is almost right, in the guest.
+ * hammer.c: a stress test of /dev/dtrace/kinst with nearly valid input, in the guest.
  *
  *   hammer SECONDS [SEED [WORKERS [THREADS]]]
  *       WORKERS processes of THREADS threads each; one of them is killed now and then, and its successor
  *       continues with the next seed. The seeds are printed: with one worker and one thread a run can be repeated.
  *
- * Images that are good, and images with bytes flipped, tables moved and words replaced by boundary values; every
- * ioctl with arguments that make no sense; sessions that several threads share and that are closed under them; all
- * that can be done to a mapping. The kernel is the judge. This program counts how much of it was reached, and how
+ * Valid images, and images with bytes flipped, tables moved and words replaced by boundary values; every
+ * ioctl with nonsensical arguments; sessions that several threads share and that are closed while in use; every
+ * operation on a mapping. The test fails only if the kernel does. This program counts how much was reached, and how
  * long the slowest call of each kind took.
  */
 #define _GNU_SOURCE
@@ -36,7 +36,7 @@
 #define MAPS 6
 #define KEPT 8
 
-/* ---- what was reached, shared by all processes ---- */
+/* ---- coverage counts, shared by all processes ---- */
 
 enum { INFO, INSNS, LOAD, GO, STOP, STATUS, AGGSNAP, SYSCALLS, FIRED, WILD, NIOCTLS };
 
@@ -51,7 +51,7 @@ static struct shared {
 
 #define COUNT(what) __atomic_fetch_add(&shared->what, 1, __ATOMIC_RELAXED)
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 static __thread uint64_t state;
 
@@ -73,7 +73,7 @@ static uint64_t odd(void)
 	return rnd(4) ? edges[rnd(ARRAY_SIZE(edges))] + rnd(3) - 1 : (uint64_t)rnd(~0u) << 32 | rnd(~0u);
 }
 
-/* ---- places of the kernel that fire ---- */
+/* ---- places in the kernel that fire ---- */
 
 static const char *const names[] = {
 	"__do_sys_getppid", "ksys_read", "vfs_read", "ksys_write", "vfs_write", "do_sys_openat2", "fput",
@@ -118,7 +118,7 @@ static void find_places(int fd)
 
 #define OP_ANY 41
 
-/* A DIFO of straight code over all kinds of operands; its result means nothing. */
+/* A DIFO of straight-line code over all kinds of operands; its result is meaningless. */
 static uint32_t any_difo(struct ib *b, uint32_t size)
 {
 	static const uint8_t two[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 46 };
@@ -264,7 +264,7 @@ static void spoil(uint8_t *bytes, uint32_t len)
 		case 1: /* an option */
 			memcpy(bytes + offsetof(struct kinst_image, bufsize) + 4 * rnd(14), &value, 4);
 			break;
-		case 2: /* a word becomes another one of the image */
+		case 2: /* a word is replaced by another one of the image */
 			memcpy(bytes + rnd(len / 4) * 4, bytes + rnd(len / 4) * 4, 4);
 			break;
 		case 3:
@@ -277,7 +277,7 @@ static void spoil(uint8_t *bytes, uint32_t len)
 			bytes[rnd(len)] ^= 1 << rnd(8);
 		}
 	}
-	/* panic() would not be a finding. */
+	/* A panic() by the program would not be a defect. */
 	h->flags &= ~KINST_IMAGE_DESTRUCTIVE;
 }
 
@@ -402,7 +402,7 @@ static void ask(int fd)
 	}
 }
 
-/* ---- mappings; a thread may lose one to another thread's munmap, so each touch may fault ---- */
+/* ---- mappings; another thread may unmap one, so each access may fault ---- */
 
 static __thread sigjmp_buf out;
 static __thread volatile int may_fault;
@@ -488,7 +488,7 @@ static void map(int fd)
 
 static int slots[SLOTS];
 
-/* Other operations on a file; most of them are refused. */
+/* Other operations on a file; most are refused. */
 static void generic(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = rnd(0x8000) };
@@ -569,7 +569,7 @@ static void step(void)
 	}
 	switch (rnd(16)) {
 	case 0: case 1: case 2:
-		/* A loaded session takes no other image. */
+		/* A loaded session refuses another image. */
 		if (load(fd) && errno == EBUSY && rnd(2))
 			shut(slot, fd);
 		break;
@@ -620,7 +620,7 @@ static pid_t worker(unsigned long seed, int threads)
 	_exit(1);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static void report(void)
 {

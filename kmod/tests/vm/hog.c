@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hog.c: a real-time task that lets no other task have its CPU, but calls the scheduler; in the guest.
+ * hog.c: a real-time task that monopolizes its CPU, but calls the scheduler; in the guest.
  *
  *   hog CPU
  *
- * Prints a line when the CPU is its own. /proc/sys/kernel/sched_rt_runtime_us has to be -1.
+ * Prints a line once it has the CPU. /proc/sys/kernel/sched_rt_runtime_us must be -1.
  */
 #define _GNU_SOURCE
 #include <sched.h>

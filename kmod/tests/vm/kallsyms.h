@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kallsyms.h: the kernel's symbols as text, which is long, and takes an emulated machine a while to read. */
+/* kallsyms.h: the contents of /proc/kallsyms, which is long, and takes an emulated machine a while to read. */
 #ifndef _KINST_KALLSYMS_H
 #define _KINST_KALLSYMS_H
 
@@ -33,7 +33,7 @@ static inline char *read_kallsyms(void)
 	return text;
 }
 
-/* The address of a function in the text, or 0. A line is `ADDRESS T NAME`, and a tab and the module's name may follow. */
+/* The address of a function in these contents, or 0. A line is `ADDRESS T NAME`, optionally a tab and the module. */
 static inline uint64_t find_function(const char *text, const char *name)
 {
 	size_t length = strlen(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kexec.c: an immediate switch to another kernel: kexec KERNEL 'COMMAND LINE'; in the guest.
+ * kexec.c: switches to another kernel immediately: kexec KERNEL 'COMMAND LINE'; in the guest.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

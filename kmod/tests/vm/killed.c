@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * killed.c: processes that have a session already are killed while they load a second one, in the guest.
+ * killed.c: kills processes that already have a session while they load a second one, in the guest.
  *
- *   killed N     so many, after a first one that shows how long a load takes
+ *   killed N     N processes, after a first one that measures how long a load takes
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -10,10 +10,10 @@
 #include <time.h>
 #include "places.h"
 
-/* Entries of so many functions at least that ftrace takes a while to arm them. */
+/* Enough function entries that ftrace takes a while to arm them. */
 #define ENTRIES 200
 
-/* The entries of all functions of TCP. */
+/* The entries of all TCP functions. */
 static uint32_t entries(struct ib *b)
 {
 	char *text = read_kallsyms(), *at;
@@ -29,8 +29,8 @@ static uint32_t entries(struct ib *b)
 }
 
 /*
- * A process with two sessions that have probes of ftrace's; *armed is set before the second is loaded, and after it. When
- * the process ends, the file with the higher number is closed first: the first session's.
+ * A process with two sessions with ftrace probes; *armed is set before the second is loaded, and after it. When the
+ * process exits, the file with the higher number is closed first: the first session's.
  */
 static int load_two(volatile int *armed)
 {
@@ -72,7 +72,7 @@ static int killed_loads(long n)
 		}
 		while (!*armed && waitpid(pid, NULL, WNOHANG) == 0)
 			usleep(100);
-		/* The first one shows how long a load takes. */
+		/* The first one measures how long a load takes. */
 		for (us = i ? random() % longest : 60000000; us > 0 && *armed == 1; us -= 100) {
 			usleep(100);
 			longest += !i * 100;

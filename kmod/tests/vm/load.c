@@ -4,10 +4,10 @@
  *
  *   load getppid N     N system calls
  *   load read N        N reads of 64 bytes of /dev/zero
- *   load fault N       N rounds of user copies that fault: pages that come on
+ *   load fault N       N rounds of user copies that fault: on pages allocated on
  *                      demand, pages that are not mapped, and invalid addresses
- *   load fork N        N processes that come and go
- *   load lap N         N system calls; prints the nanoseconds of one
+ *   load fork N        N short-lived processes
+ *   load lap N         N system calls; prints the nanoseconds per call
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -57,10 +57,10 @@ static void one_fault(int fd[2], int zero, long i)
 	expect((r == -1 && errno == EFAULT) || r == 1000);
 	while (read(fd[0], buf, sizeof(buf)) > 0)
 		;
-	/* zeros up to the hole, and no further */
+	/* zeroes up to the hole, but not beyond */
 	memset(m, 1, 4096);
 	expect(read(zero, m + 4096 - 1000, 3000) == 1000 && m[4096 - 1001] == 1 && !m[4096 - 1000] && !m[4095]);
-	/* never mapped, and not even a valid address */
+	/* never mapped, and an invalid address */
 	expect(read(zero, wild, 100) == -1 && errno == EFAULT);
 	expect(write(fd[1], wild, 100) == -1 && errno == EFAULT);
 	expect(syscall(SYS_uname, (char *)16) == -1 && errno == EFAULT);

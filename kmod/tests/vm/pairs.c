@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pairs.c: kprobes next to our probes, at random places of the whole kernel, in the guest.
+ * pairs.c: kprobes next to our probes, at random places in the whole kernel, in the guest.
  *
  *   pairs N [SEED [modules]]
  *
- * A pair is a place of ours and a kprobe that the kernel accepts, or turns into
+ * A pair is one of our places and a kprobe that the kernel accepts, or turns into
  * a jump, only because it cannot see the original bytes at our place:
  *
- *   branch   ours hides a branch to T, and the kprobe's five bytes cover T
+ *   branch   our probe hides a branch to T, and the kprobe's five bytes cover T
  *   before   the kprobe's five bytes cover our place
- *   middle   the kprobe is inside the instruction whose length ours hides
+ *   middle   the kprobe is inside the instruction whose length our probe hides
  *
  *   pairs race ROUNDS [SEED]
  *
- * arms very many places, pairs among them, while another process registers the
- * pairs' kprobes: some of these are being registered when ours are armed.
+ * arms very many places, including pairs, while another process registers the
+ * pairs' kprobes: some of these are being registered when our probes are armed.
  *
  * Half of the batches arm our places first; half register the kprobes first, and
- * a second one at the same address once ours are armed. Of ours some are edges,
+ * a second one at the same address once our places are armed. Some of our probes are edges,
  * some breakpoints only. A pair is bad when the kernel has a kprobe in the middle
  * of an instruction, or a jump over the target of a branch or over our place; the
  * load that runs then would execute half of an instruction.
@@ -39,7 +39,7 @@ static const char *const sorts[] = { "branch", "before", "middle" };
 struct pair {
 	enum sort sort;
 	uint64_t func, site, kprobe;
-	uint64_t target; /* what the kprobe's jump must not cover */
+	uint64_t target; /* must not be covered by the kprobe's jump */
 	uint32_t to; /* offset of the target, for an edge */
 	int accepted, again;
 };
@@ -129,7 +129,7 @@ static int find_pair(int device, enum sort sort, uint64_t func, struct pair *p)
 	return 0;
 }
 
-/* ---- ours ---- */
+/* ---- our probes ---- */
 
 static int arm(uint32_t n)
 {
@@ -166,7 +166,7 @@ static int arm(uint32_t n)
 	return fd;
 }
 
-/* ---- theirs ---- */
+/* ---- kprobes ---- */
 
 static int write_to(const char *file, int flags, const char *text)
 {
@@ -193,7 +193,7 @@ static void enable(int on)
 		write_to(TRACEFS "events/pairs/enable", O_TRUNC, on ? "1" : "0");
 }
 
-/* Reads the text: the kernel's list marks also kprobes that wait for their jump and may not get it. */
+/* Reads the text: the kernel's list also marks kprobes that wait for their jump and may not get it. */
 static int is_jump(uint64_t at)
 {
 	unsigned char *text = read_text(at, at + 1);
@@ -257,7 +257,7 @@ static void theirs_on(uint32_t n)
 			total.refused[pairs[i].sort]++;
 	}
 	enable(1);
-	usleep(200000); /* the kernel turns those that it can into jumps */
+	usleep(200000); /* the kernel turns kprobes into jumps where it can */
 }
 
 static void theirs_off(void)

@@ -14,7 +14,7 @@ static inline uint64_t symbol(const char *name)
 
 	if (addr)
 		return addr;
-	/* It may be of a module that has come meanwhile. */
+	/* It may be in a module that was loaded meanwhile. */
 	free(text);
 	text = read_kallsyms();
 	return text ? find_function(text, name) : 0;
@@ -29,7 +29,7 @@ static inline void add_place(struct ib *b, uint32_t kind, uint64_t func, uint32_
 	ib_ecb(b, ib_add(b, IB_PROBES, &p, 1), clause);
 }
 
-/* Adds every instruction of the function that can be traced; returns how many. */
+/* Adds every instruction of the function that can be traced; returns their count. */
 static inline uint32_t add_all(struct ib *b, const char *name, uint32_t clause)
 {
 	static struct { uint64_t func; uint32_t n, offsets[2048]; } known[32], *k;

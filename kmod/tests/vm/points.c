@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * points.c: a tool that arms places of the kernel by hand and counts the hits, in the guest.
+ * points.c: a tool that arms places in the kernel by hand and counts the hits, in the guest.
  *
  *   points [-q] [-n N] [-t] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
  *       arms, runs the command, disarms; prints "FUNCTION+OFFSET COUNT" for each
  *       probe that was armed (-q: only the sums) and "armed A of B, hits H". No more than N probes.
  *       -t: each hit reads the clock, by a predicate.
- *       KIND is all (every instruction that may be traced), sparse:N:P (of these the
- *       P-th and every N-th after it), insn, edge, edges (every conditional branch:
+ *       KIND is all (every instruction that can be traced), sparse:N:P (the P-th of
+ *       these and every N-th after it), insn, edge, edges (every conditional branch:
  *       itself, taken, not taken), entry or return.
  *       A FUNCTION of - reads more names from standard input.
  *   points reason KIND:OFFSET[:TO] FUNCTION   prints the reason, as a number
  *   points list FUNCTION                      prints the live instructions
- *   points colds N                            prints up to N cold parts with an exit that a jump on the instruction
- *                                             before it could cover: FUNCTION OFFSET, of that instruction
- *   points settle                             waits until what can be a jump is one, and prints how many there are
+ *   points colds N                            prints up to N cold parts with an exit that a jump on the preceding
+ *                                             instruction could cover: FUNCTION OFFSET, of that instruction
+ *   points settle                             waits until every breakpoint that can be a jump is one; prints the number
  *   points sum                                a checksum of the kernel's text
  *   points report [modules]                   how many instructions and bytes of the kernel (of the loaded
- *                                             modules) can be traced, and of the others how many for which reason
+ *                                             modules) can be traced, and the counts of the others by reason
  *   points hold KIND FUNCTION...              arms and sleeps until it is killed
  *
  * Counting is @[epid] = count(): one clause, one ECB for each probe.
@@ -48,7 +48,7 @@ static void add(const char *name, uint64_t func, uint32_t kind, uint32_t offset,
 	names[nprobes++] = name;
 }
 
-/* Each branch inside the function three times: the instruction, and its two edges. */
+/* Three probes for each branch inside the function: the instruction, and its two edges. */
 static void add_edges(const char *name, uint64_t func, uint32_t count)
 {
 	uint32_t i;
@@ -108,7 +108,7 @@ static void add_kind(const char *kind, const char *name)
 			if (!insns[i].reason)
 				add(name, func, KINST_P_INSN, insns[i].offset, 0);
 	} else {
-		fprintf(stderr, "points: no kind %s\n", kind);
+		fprintf(stderr, "points: unknown kind %s\n", kind);
 		exit(2);
 	}
 }
@@ -275,7 +275,7 @@ static __attribute__((noreturn)) int hold(const char *kind, char **arg)
 	}
 }
 
-/* The last instruction before an exit, if both fit under a jump and it may be traced. */
+/* The last instruction before an exit, if both fit under a jump and it can be traced. */
 static int64_t before_exit(const struct kinst_insns *info)
 {
 	uint32_t i;
@@ -352,7 +352,7 @@ static int list(const char *name)
 	return 0;
 }
 
-/* How much of the functions can be traced, and why the rest cannot: by instructions, by bytes, by whole functions. */
+/* How much of the functions can be traced, and why the rest cannot: in instructions, bytes and whole functions. */
 struct tally {
 	uint64_t functions, insns, bytes;
 	uint64_t by_reason[KINST_R_MAX + 1], bytes_by_reason[KINST_R_MAX + 1], whole[KINST_R_MAX + 1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * programs.c: programs on hot probes, in the guest: thread-local variables
- * across entry and return, aggregations with string and stack keys, records, under load on all CPUs.
+ * from entry to return, aggregations with string and stack keys, records, under load on all CPUs.
  *
  *   programs [ROUNDS]      default 20000 reads on each CPU
  *
@@ -28,12 +28,12 @@
 
 static long rounds = 20000;
 
-/* ---- programs in pieces ---- */
+/* ---- parts of programs ---- */
 
 static uint32_t place(struct ib *b, uint32_t kind, const char *func)
 {
 	uint32_t i = ib_probe(b, kind, kind == KINST_P_FBT_ENTRY ? "entry" : "return");
-	uint32_t name = ib_str(b, func); /* moves the table, so before the pointer */
+	uint32_t name = ib_str(b, func); /* moves the table, so call it before taking the pointer */
 	struct kinst_probe *p = (struct kinst_probe *)b->t[IB_PROBES].mem + i;
 
 	p->func = symbol(func);
@@ -71,7 +71,7 @@ static void work(void)
 	_exit(0);
 }
 
-/* Sums over the records and snapshots taken while the children work: what the entries of each action count. */
+/* The totals of each action's entries, over the records and snapshots taken while the children work. */
 struct sums {
 	uint64_t records, entries, value[64]; /* by action */
 	uint64_t quantized, bad;
@@ -124,7 +124,7 @@ static int run_children(struct session *s, struct sums *t, void (*what)(void))
 
 /* ---- tests ---- */
 
-/* self->t from entry to return: every read of ours is timed, none is lost, memory comes back. */
+/* self->t from entry to return: every read by this test is timed, none is lost, memory is freed. */
 static int test_thread_locals(void)
 {
 	static const uint32_t set[] = { I_W(41, VAR_TIMESTAMP, 1), I_W(45, VAR_T, 1), I_RET(0) };
@@ -163,7 +163,7 @@ static int test_thread_locals(void)
 	return 0;
 }
 
-/* Many things at once on hot paths: records, stacks as keys, strings stored from all CPUs, arrays. */
+/* Many operations at once on hot paths: records, stacks as keys, strings stored from all CPUs, arrays. */
 static int test_much(void)
 {
 	static const uint32_t count_up[] = { /* a[pid, execname]++ */
@@ -218,7 +218,7 @@ static int test_much(void)
 	       (long long)st.hits, (long long)t.value[n], (long long)t.records, drops, errors, (long long)st.nested,
 	       refused);
 	CHECK(!t.bad && st.hits > (uint64_t)rounds && t.value[n] <= st.hits);
-	CHECK(t.value[n] + agg_drops >= st.hits); /* every hit is counted, or dropped and that drop counted */
+	CHECK(t.value[n] + agg_drops >= st.hits); /* every hit is counted, or counted as a drop */
 	close_session(&s);
 	allow_refused = 0;
 	return 0;
@@ -233,7 +233,7 @@ static void call_getpgid(void)
 	_exit(0);
 }
 
-/* exit() in a clause of one probe wakes the consumer and ends the others. */
+/* exit() in a clause of one probe wakes the consumer and stops the others. */
 static int test_exit(void)
 {
 	struct kinst_status st;

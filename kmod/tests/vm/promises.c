@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * promises.c: tests of what programs cannot do to the rest of the system; in the guest.
+ * promises.c: tests that programs cannot harm the rest of the system; in the guest.
  *
- *   promises copyout   copyout() in the middle of a task switch: another process's memory stays as it was
+ *   promises copyout   copyout() in the middle of a task switch: another process's memory is unchanged
  *   promises ghosts    ppid and progenyof() in threads whose process was reaped (needs preempt=full init_on_free=1)
- *   promises nmi       programs that need much of the stack, deep in an NMI's
- *   promises users     a probe of many places is charged for each
+ *   promises nmi       programs that need much stack, deep in an NMI stack
+ *   promises users     a probe with many places is charged for each
  *
  * Prints "ok NAME" or "FAILED NAME: why", exits with the number of failures.
  */
@@ -102,7 +102,7 @@ static int test_copyout(void)
 	return 0;
 }
 
-/* ---- tasks that are gone ---- */
+/* ---- tasks that have exited ---- */
 
 #define GHOSTS 60
 
@@ -111,12 +111,12 @@ static void *last_thread(void *unused)
 	struct sched_param none = { 0 };
 
 	sched_setscheduler(0, SCHED_IDLE, &none);
-	usleep(1000); /* the leader goes first */
+	usleep(1000); /* the leader exits first */
 	syscall(SYS_exit, 0);
 	return unused;
 }
 
-/* Takes the CPU away now and then, long enough for what was freed to be free. */
+/* Takes the CPU away now and then, long enough for freed memory to be reused. */
 static void hog(void)
 {
 	struct sched_param param = { .sched_priority = 10 };
@@ -182,18 +182,18 @@ static int test_ghosts(void)
 	return 0;
 }
 
-/* ---- an NMI's stack ---- */
+/* ---- the NMI stack ---- */
 
 static int test_nmi(void)
 {
-	/* The functions that print an address as a symbol are deep; the rest are on the path of the program's fault. */
+	/* The functions that print an address as a symbol run deep in the stack; the rest handle the program's fault. */
 	static const char *const deep[] = { "__sprint_symbol.isra.0", "sprint_symbol", "kallsyms_lookup_buildid",
 					    "kallsyms_expand_symbol.constprop.0", "get_symbol_pos", "string_nocheck",
 					    "symbol_string", "module_address_lookup", "bpf_address_lookup",
 					    "is_bpf_text_address", "search_exception_tables", "search_extable",
 					    "fixup_exception", "cmp_ex_search", "bsearch" };
 	const uint32_t path[] = { I_SETX(0, 1), I_PUSHV(1), I_CALL(SUBR_D_PATH, 2), I_RET(2) };
-	uint64_t bad = 0xffffffff00001000; /* nothing is mapped there: a page fault */
+	uint64_t bad = 0xffffffff00001000; /* not mapped: a page fault */
 	struct kinst_status st;
 	uint32_t i, n = 0, k;
 	struct session s;
@@ -234,7 +234,7 @@ static int test_nmi(void)
 
 static long memory_of(uint32_t kind, int *limited)
 {
-	uint64_t func = symbol("arch_ptrace"); /* ends at several places on all kernels */
+	uint64_t func = symbol("arch_ptrace"); /* has several exits on all kernels */
 	struct session s;
 	uint32_t i;
 	struct ib b;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rights.c: tests of the rights that /dev/dtrace/kinst requires, in the guest.
+ * rights.c: tests of the privileges that /dev/dtrace/kinst requires, in the guest.
  *
- *   rights            the mode, the capability, setuid, a file that is passed on, a mapping that is not
- *   rights lockdown   what lockdown=integrity and then =confidentiality leave of a session; there is no way back
- *   rights work       images that would make the kernel work without bounds
+ *   rights            the mode, the capability, setuid, a file that is passed on, a mapping that is not inherited
+ *   rights lockdown   a session under lockdown=integrity and then =confidentiality, which cannot be undone
+ *   rights work       images that would make the kernel do unbounded work
  */
 #define _GNU_SOURCE
 #include <linux/capability.h>
@@ -24,7 +24,7 @@ static void empty_image(struct ib *b)
 	ib_ecb(b, ib_probe(b, KINST_P_BEGIN, "BEGIN"), ib_clause(b, KINST_NONE, 0));
 }
 
-/* Runs f in a child, where rights can be given up. */
+/* Runs f in a child, which can drop privileges. */
 static int in_child(int (*f)(void *), void *arg)
 {
 	int status;
@@ -37,7 +37,7 @@ static int in_child(int (*f)(void *), void *arg)
 	return 0;
 }
 
-/* Every call and a mapping, with the file as it is: all refused. */
+/* Every call and a mapping, with the given file: all refused. */
 static int all_refused(int fd)
 {
 	static const unsigned long cmds[] = { KINST_IOC_INFO, KINST_IOC_INSNS, KINST_IOC_LOAD, KINST_IOC_GO, KINST_IOC_STOP,
@@ -93,12 +93,12 @@ static int test_setuid(void)
 	CHECK(!open_image(&s, &b));
 	if (in_child(after_setuid, &s) || in_child(without_capability, &s))
 		return -1;
-	CHECK(!ioctl(s.fd, KINST_IOC_GO)); /* a process with the rights continues */
+	CHECK(!ioctl(s.fd, KINST_IOC_GO)); /* a privileged process can continue */
 	close_session(&s);
 	return 0;
 }
 
-/* Receives the file in a process that never had the rights. */
+/* Receives the file in a process that never was privileged. */
 static int receive(void *arg)
 {
 	char control[CMSG_SPACE(sizeof(int))], byte;
@@ -216,7 +216,7 @@ static int test_lockdown(void)
 
 /* ---- work ---- */
 
-/* DIFOs that share their instructions: the tables are short, but the work of verifying is their product. */
+/* DIFOs that share their instructions: the tables are short, but verifying them takes the product of their lengths. */
 static int test_shared(void)
 {
 	static uint32_t w[65536];

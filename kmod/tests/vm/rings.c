@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rings.c: tests that no record is lost without being counted, that none is torn, and that they come in order; in
+ * rings.c: tests that no record is lost without being counted, that none is torn, and that they arrive in order; in
  * the guest.
  *
  * All CPUs run a known number of calls under a probe on each instruction; hits is the kernel's own count.
@@ -17,7 +17,7 @@
 #define CALLS 4000
 #define WORKERS 2
 
-/* A record is its header, a time, and a mark that a torn one would not have. */
+/* A record is its header, a time, and a mark that a torn record would lack. */
 struct seen {
 	struct kinst_rec rec;
 	uint64_t time, mark;
@@ -101,7 +101,7 @@ static long take(struct session *s, uint32_t cpu, uint64_t *last)
 	return n;
 }
 
-/* policy: 's' the ring is emptied while it fills, 'f' only at the end, 'r' old records make room. */
+/* policy: 's' the ring is drained while it fills, 'f' only at the end, 'r' old records are overwritten. */
 static int account(char policy)
 {
 	uint64_t last[MAX_CPUS] = { 0 }, calls = CALLS * WORKERS, lost = 0;
@@ -158,7 +158,7 @@ static int test_ring(void)
 	return account('r');
 }
 
-/* Snapshots remove what they return while more is added; together they have everything. */
+/* Each snapshot removes the entries that it returns while more are added; together they have everything. */
 static int test_snapshots(void)
 {
 	static char buf[1 << 20];
@@ -190,8 +190,8 @@ static int test_snapshots(void)
 }
 
 /*
- * The program's own work is full of probes: the clock, the copies. Hits inside it run nothing and are
- * counted as nested; the records that were being written are whole.
+ * The program's own work contains probes: the clock, the copies. Hits inside it run nothing and are
+ * counted as nested; the records being written stay whole.
  */
 static int test_inside(void)
 {
@@ -239,7 +239,7 @@ static int test_inside(void)
 	return 0;
 }
 
-/* An NMI interrupts programs on all CPUs, and the functions that print for it are full of probes. */
+/* An NMI interrupts programs on all CPUs, and the functions that print for it have many probes. */
 static int test_nmi(void)
 {
 	static const char *const path[] = { "nmi_cpu_backtrace", "show_regs", "vprintk", "vprintk_store", "printk_sprint",
@@ -284,7 +284,7 @@ static int test_nmi(void)
 	return 0;
 }
 
-/* Each hit faults: no record of it, a fault record instead, and a count. */
+/* Each hit faults: instead of its record there is a fault record, and it is counted. */
 static int test_faults(void)
 {
 	uint64_t faults = 0, others = 0, errors = 0;
@@ -318,7 +318,7 @@ static int test_faults(void)
 	return 0;
 }
 
-/* A consumer that writes nonsense gets drops, or its own records again; the kernel's stay where they belong. */
+/* A consumer that writes nonsense gets drops, or old records again; the kernel writes only inside the ring. */
 static int test_liar(void)
 {
 	static const uint64_t lies[] = { ~0ull, 1ull << 63, 8, 12345, 0x7fffffff };
@@ -345,7 +345,7 @@ static int test_liar(void)
 	return 0;
 }
 
-/* More enablings than a hit has steps for: it ends, with one fault, and the machine goes on. */
+/* More enablings than a hit has steps for: it ends with one fault, and the machine continues. */
 static int test_endless(void)
 {
 	uint32_t w[256], n = 0, i, begin, clause, faults = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session.c: the whole life of a session of /dev/dtrace/kinst, with images made by hand, in the guest.
+ * session.c: the life cycle of a session of /dev/dtrace/kinst, with hand-made images, in the guest.
  *
  * Prints "ok NAME" or "FAILED NAME: why" for each test, "N passed, N failed" at
  * the end; exits with the number of failures. Needs root, kinst.ko loaded and
- * devtmpfs on /dev. Static, so that it can be all of an initramfs besides a shell.
+ * devtmpfs on /dev. Static, so that an initramfs needs only this and a shell.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -53,7 +53,7 @@ static int test_records(void)
 	return 0;
 }
 
-/* count, sum, quantize with keys; a snapshot removes what it returns. */
+/* count, sum, quantize with keys; a snapshot removes the entries that it returns. */
 static int test_aggregations(void)
 {
 	static char buf[1 << 20];
@@ -149,7 +149,7 @@ static int test_variables(void)
 	return 0;
 }
 
-/* A bad load in BEGIN: its record is dropped, a fault record comes, ERROR sees the five arguments, the next ECB runs. */
+/* A bad load in BEGIN: its record is dropped, a fault is recorded, ERROR gets the five arguments, the next ECB runs. */
 static int test_faults(void)
 {
 	static const uint64_t bad[] = { 16 };
@@ -238,7 +238,7 @@ static int test_builtins(void)
 	return 0;
 }
 
-/* A full ring counts drops, and the records that fit come out whole; twice around with padding. */
+/* A full ring counts drops, and the records that fit are whole; wraps around twice, with padding. */
 static int test_ring(void)
 {
 	struct session s;
@@ -266,7 +266,7 @@ static int test_ring(void)
 	return 0;
 }
 
-/* poll() sleeps until there is something, and DRAINING wakes it. mmap refuses what it should. */
+/* poll() sleeps until there are records, and DRAINING wakes it. mmap refuses invalid requests. */
 static int test_poll_mmap(void)
 {
 	struct pollfd p;
@@ -297,7 +297,7 @@ static int test_poll_mmap(void)
 	return 0;
 }
 
-/* Refusals reach the caller, and leave the session as it was: a good image still loads. */
+/* Refusals reach the caller, and do not change the session: a good image still loads. */
 static int test_refusals(void)
 {
 	static const uint32_t back[] = { I_W(36, 0, 0), (uint32_t)17 << 24 | 0, I_RET(0) };
@@ -322,7 +322,7 @@ static int test_refusals(void)
 	return 0;
 }
 
-/* Sessions by the dozen; kill -9 in every state; several at once. */
+/* Dozens of sessions; kill -9 in every state; several at once. */
 static int test_kill(void)
 {
 	int i, status;
@@ -354,7 +354,7 @@ static int test_kill(void)
 	return 0;
 }
 
-/* String subroutines, once in the kernel; tests/unit.c has the rest. */
+/* A few string subroutines in the kernel; tests/unit.c tests the rest. */
 static int test_subroutines(void)
 {
 	/* strjoin(lltostr(255, 16), "!") */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sleeper.c: a task that sleeps in the page fault of a probed user copy while the probe is removed and its slot is
- * wanted by others; in the guest.
+ * sleeper.c: a task that sleeps in the page fault of a probed user copy while the probe is removed and other probes
+ * need its slot; in the guest.
  *
- *   sleeper [SECS]   the copy must be right, whatever happened meanwhile; SECS: how long the sleeper is left asleep
- *                    after the sessions are closed, for an rmmod that has to wait
+ *   sleeper [SECS]   the copy must be right, whatever happens meanwhile; SECS: how long the task stays asleep
+ *                    after the sessions are closed, for an rmmod that must wait
  */
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
@@ -23,7 +23,7 @@ static int pipe_fd[2];
 static volatile int woken;
 static ssize_t got;
 
-/* The functions that may hold the faulting copy, by kernel. */
+/* The functions that may contain the faulting copy, in different kernels. */
 static const char *const copiers[] = { "_copy_to_iter", "copy_page_to_iter", "rep_movs_alternative", "copy_user_generic",
 				       "copy_user_enhanced_fast_string", "copy_user_generic_string", "copyout",
 				       "copy_user_generic_unrolled", "copy_to_user_iter", "_copy_to_user" };
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	}
 	printf("asleep in a fault under %s probes; fault slots %ld\n", n > 20 ? "many" : "FEW",
 	       number_in(PARAMETER("fault_slots")));
-	/* The probes are removed and armed again, and others come and go, while it sleeps. */
+	/* The probes are removed and armed again, and others are added and removed, while it sleeps. */
 	close_session(&s);
 	for (i = 0; i < 6; i++) {
 		usleep(200000);

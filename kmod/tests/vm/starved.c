@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * starved.c: sessions whose allocations fail (starve.ko makes them), in the guest.
+ * starved.c: sessions whose allocations fail (injected by starve.ko), in the guest.
  *
- *   starved N <NAMES      of the functions named on standard input, probes of every kind
+ *   starved N <NAMES      probes of every kind on the functions named on standard input
  *
- * A session is opened, loaded, run and ended; each time another one of its allocations fails, then N times each by
- * chance. LOAD must report that there is no memory, or that probes are refused; the kernel's log and text show
- * whether all was undone.
+ * A session is opened, loaded, run and ended; each time another one of its allocations fails, and then N times each
+ * fails at random. LOAD must report that it is out of memory, or that probes are refused; the kernel's log and text
+ * show whether everything was undone.
  */
 #define _GNU_SOURCE
 #include "text.h"
@@ -42,7 +42,7 @@ static void read_names(int device)
 		func = address_of(line);
 		if (!func || live(device, func, &info))
 			continue;
-		/* More entries than ftrace takes at once, and little else: each allocation costs a session. */
+		/* More entries than ftrace takes at once, and little else: each allocation takes another session. */
 		add(func, KINST_P_FBT_ENTRY, 0);
 		if (n++ % 16)
 			continue;
@@ -117,7 +117,7 @@ static void session(void *image, uint32_t len, int parameter, unsigned long n)
 	close(device);
 }
 
-/* Fails the allocations of a whole session, one at a time; of the many that are made probe by probe, some. */
+/* Fails each allocation of a whole session in turn, but only some of the many made per probe. */
 static void one_by_one(void *image, uint32_t len)
 {
 	unsigned long n, rounds = 0;

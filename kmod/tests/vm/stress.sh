@@ -1,7 +1,7 @@
 #!/bin/sh
-# stress.sh stress-ng|trinity SECONDS: stress programs of other projects, in a tree of their own. stress-ng checks its
-# results (--verify): a stressor that finds something wrong, also when it runs alone, fails the run; one that lacks
-# something does not.
+# stress.sh stress-ng|trinity SECONDS: stress programs of other projects, in a separate tree. stress-ng checks its
+# results (--verify): a stressor that reports an error, also when it runs by itself, fails the run; one that lacks
+# a requirement does not.
 tree=/stressors
 if [ ! -d $tree ]; then
 	. ./tree.sh
@@ -13,10 +13,10 @@ if [ ! -d $tree ]; then
 fi
 seconds=${2%.*}
 
-# The stressors of the kernel, one after the other for a second each, in eight rows side by side. Left out are those
-# that need something a guest lacks, take the memory or the time of all others, or end the guest; io-uring sometimes
-# fails without any probe; pthread does not wait for the thread that it made last when its time ends, which then may
-# find the arguments on its stack overwritten; alarm waits for ever for a child that it told to end before it listened.
+# The stressors of the kernel, in sequence for a second each, in eight parallel rows. Excluded: stressors that need
+# something a guest lacks, take the memory or the time of all others, or end the guest; io-uring, which sometimes fails
+# without any probe; pthread, which does not wait for its last thread when its time ends, so that this thread may find
+# its arguments overwritten; alarm, which waits forever for a child that it signalled too early.
 stress_ng() {
 	out="alarm bad-altstack bigheap brk cpu-online exec io-uring iomix loadavg loop memhotplug oom-pipe pthread ramfs reboot resched softlockup stack"
 	out="$out sysinval watchdog zombie"
@@ -32,7 +32,7 @@ stress_ng() {
 				--mmap-bytes 8m --oomable >/tmp/stress.$row 2>&1 &
 		done
 		wait
-		# Some get in each other's way: a failure counts if it also occurs alone.
+		# Some interfere with each other: a failure counts only if the stressor also fails by itself.
 		for name in $(sed -n 's/.*fail: *\[[0-9]*\] \([a-z0-9-]*\)[: ].*/\1/p' /tmp/stress.* | sort -u); do
 			chroot $tree stress-ng --$name 1 --timeout 2 --verify --temp-path /tmp >/tmp/alone 2>&1
 			grep -h 'fail:' /tmp/alone && exit 1
@@ -41,7 +41,7 @@ stress_ng() {
 	done
 }
 
-# Not as root: it would find a way to end the guest.
+# Not as root: it would manage to end the guest.
 trinity() {
 	cp nobody /bin/busybox $tree
 	while [ $(date +%s) -lt $end ]; do

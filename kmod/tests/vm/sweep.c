@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sweep.c: a walk over all functions of the kernel that arms every instruction
- * that can be traced, batch after batch, while a workload runs.
+ * sweep.c: arms every traceable instruction of all functions of the kernel,
+ * batch by batch, while a workload runs.
  *
  *   sweep [OPTION]... -- COMMAND...
  *       --from ADDR      begin with the function at ADDR or after it
  *       --to ADDR        end before ADDR
  *       --batches N      no more than N batches
- *       --size N         probes of a batch; a function is never cut [15000]
+ *       --size N         probes of a batch; a function is never split [15000]
  *       --sample N       every Nth function only
- *       --skip ADDR:TO   leave the functions in [ADDR, TO) out (may be repeated)
+ *       --skip ADDR:TO   exclude the functions in [ADDR, TO) (may be repeated)
  *       --offsets LO:HI  of each function only the instructions in [LO, HI)
  *       --patience S     a batch whose command takes longer is too hot: it is disarmed, and swept again in
- *                        quarters, down to single functions, which get twenty times as long [60]
+ *                        quarters, down to single functions, whose limit is twenty times as long [60]
  *       --modules        the functions of the loaded modules instead of the kernel's own
  *       --nojump         breakpoints only, no jumps in their place
- *       --once           each is taken away at its first hit
- *       --count          count each probe, to say how many fired; else the predicate is false
+ *       --once           remove each probe at its first hit
+ *       --count          count each probe, to report how many fired; else the predicate is false
  *
- * For each batch: arm, run COMMAND, disarm, and compare the text with what it
- * was. Prints JSON lines: {"total":…} first, {"begin":…} before a batch is
- * armed, {"phase":…} and {"beat":…} while it goes on, {"batch":…} after it, {"end":…}.
+ * For each batch: arm, run COMMAND, disarm, and compare the text with its
+ * original state. Prints JSON lines: {"total":…} first, {"begin":…} before a batch is
+ * armed, {"phase":…} and {"beat":…} during it, {"batch":…} after it, {"end":…}.
  * Exits with 1 if a command failed or the text was different, after all batches.
  */
 #define _GNU_SOURCE
@@ -63,13 +63,13 @@ struct batch {
 	char said[256]; /* output of the command */
 	int status;
 	int killed; /* the session, by the kernel */
-	int slow; /* it was disarmed before the command was done */
+	int slow; /* it was disarmed before the command had finished */
 };
 
 static struct symbol *list;
 static size_t count;
 
-/* ---- the text before ---- */
+/* ---- the original text ---- */
 
 struct range {
 	uint64_t start, end, sum;
@@ -79,7 +79,7 @@ struct range {
 static struct range ranges[256];
 static size_t nranges;
 
-/* Keeps the bytes to compare: the kernel's text in one piece, of modules the ranges that have functions. */
+/* Saves the bytes to compare: the kernel's text in one piece, and the ranges of modules that have functions. */
 static void remember_text(void)
 {
 	size_t i;
@@ -132,7 +132,7 @@ static int is_rewritten(uint64_t addr)
 	return 0;
 }
 
-/* Compares the text, and takes over what the kernel itself has rewritten. Returns how many bytes are wrong. */
+/* Compares the text, and updates the copy where the kernel has rewritten it. Returns the number of wrong bytes. */
 static uint64_t compare_text(uint64_t *rewritten, uint64_t *first)
 {
 	uint64_t wrong = 0, i;
@@ -194,7 +194,7 @@ static void refuse_whole(struct batch *b, const char *name, uint32_t reason)
 	}
 }
 
-/* Takes a function's probes into the batch; returns 0 if there is no room for them any more. */
+/* Adds a function's probes to the batch; returns 0 if they do not fit. */
 static int take(struct batch *b, size_t at, uint32_t size)
 {
 	uint32_t before = b->nprobes, i, blanket = KINST_R_MAX, differ = 0;
@@ -233,7 +233,7 @@ static int take(struct batch *b, size_t at, uint32_t size)
 	return 1;
 }
 
-/* Fills a batch of about size probes from function number *next on; returns 0 if there is none left. */
+/* Fills a batch of about size probes from function *next on; returns 0 if none are left. */
 static int choose(struct batch *b, size_t *next, uint32_t size)
 {
 	double t0 = now();
@@ -349,7 +349,7 @@ static void status(struct batch *b)
 	b->killed |= st.state == KINST_STATE_KILLED;
 }
 
-/* Of a session of many probes STOP leaves the places armed, and silent: they are disarmed as the device is closed. */
+/* STOP leaves the places of a large session armed, but silent: they are disarmed when the device is closed. */
 static void stop(struct batch *b)
 {
 	double t0 = now();
@@ -366,7 +366,7 @@ static void stop(struct batch *b)
 	b->disarm = now() - t0;
 }
 
-/* Runs the command to its end. The session lives only as long as its status is read. */
+/* Runs the command to its end. The session is killed unless its status is read regularly. */
 static void run(struct batch *b)
 {
 	double t0 = now();
@@ -415,7 +415,7 @@ static void run(struct batch *b)
 
 /* ---- output ---- */
 
-/* Writes to the kernel's log which batch it is, too, so that later complaints there can be placed. */
+/* Also writes the batch to the kernel's log, so that later messages there can be attributed. */
 static void __attribute__((format(printf, 1, 2))) log_line(const char *format, ...)
 {
 	int fd = open("/dev/kmsg", O_WRONLY);
@@ -509,9 +509,9 @@ static void print_batch(const struct batch *b, uint32_t number, size_t next)
 	       (unsigned long long)rewritten, (unsigned long long)sum_text());
 }
 
-/* ---- all ---- */
+/* ---- the whole sweep ---- */
 
-/* A load that has just been killed may still have all memory. */
+/* A load that was just killed may still hold all memory. */
 static int open_device(void)
 {
 	int tries, fd;
@@ -544,12 +544,12 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 	t0 = now();
 	if (ioctl(device, KINST_IOC_GO))
 		die("GO");
-	/* What is taken away at its first hit is armed now. */
+	/* Probes that are removed at their first hit are armed now. */
 	b->arm += now() - t0;
 	run(b);
 	if (!b->slow)
 		stop(b);
-	/* Which bytes the kernel itself has rewritten is asked of the module. */
+	/* The module reports which bytes the kernel itself has rewritten. */
 	device = open_device();
 	print_batch(b, number, next);
 }
@@ -560,7 +560,7 @@ static void sweep(void)
 	uint32_t number, size = opt.size;
 	size_t next = 0, hot = 0;
 
-	/* So that it gets the CPU beside a hundred threads that run from trap to trap. */
+	/* To get the CPU in competition with a hundred threads that keep trapping. */
 	if (setpriority(PRIO_PROCESS, 0, -20))
 		die("setpriority");
 	device = open_device();
@@ -632,7 +632,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	read_symbols();
 	list = functions(opt.modules, &count);
-	/* Once without probes: the command flips its static keys now, and must succeed by itself. */
+	/* Once without probes: the command flips its static keys now, and must succeed without us. */
 	run(&warm);
 	if (warm.status) {
 		fprintf(stderr, "sweep: without any probe: %s\n", warm.said);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text.h: the kernel's text as user space sees it: its symbols, its live
+ * text.h: the kernel's text, read from user space: its symbols, its live
  * instructions, its bytes; for the programs that run in a guest.
  */
 #ifndef _KINST_TEXT_H
@@ -36,7 +36,7 @@ static inline double now(void)
 
 /* ---- reasons ---- */
 
-/* Bytes of 0xcc that nothing falls through to: padding after a jump or a call that never returns. */
+/* Bytes of 0xcc that are not reached by falling through: padding after a jump or a call that never returns. */
 #define R_PADDING KINST_R_MAX
 
 static const char *const reason_names[] = {
@@ -72,13 +72,13 @@ struct symbol {
 	uint64_t addr;
 	const char *name;
 	const char *module; /* empty: the kernel itself */
-	size_t next; /* the next one of the same hash, by its number, or 0 */
+	size_t next; /* the index of the next one with the same hash, or 0 */
 	char type;
 };
 
 #define SYMBOL_HASHES (1 << 16)
 
-/* From number 1 on. */
+/* From index 1 on. */
 static struct symbol *symbols;
 static size_t nsymbols;
 static size_t symbol_heads[SYMBOL_HASHES];
@@ -99,7 +99,7 @@ static inline size_t *head_of(const char *name)
 	return &symbol_heads[(h ^ h >> 16) % SYMBOL_HASHES];
 }
 
-/* Adds the symbol of a line, whose end is a zero byte. */
+/* Adds the symbol of a line, which ends with a zero byte. */
 static inline void add_symbol(char *line)
 {
 	struct symbol s = { .module = "" };
@@ -158,8 +158,8 @@ static inline uint64_t address_of(const char *name)
 }
 
 /*
- * All functions by address, each address once: those of the kernel's own text, or
- * (modules) those of all modules but ours. The caller frees them.
+ * All functions by address, each address once: in the kernel's own text, or
+ * (modules) in all modules except kinst. The caller frees them.
  */
 static inline struct symbol *functions(int modules, size_t *count)
 {
@@ -190,12 +190,12 @@ static inline struct symbol *functions(int modules, size_t *count)
 
 static struct kinst_insn insns[MAX_INSNS];
 
-/* Reads a function's instructions into insns; returns why there are none, or KINST_OK. */
+/* Reads a function's instructions into insns; returns the reason against reading them, or KINST_OK. */
 static inline int live(int device, uint64_t func, struct kinst_insns *info)
 {
 	uint32_t room;
 
-	/* Few functions are long, and the kernel takes as much memory as is requested. */
+	/* Start small: few functions are long, and the kernel allocates as much memory as is requested. */
 	for (room = 1024; room <= MAX_INSNS; room *= 8) {
 		*info = (struct kinst_insns){ .func = func, .buf = (uintptr_t)insns, .count = room };
 		if (ioctl(device, KINST_IOC_INSNS, info))
@@ -208,10 +208,10 @@ static inline int live(int device, uint64_t func, struct kinst_insns *info)
 	return info->reason;
 }
 
-/* ---- bytes, by way of /proc/kcore ---- */
+/* ---- bytes, through /proc/kcore ---- */
 
 /*
- * Leaves out where ftrace calls the functions that are registered with it: ours stays
+ * Excludes the calls of ftrace to registered functions: our function stays registered
  * for some seconds.
  */
 static inline void leave_out_ftrace(unsigned char *text, uint64_t start, uint64_t end)

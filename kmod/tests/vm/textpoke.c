@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * textpoke.c: perf's records of changes of the kernel's text while a command runs, in the guest.
+ * textpoke.c: perf's records of changes to the kernel's text while a command runs, in the guest.
  *
- *   textpoke ADDRESS COMMAND...   prints the number of records of the first CPU's changes, and those of one byte at
+ *   textpoke ADDRESS COMMAND...   prints the number of records of the first CPU's changes, and the one-byte changes at
  *                                 the address, as OLD NEW
  */
 #define _GNU_SOURCE

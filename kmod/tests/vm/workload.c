@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * workload.c: a workload that makes the kernel do a little of everything, and checks the results.
+ * workload.c: a workload that exercises a little of everything in the kernel, and checks the results.
  *
  *   workload SECONDS [PART]...
- *       runs all parts (those named) once, and again until the time is up; hotplug,
- *       which takes the last CPU away and brings it back, only if it is named. Prints
- *       "rounds N", or what was wrong: an instruction that runs at an address
- *       other than its own can corrupt data silently.
+ *       runs all parts (or the named ones) once, and again until the time is up; hotplug,
+ *       which takes the last CPU offline and online again, only if it is named. Prints
+ *       "rounds N", or the error: a displaced instruction that behaves differently can
+ *       corrupt data silently.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -55,7 +55,7 @@ static void wrong(const char *part, int line, const char *what)
 	_exit(1);
 }
 
-/* Fills memory with a pattern that says where and when it was written. */
+/* Fills memory with a pattern that identifies where and when it was written. */
 static void pattern(unsigned char *to, size_t len, unsigned int salt)
 {
 	size_t i;
@@ -196,7 +196,7 @@ static void files(void)
 	files_in("/root"); /* the initramfs */
 }
 
-/* Reads the same bytes from a disk with and without the page cache, and by way of a pipe. */
+/* Reads the same bytes from a disk with and without the page cache, and through a pipe. */
 static void disk(void)
 {
 	static char path[300];
@@ -349,7 +349,7 @@ static void udp(void)
 	close(b);
 }
 
-/* A descriptor goes through a socket, and is the same file on the other side. */
+/* A descriptor sent through a socket is the same file on the other side. */
 static void pass_descriptor(int a, int b)
 {
 	union { struct cmsghdr h; char room[CMSG_SPACE(sizeof(int))]; } c = { 0 };
@@ -537,7 +537,7 @@ static void memory(void)
 	CHECK(!mlock(moved, PAGE) && !munlock(moved, PAGE) && !munmap(moved, 2 * len));
 }
 
-/* Copies that end at a hole, from addresses that were never mapped, and one that a page is faulted in for. */
+/* Copies that end at a hole, copies from unmapped addresses, and one that faults a page in. */
 static void copies(void)
 {
 	char *m = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), buf[3000];
@@ -613,7 +613,7 @@ static void hotplug(void)
 	threads();
 }
 
-/* ---- all ---- */
+/* ---- all parts ---- */
 
 static const struct part {
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* linkage.h: what text/entry.S needs of the kernel's header, in user space; RET is a jump to a thunk, as in kernels. */
+/* linkage.h: the parts of the kernel's header that text/entry.S needs; RET is a jump to a thunk, as in kernels. */
 #define SYM_FUNC_START(name) .globl name; .type name, @function; name:
 #define SYM_FUNC_END(name) .size name, . - name
 #define SYM_DATA(name, data...) .globl name; name: data

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * deep.c: a module that uses up most of a task's stack.
+ * deep.c: a module that uses most of a task's stack.
  *
  *   /sys/module/deep/parameters/left     N: calls deep_leaf() with about N bytes of the writer's stack left
  */
@@ -25,7 +25,7 @@ static unsigned long room(void)
 	return (unsigned long)&here - (unsigned long)task_stack_page(current);
 }
 
-/* The frames stay: what is computed after the call depends on them. */
+/* The frames must stay: the computation after the call depends on them. */
 static noinline unsigned int deep(unsigned int bytes)
 {
 	volatile unsigned char frame[128];

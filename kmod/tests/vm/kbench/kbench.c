@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kbench.c: the kernel's own kinds of hits, to compare their cost with ours: a kprobe or
- * a callback of ftrace that counts per CPU and does nothing else.
+ * kbench.c: the kernel's own kinds of probes, to compare the cost of a hit: a kprobe or
+ * an ftrace callback that counts per CPU and does nothing else.
  *
  *   insmod kbench.ko kind=kprobe symbol=F offset=N
  *   insmod kbench.ko kind=ftrace symbol=F
@@ -87,5 +87,5 @@ static void __exit kbench_exit(void)
 
 module_init(kbench_init);
 module_exit(kbench_exit);
-MODULE_DESCRIPTION("What kprobes and ftrace cost, for the benchmark of kinst");
+MODULE_DESCRIPTION("the cost of kprobes and ftrace, for the benchmark of kinst");
 MODULE_LICENSE("GPL");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * livepatch.c: a replacement of the function of /proc/cmdline, like a fix of the
- * kernel in the field.
+ * livepatch.c: replaces the function of /proc/cmdline, like a kernel fix in the
+ * field.
  *
  *   insmod livepatch.ko
- *   echo 0 >/sys/kernel/livepatch/livepatch/enabled, and rmmod when the folder is gone
+ *   echo 0 >/sys/kernel/livepatch/livepatch/enabled, and rmmod when the folder has disappeared
  */
 #include <linux/livepatch.h>
 #include <linux/module.h>
@@ -40,5 +40,5 @@ static void __exit livepatch_exit(void)
 module_init(livepatch_init);
 module_exit(livepatch_exit);
 MODULE_INFO(livepatch, "Y");
-MODULE_DESCRIPTION("A function replaced, for the tests of kinst");
+MODULE_DESCRIPTION("replaces a function, for the tests of kinst");
 MODULE_LICENSE("GPL");

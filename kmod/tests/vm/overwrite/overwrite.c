@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * overwrite.c: a module that patches the kernel's text as debuggers do: without asking anybody.
+ * overwrite.c: a module that patches the kernel's text as debuggers do: without coordination.
  *
- *   at=ADDRESS byte=B     writes the byte; when it is unloaded, writes what was there before
+ *   at=ADDRESS byte=B     writes the byte; on unload, restores the original one
  *
- * The kernel's functions for that are found by a kprobe on the one that finds symbols.
+ * The kernel's functions for that are found by a kprobe on the function that looks up symbols.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * probed.c: a driver with probes of its own, of all forms that kinst/sdt.h has. Each write to the parameter `fire` fires
+ * probed.c: a driver with static probes, made by each macro of kinst/sdt.h. Each write to the parameter `fire` fires
  * them.
  */
 #include <linux/module.h>
@@ -14,7 +14,7 @@ struct thing {
 };
 
 static struct thing thing = { -5, 250, { 1, -2, 3, -4 }, "a thing" };
-static unsigned int costly; /* how often the argument that costs something was made */
+static unsigned int costly; /* how often the costly argument was computed */
 module_param(costly, uint, 0400);
 
 /* An argument that is in memory stays there. */
@@ -93,5 +93,5 @@ static void __exit probed_exit(void)
 
 module_init(probed_init);
 module_exit(probed_exit);
-MODULE_DESCRIPTION("Probes of a driver, for the tests of kinst");
+MODULE_DESCRIPTION("a driver's static probes, for the tests of kinst");
 MODULE_LICENSE("GPL");

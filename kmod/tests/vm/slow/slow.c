@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * slow.c: functions that are slow in known places. The parameter `calls` calls them as often as what is written to it.
+ * slow.c: functions that are slow in known places. Writing N to the parameter `calls` calls them N times.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -66,7 +66,7 @@ noinline int slow_never(int n)
 	return slow_piece(n) + 1;
 }
 
-/* How long all calls of slow_branch() took together, in nanoseconds. */
+/* The total time of all calls of slow_branch(), in nanoseconds. */
 static unsigned long spent;
 module_param(spent, ulong, 0400);
 

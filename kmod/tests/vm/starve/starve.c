@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * starve.c: a module that makes allocations of memory fail in the ioctls of one task.
+ * starve.c: a module that makes memory allocations fail in the ioctls of one task.
  *
  *   /sys/module/starve/parameters/nth     N: in the writer's ioctls the Nth allocation fails, and no other
- *                                 one_in  N: each with a chance of one in N; 0: none
- *                                 failed  how many failed since one of the two was written
+ *                                 one_in  N: each with a probability of one in N; 0: none
+ *                                 failed  the number of failures since one of the two was written
  *
- * Before each allocation the kernel calls two functions of its own to decide if it fails. Kprobes answer for them.
+ * Before each allocation the kernel calls two functions that decide whether it fails. Kprobes override their result.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -20,7 +20,7 @@ static struct task_struct *task; /* only compared */
 static bool in_ioctl;
 static unsigned int nth, one_in, failed, seen; /* seen: since one of the two was written */
 
-/* ---- what the task requests ---- */
+/* ---- the task's settings ---- */
 
 static int number_set(const char *val, const struct kernel_param *kp)
 {
@@ -50,7 +50,7 @@ asm(".text\n"
 
 static bool is_to_fail(gfp_t gfp)
 {
-	/* Movable pages are those of user space. */
+	/* Movable pages belong to user space. */
 	if (current != task || !in_ioctl || !in_task() || gfp & (__GFP_NOFAIL | __GFP_MOVABLE))
 		return false;
 	seen++;
@@ -138,5 +138,5 @@ static void __exit starve_exit(void)
 
 module_init(starve_init);
 module_exit(starve_exit);
-MODULE_DESCRIPTION("Allocations that fail, for the tests of kinst");
+MODULE_DESCRIPTION("failing allocations, for the tests of kinst");
 MODULE_LICENSE("GPL");

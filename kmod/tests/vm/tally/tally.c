@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tally.c: the driver that the guide traces (docs/guide/src/driver.md). Each number that is written to /dev/tally takes as much room;
- * reading gives all of it back. Or so it was meant.
+ * tally.c: the driver that the guide traces (docs/guide/src/driver.md). Each number written to /dev/tally allocates as
+ * many bytes; reading frees all of them. Or so it was intended.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -64,5 +64,5 @@ static struct miscdevice tally_device = {
 };
 module_misc_device(tally_device);
 
-MODULE_DESCRIPTION("The driver of the guide to kinst");
+MODULE_DESCRIPTION("the driver of the guide to kinst");
 MODULE_LICENSE("GPL");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ways.c: functions whose ways are known: one that calls itself, loops in loops, an inlined one, and one that an interrupt
- * calls on top of a thread that is in it. Each write of N to a parameter calls its function with N.
+ * ways.c: functions with known paths: a recursive one, nested loops, an inlined one, and one that an interrupt calls
+ * while a thread is in it. Each write of N to a parameter calls its function with N.
  */
 #include <linux/irq_work.h>
 #include <linux/module.h>
@@ -14,7 +14,7 @@ noinline int ways_down(int n)
 	if (n <= 0)
 		return 0;
 	below = ways_down(n - 1);
-	/* Otherwise it is a loop. */
+	/* Prevents the compiler from making it a loop. */
 	asm volatile("" : "+r"(below));
 	return below + 1;
 }
@@ -62,7 +62,7 @@ noinline int ways_shared(int n)
 
 	for (i = 0; i < n; i++) {
 		asm volatile("inc %0" : "+r"(sum));
-		/* The interrupt comes at once. */
+		/* The interrupt arrives immediately. */
 		if (i == 20)
 			irq_work_queue(&work);
 	}
@@ -102,5 +102,5 @@ module_param_cb(loop, &calls, ways_loop, 0200);
 module_param_cb(copies, &calls, ways_copies, 0200);
 module_param_cb(shared, &calls, shared, 0200);
 
-MODULE_DESCRIPTION("Functions whose ways are known, for the tests of kinst");
+MODULE_DESCRIPTION("functions with known paths, for the tests of kinst");
 MODULE_LICENSE("GPL");
