@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * places/func.h: a function as it is in memory now, decoded from its start.
+ * places/func.h: a function in memory, decoded from its start.
  */
 #ifndef _KINST_FUNC_H
 #define _KINST_FUNC_H

@@ -167,7 +167,7 @@ bool kinst_is_kept_out(const struct kinst_func *f)
 	const char *dot = strchr(f->name, '.');
 	u64 base;
 
-	/* If there is no memory for the list, every function is refused. */
+	/* If the list cannot be allocated, every function is refused. */
 	if (!kinst_kept_read() || kinst_is_in_kept(f->start) || kinst_is_in_kept(f->start + f->size - 1))
 		return true;
 	if (!dot)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * places/read.h: reads functions as they are in memory now. Context: process; may sleep.
+ * places/read.h: reads functions from memory. Context: process; may sleep.
  */
 #ifndef _KINST_READ_H
 #define _KINST_READ_H

@@ -208,7 +208,7 @@ static unsigned long kinst_own_ftrace(const struct kinst_func *f)
 
 /*
  * Whether the function is a notifier that the kernel calls at a breakpoint before
- * ours. The chain is read each time: others can have joined since boot.
+ * our notifier. The chain is read each time: it may have changed since boot.
  */
 static bool kinst_is_die_notifier(unsigned long start)
 {

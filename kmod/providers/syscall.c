@@ -47,7 +47,7 @@ struct kinst_calls {
 static DEFINE_MUTEX(calls_lock);
 static LIST_HEAD(all_calls);
 static struct tracepoint *tracepoints[NSIDES];
-static unsigned long via_size[NSIDES]; /* of the function that calls ours, if several listen */
+static unsigned long via_size[NSIDES]; /* of the function that calls our listener, if there are several */
 static u32 listening[NSIDES]; /* sessions that use the tracepoint */
 
 /* ---- firing ---- */

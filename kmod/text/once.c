@@ -324,7 +324,7 @@ static void kinst_once_sort(struct kinst_once *once)
 		sort(once->shots, once->n, sizeof(*once->shots), kinst_by_addr, NULL);
 }
 
-/* If there is no memory for the second mapping, none of the probes is armed. */
+/* If the second mapping cannot be allocated, none of the probes is armed. */
 static void kinst_once_refuse(struct kinst_once *once, struct kinst_result *res)
 {
 	struct kinst_shot *shot;

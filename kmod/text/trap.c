@@ -117,7 +117,7 @@ NOKPROBE_SYMBOL(kinst_hit);
 
 /*
  * Handles a hit of the breakpoint at addr: runs the programs and redirects the registers to the trampoline. False if
- * the breakpoint is not one of our own. Context: the probe path, interrupts off, NMI-like, any stack.
+ * another tool set the breakpoint. Context: the probe path, interrupts off, NMI-like, any stack.
  */
 static __probe_path bool kinst_trap(struct pt_regs *regs, unsigned long addr)
 {

@@ -1,4 +1,4 @@
-//! tests/compile/: the compiler: programs and what each stage makes of them.
+//! tests/compile/: the compiler: programs and the result of each stage.
 
 #[path = "../support/btf.rs"]
 mod btf;

@@ -39,12 +39,12 @@ fn accepted(root: &Path, name: &str, arguments: &[&str]) -> (String, String) {
     (stdout, stderr.into_owned())
 }
 
-/// The listing of the objects, without the warnings before it: these name lines, which a layout moves.
+/// The listing of the DIFOs, without the preceding warnings, whose line numbers depend on the layout.
 fn objects(stderr: &str) -> &str {
     stderr.find("\nDIFO ").map_or(stderr, |at| &stderr[at..])
 }
 
-/// Whether a script has only clauses, which -d prints: such a script compiles again to the same.
+/// Whether a script has only clauses, which -d prints: the printed script compiles to the same objects.
 fn is_clauses_only(script: &str) -> bool {
     let words = [
         "inline",

@@ -1,9 +1,10 @@
-//! tests/compile/snapshots.rs: snapshot tests: each input `<area>/<room>/<case>.d` has a `<case>.<stage>.snap` per stage of its area.
+//! tests/compile/snapshots.rs: snapshot tests: each input `<area>/<folder>/<case>.d` has a `<case>.<stage>.snap` for
+//! each stage of its area.
 //!
-//! `cargo insta test --test compile --review` shows what differs, and accepts it.
+//! `cargo insta test --test compile --review` shows the differences, and accepts them.
 //! The first line of an input may be a directive, which the program under test does not see:
 //! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, copies, missinglocals[: skip], variables: 10 */`.
-//! `/* test: stages: typed json */` gives an input the stages of these areas besides those of its own.
+//! `/* test: stages: typed json */` gives an input the stages of these areas in addition to its own area's.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ fn every_case_matches_its_snapshots() {
     assert!(inputs >= 500 || filtered, "only {inputs} inputs under {}", snapshot::folder().display());
 }
 
-/// No two stages of an input make the same file, and there is none that no input makes.
+/// No two stages of an input make the same file, and every file is made by an input.
 #[test]
 fn every_snapshot_has_one_input() {
     let mut made = BTreeSet::new();
@@ -92,11 +93,11 @@ fn what_is_to_fail_fails() {
     for input in snapshot::files(&snapshot::folder(), "d") {
         let areas = areas(&input);
         if areas.contains(&"errors") {
-            assert!(Case::read(&input, "errors").parse().is_err(), "{} is no error", input.display());
+            assert!(Case::read(&input, "errors").parse().is_err(), "{} is not an error", input.display());
             cases.0 += 1;
         }
         if areas.contains(&"check") {
-            assert!(check(&Case::read(&input, "check")).is_err(), "{} is no error", input.display());
+            assert!(check(&Case::read(&input, "check")).is_err(), "{} is not an error", input.display());
             cases.1 += 1;
         }
     }
@@ -129,7 +130,7 @@ fn the_deepest_trees_reach_the_end() {
     generate(&Case::of(&ifs)).unwrap();
 }
 
-/// The information about a kernel.
+/// Information about a kernel.
 trait Known: KernelTypes + Places {}
 
 impl<K: KernelTypes + Places> Known for K {}
@@ -201,7 +202,7 @@ impl Case {
         let text = if origin == Origin::Script { program } else { program.trim_end_matches('\n') }.to_owned();
         let name = if origin == Origin::Script { name } else { text.clone() };
         let file = sources.add(Source { name, origin, text });
-        // The shape of a tree does not depend on which names can be called.
+        // The shape of a tree does not depend on the functions that can be called.
         settings.any_call = area == "parse";
         Case { sources, file, macros, settings, types, kernel, amin, missing_locals }
     }
@@ -224,7 +225,7 @@ impl Case {
     }
 }
 
-/// Runs the checker, whose own diagnostic is rendered like the parser's.
+/// Runs the checker, whose diagnostic is rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
     let failed = |diagnostic: &Diagnostic| render::text(&case.sources, diagnostic, &case.style());
     let nothing = |_| -> Result<Box<dyn SiteIndex>, _> { Ok(Box::new(NothingWanted)) };
@@ -243,7 +244,7 @@ fn generate(case: &Case) -> Result<dif::Program, String> {
         .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
 }
 
-/// Returns the canonical layout; lines for the preprocessor stay.
+/// Returns the canonical layout; preprocessor lines are kept.
 fn format(case: &Case) -> String {
     let settings = Settings {
         defaultargs: true,
@@ -295,7 +296,7 @@ fn compile_stderr(case: &Case) -> String {
     }
 }
 
-/// Returns the actions and the listing of each object, after verification.
+/// Returns the actions and the listing of each DIFO, after verification.
 fn dump_dif(case: &Case) -> String {
     match generate(case) {
         Ok(program) => {
@@ -315,7 +316,7 @@ fn print_ast(case: &Case) -> String {
     case.program().map_or_else(|error| error, |program| parser::pretty::clauses(&program))
 }
 
-/// Returns the program after all rewrites, with the sites of a small kernel, as `-d` prints it.
+/// Returns the output of `-d`: the program after all rewrites, with the sites of a small kernel.
 fn print_desugared(case: &Case) -> String {
     static ROOT: LazyLock<tempfile::TempDir> = LazyLock::new(sysroot::sysroot);
     let program = match case.program() {
@@ -402,7 +403,7 @@ fn words(directive: &str) -> impl Iterator<Item = &str> {
     directive.split(", ").filter(|word| !word.is_empty())
 }
 
-/// The areas whose stages an input has: the one that it is in, and those of its directive.
+/// The areas whose stages apply to an input: its own, and the ones in its directive.
 fn areas(input: &Path) -> Vec<&'static str> {
     let text = parser::decode(std::fs::read(input).unwrap()).unwrap();
     let home = input.strip_prefix(snapshot::folder()).unwrap().iter().next().and_then(|home| home.to_str());
@@ -423,7 +424,7 @@ fn name(input: &Path) -> &str {
     input.file_stem().unwrap().to_str().unwrap()
 }
 
-/// Marks a text whose last line does not end, which insta does not compare.
+/// Marks a text without a newline at the end, which insta ignores.
 fn ended(text: String) -> String {
     if text.is_empty() || text.ends_with('\n') { text } else { text + "\n\\ No newline at the end" }
 }

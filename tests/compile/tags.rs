@@ -1,7 +1,8 @@
-//! tests/compile/tags.rs: programs and the tag of their first error, through the whole pipeline; every tag has a rendered snapshot or a reason.
+//! tests/compile/tags.rs: programs and the tag of their first error, through the whole pipeline; every tag has a
+//! rendered snapshot or a reason.
 //!
 //! A line of `tests/tags/*.txt` is a tag (or OK) and a program; `¶` is a newline. `E:` before the tag: the rest is
-//! an expression, which is put in many places of a program. `A[one,two]:` are arguments of the script,
+//! an expression, which is inserted in many places of a program. `A[one,two]:` are arguments of the script,
 //! `X[name=value]:` an option.
 
 use std::collections::HashSet;
@@ -18,11 +19,11 @@ use kinst::types::intrinsic::Intrinsic;
 
 use crate::snapshot::files;
 
-/// Tags that no snapshot shows, with the reason.
+/// Tags without a snapshot, with the reason.
 const WITHOUT_SNAPSHOT: &[(&str, &str)] = &[
     (
         "D_NOREG",
-        "the generator spills to clause-local slots; the error stands where a register is still not found",
+        "the generator spills to clause-local slots; the error is for the case that no register is found even then",
     ),
     ("D_ENABLE", "only a kernel refuses places: see tests/vm/cases/refusals.case"),
     ("D_DEBUGINFO", "programs of snapshots have all files: see tests/vm/cases/badinput.case"),

@@ -1,4 +1,4 @@
-//! tests/compile/types.rs: types of a kernel from BTF and from debug information, valid and damaged.
+//! tests/compile/types.rs: kernel types from BTF and from debug information, valid and damaged.
 
 use std::sync::LazyLock;
 
@@ -82,7 +82,7 @@ fn check_symbols(types: &impl KernelTypes) {
     let params: Vec<String> = prototype.params.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
     assert_eq!(params, ["file: struct file *", "buf: char *", "count: unsigned long", "pos: loff_t *"]);
     assert_eq!(prototype.returns.to_string(), "long");
-    assert_eq!(types.prototype("vmlinux", "make_pair").unwrap().params.len(), 1, "`...` is no parameter");
+    assert_eq!(types.prototype("vmlinux", "make_pair").unwrap().params.len(), 1, "`...` is not a parameter");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_variable_from_debug_information_has_the_type_that_btf_knows() {
     check_symbols(&types);
 }
 
-/// Removes variables, as pahole does: kernels have BTF of few variables.
+/// Removes variables, like pahole: the BTF of kernels has few of them.
 fn without_variables(mut btf: Vec<u8>) -> Vec<u8> {
     for (at, info) in records(&btf) {
         if info >> 24 & 0x1f == 14 {
@@ -203,7 +203,7 @@ proptest! {
     ) {
         let mut btf = kernel::btf();
         for (index, byte) in changes {
-            // Mostly the section of types, which comes first.
+            // Mostly in the section of types, which comes first.
             let at = 24 + index.index(btf.len() - 24);
             btf[at] = byte;
         }

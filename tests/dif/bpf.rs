@@ -1,4 +1,4 @@
-//! bpf.rs: objects as BPF, run by a machine that others wrote, compared with the reference interpreter.
+//! bpf.rs: DIFOs as BPF, run by a third-party machine, compared with the reference interpreter.
 
 use crate::machine::Quiet;
 use crate::numbers::Random;
@@ -16,20 +16,20 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 thread_local! {
-    /// What a program may read: its own memory.
+    /// The memory that a program may read: its own.
     static READABLE: RefCell<Vec<Range<u64>>> = const { RefCell::new(Vec::new()) };
     static MAPS: RefCell<Maps> = RefCell::new(Maps::default());
 }
 
-/// The maps of variables, whose values are in memory that the machine knows from the beginning.
+/// The maps of variables, whose values are in memory that the machine is given at the start.
 #[derive(Default)]
 struct Maps {
-    /// The value of the CPU.
+    /// The value of this CPU.
     cpu: u64,
     /// By map: the sizes of its keys and values.
     sizes: HashMap<u64, (usize, usize)>,
     values: HashMap<(u64, Vec<u8>), u64>,
-    /// The memory that is free.
+    /// The free memory.
     free: Range<u64>,
 }
 
@@ -48,7 +48,7 @@ fn read(to: u64, size: u64, from: u64, _: u64, _: u64) -> u64 {
     if !readable(from, size) {
         return EFAULT;
     }
-    // SAFETY: the program's own memory is readable, and it gives a place of this size.
+    // SAFETY: the program's memory is readable, and it passes a buffer of this size.
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, size as usize) };
     0
 }
@@ -81,7 +81,7 @@ fn nothing(_: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
 }
 
 fn bytes_at(address: u64, size: usize) -> Vec<u8> {
-    // SAFETY: a program gives the address of a key or a value, which are as large as its map says.
+    // SAFETY: a program passes the address of a key or a value, which are as large as in its map's definition.
     unsafe { std::slice::from_raw_parts(address as *const u8, size) }.to_vec()
 }
 
@@ -106,7 +106,7 @@ fn update(map: u64, key: u64, value: u64, _: u64, _: u64) -> u64 {
             maps.free.start += value_size as u64;
             assert!(maps.free.start <= maps.free.end);
         }
-        // SAFETY: the values are in the memory that is free for them, or in what the program gives.
+        // SAFETY: the values are in the memory reserved for them, or at the address that the program passes.
         unsafe { std::ptr::copy(value as *const u8, to as *mut u8, value_size) };
         0
     })
@@ -120,7 +120,7 @@ fn delete(map: u64, key: u64, _: u64, _: u64, _: u64) -> u64 {
     })
 }
 
-/// The frame of an object, which is first here, and that of a function of the library.
+/// The frame of a DIFO, which comes first here, and the frame of a library function.
 fn stack_usage(_: &[u8], at: usize, _: &mut dyn Any) -> u16 {
     if at == 0 { 256 } else { 64 }
 }
@@ -140,7 +140,7 @@ const HELPERS: [(Helper, Function); 10] = [
     (Helper::MapDeleteElem, delete),
 ];
 
-/// What a program has of memory.
+/// The memory of a program.
 struct Session<'a> {
     program: &'a Program,
     memory: Memory,
@@ -193,7 +193,7 @@ impl<'a> Session<'a> {
         i32::from_ne_bytes(self.cpu[at as usize..at as usize + 4].try_into().unwrap())
     }
 
-    /// Runs an object: its value, or the code of its fault and where it is. `None` if it cannot be translated.
+    /// Runs a DIFO: its value, or the code and the place of its fault. `None` if it cannot be translated.
     fn run(&mut self, index: usize) -> Option<Result<u64, (i32, i32)>> {
         let mut asm = Assembler::default();
         let start = asm.label();
@@ -202,7 +202,7 @@ impl<'a> Session<'a> {
         let shared = Shared { memory: &self.memory, probe, context, functions: &functions };
         asm.number(Reg::R2, self.cpu.as_ptr() as u64);
         Object::write(&mut asm, &shared, start, index, &self.program.difos[index]).ok()?;
-        // This machine has no such instructions.
+        // This machine does not support these instructions.
         if functions.has(kinst::bpf::library::Function::Speculation) {
             return None;
         }
@@ -216,7 +216,7 @@ impl<'a> Session<'a> {
             }
         }
         let mut bytes = code.bytes(|map| map);
-        // A map is a number to this machine.
+        // This machine refers to a map by a number.
         for insn in bytes.chunks_exact_mut(8).filter(|insn| insn[0] == 0x18) {
             insn[1] &= 0x0f;
         }
@@ -240,7 +240,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Returns what would be recorded of a value.
+    /// Returns the bytes that would be recorded for a value.
     fn recorded(&self, difo: &Difo, value: u64, options: &Options) -> Option<Vec<u8>> {
         let size = kinst::dif::layout::type_size(&difo.rtype, options) as usize;
         if !difo.rtype.by_ref {
@@ -255,7 +255,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What was seen of programs.
+/// Counts over all programs.
 #[derive(Debug, Default)]
 struct Seen {
     programs: u64,
@@ -284,11 +284,11 @@ fn compare(seed: u64, program: &Program, options: &Options, seen: &mut Seen) {
                 assert_eq!(session.recorded(difo, value, options), expected, "{}", text());
             }
             (value, expected) => {
-                // A string that cannot be read is a fault where it is used, not where it is pushed.
+                // An unreadable string faults where it is used, not where it is pushed.
                 let value = value.map_err(|(code, _)| code);
                 assert_eq!(value, expected.map_err(|fault| fault.code.0 as i32), "{}", text());
                 seen.faults += 1;
-                // What was changed before a fault may be different.
+                // Changes made before a fault may differ.
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! bpf_load.rs: random programs as BPF, which a kernel has to take. It needs root, and loads them into the kernel that runs.
+//! bpf_load.rs: random programs as BPF, which the running kernel must accept when root loads them.
 
 use crate::here::Here;
 use crate::numbers::Random;
@@ -12,12 +12,12 @@ use kinst::probe::{Fields, Place, Probe};
 use kinst::sites::Spots;
 use std::collections::BTreeMap;
 
-/// How many objects are loaded as one program. The kernel verifies the library with each program of BPF, and takes 256
+/// How many DIFOs are loaded as one program. The kernel verifies the library with each BPF program, and accepts 256
 /// functions in one.
 const TOGETHER: usize = 180;
 
 #[test]
-#[ignore = "it needs root and loads programs into the running kernel"]
+#[ignore = "needs root and loads programs into the running kernel"]
 fn a_kernel_takes_random_programs() {
     let cases = number("KINST_DIF_CASES").unwrap_or(1000);
     let first = number("KINST_DIF_FIRST").unwrap_or(0);
@@ -47,7 +47,7 @@ fn a_kernel_takes_random_programs() {
     assert!(taken > cases / 2);
 }
 
-/// A number of the environment.
+/// A number from the environment.
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
@@ -67,14 +67,14 @@ fn plan(program: &Program, probe: Probe) -> Plan {
     Plan { enabled: Enabled { probes: vec![probe], ecbs }, descriptions: Vec::new() }
 }
 
-/// Whether the program can be one of BPF; why not.
+/// Whether the program can be translated to BPF, or why not.
 fn translated(program: &Program, probe: Probe) -> Result<(), String> {
     let enabled = plan(program, probe).enabled;
     let spots = enabled.probes.iter().map(|probe| Here.spots(&probe.place).ok()).collect();
     let found = Found { arguments: vec![0; enabled.probes.len()], spots, ..Found::default() };
     match Image::new(program, &enabled, &options(), &found) {
         Ok(_) => Ok(()),
-        Err(Unable::Probe(_)) => panic!("the probe is there without the module"),
+        Err(Unable::Probe(_)) => panic!("the probe exists without the module"),
         Err(Unable::Clauses { why, .. }) => Err(why.to_string()),
         Err(Unable::Layout(error)) => Err(error.to_string()),
         Err(Unable::Program(error)) => Err(error.to_string()),

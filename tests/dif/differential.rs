@@ -1,4 +1,4 @@
-//! differential.rs: the kernel module's verifier and interpreter, built in user space, compared with ours.
+//! differential.rs: the kernel module's verifier and interpreter, built in user space, compared with the Rust ones.
 
 use crate::machine;
 use crate::model;
@@ -19,7 +19,7 @@ const LIMITS: Limits = Limits { max_probes: 1000, max_insns: 1 << 20 };
 const VERIFY: u32 = 0;
 const RUN: u32 = 1;
 
-/// Returns the seeds: more with KINST_DIF_CASES, and others with KINST_DIF_FROM, for longer searches.
+/// Returns the seeds; for longer searches, KINST_DIF_CASES gives their number and KINST_DIF_FROM the first.
 fn seeds(times: u64) -> Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, cases) = (number("KINST_DIF_FROM").unwrap_or(0), number("KINST_DIF_CASES").unwrap_or(600));
@@ -75,7 +75,7 @@ fn damaged_bytes_are_refused_alike() {
     assert!(refused > (seeds.end - seeds.start) / 16, "only {refused} were refused");
 }
 
-/// Changes a field of a table at a time, so that the later rules are reached too.
+/// Changes one field of a table at a time, so that the later rules are reached too.
 #[test]
 fn damaged_fields_are_refused_alike() {
     let mut kernel = Kernel::start();
@@ -113,7 +113,7 @@ fn rows_of_tables_are_judged_alike() {
     }
 }
 
-/// Checks that both verdicts are the same; returns whether it is a refusal.
+/// Checks that both verdicts are the same; returns whether they are refusals.
 fn compare(kernel: &mut Kernel, bytes: &[u8], seed: u64) -> bool {
     let theirs = kernel.verify(bytes);
     let ours = match verify(bytes, &LIMITS) {
@@ -256,7 +256,7 @@ fn damage_header(image: &mut Image, random: &mut Random, odd: u32) {
     }
 }
 
-/// The C side in a process of its own: one answer per request.
+/// The C side in a separate process: one answer per request.
 struct Kernel {
     process: Child,
     requests: Option<ChildStdin>,
@@ -271,7 +271,7 @@ impl Kernel {
             .spawn()
             .expect("the C side starts");
         let requests = process.stdin.take();
-        let answers = process.stdout.take().expect("it was asked for");
+        let answers = process.stdout.take().expect("stdout is piped");
         Kernel { process, requests, answers }
     }
 
@@ -291,8 +291,8 @@ impl Kernel {
     fn ask(&mut self, op: u32, times: u32, image: &[u8]) -> uapi::Error {
         let mut request = [op, times, LIMITS.max_probes, LIMITS.max_insns, image.len() as u32].to_bytes();
         request.extend_from_slice(image);
-        let pipe = self.requests.as_mut().expect("it is closed at the end only");
-        pipe.write_all(&request).and_then(|()| pipe.flush()).expect("the C side lives");
+        let pipe = self.requests.as_mut().expect("it is closed only at the end");
+        pipe.write_all(&request).and_then(|()| pipe.flush()).expect("the C side runs");
         let [code, difo, index] = [self.word(), self.word(), self.word()];
         uapi::Error { code, difo, index, reserved: 0 }
     }
@@ -324,7 +324,7 @@ impl Drop for Kernel {
     }
 }
 
-/// Returns the program, built once per test process from the module's own files and serve.c, with sanitizers.
+/// Returns the program, built once per test process from the module's files and serve.c, with sanitizers.
 fn program_path() -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     BUILT.get_or_init(build).clone()
@@ -335,11 +335,11 @@ fn build() -> PathBuf {
     let tests = std::env::var_os("KINST_KMOD_TESTS").map_or_else(|| root.join("kmod/tests"), PathBuf::from);
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kmod");
     let library = out.join("libkinst.a");
-    // Each test may be a process of its own: they build one after the other, and none runs a file that another is
+    // Each test may be a separate process: they build one after the other, and none runs a file that another is
     // writing.
     std::fs::create_dir_all(&out).expect("a folder for the C side");
     let lock = std::fs::File::create(out.join("lock")).expect("the lock of the folder");
-    lock.lock().expect("the lock is free some time");
+    lock.lock().expect("the lock");
     let mut make = Command::new("make");
     make.arg("-s").arg("-C").arg(&tests).arg(format!("OUT={}", out.display())).arg(&library);
     assert!(make.status().is_ok_and(|status| status.success()), "make libkinst.a");

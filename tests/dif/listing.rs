@@ -19,7 +19,7 @@ fn every_instruction() {
         .bind(|| insta::assert_snapshot!("every_instruction", disasm::difo(10, &difo)));
 }
 
-/// Code that no compiler generates still has a listing that shows what it is.
+/// Code that no compiler generates still has a meaningful listing.
 #[test]
 fn broken_objects() {
     let words =

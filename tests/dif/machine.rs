@@ -1,4 +1,4 @@
-//! machine.rs: the machines that test programs run on: no memory to read, and known arguments.
+//! machine.rs: the machines that run test programs: without readable memory, and with known arguments.
 
 use crate::model::Event;
 use kinst::dif::insn::{Builtin, Subr};
@@ -7,7 +7,7 @@ use kinst::probe::{Fields, Place, Probe};
 use kinst::uapi::Flt;
 use kinst_oracle::interp::{Machine, Space};
 
-/// A machine without memory besides the program's own; `args[i]` is 1000 + i.
+/// A machine with only the program's memory; `args[i]` is 1000 + i.
 pub(crate) struct Quiet;
 
 impl Machine for Quiet {

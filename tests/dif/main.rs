@@ -1,4 +1,4 @@
-//! tests/dif/: the bytecode: wire form, verifier and interpreter, alone and against the kernel module's.
+//! tests/dif/: the bytecode: wire format, verifier and interpreter, also compared with the kernel module's.
 
 #[path = "../support/here.rs"]
 mod here;

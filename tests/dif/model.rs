@@ -17,7 +17,7 @@ pub(crate) enum Event {
         action: u32,
         offset: i32,
         code: Flt,
-        /// The address, if there is one and it is not in the program's own memory.
+        /// The address, if any, unless it is in the program's memory.
         value: Option<u64>,
     },
 }
@@ -49,8 +49,8 @@ pub(crate) fn fire(program: &Program, options: &Options, times: u32) -> (Vec<Eve
     (model.events, model.aggregations)
 }
 
-/// Returns an address that can be compared: the program's own memory differs between the interpreters, but is never
-/// low.
+/// Returns an address that can be compared: the program's memory differs between the interpreters, but is never
+/// at a low address.
 fn comparable(code: Flt, value: u64) -> Option<u64> {
     (matches!(code, Flt::BADADDR | Flt::BADALIGN) && value < 0x1_0000).then_some(value)
 }
@@ -72,7 +72,7 @@ impl Model<'_> {
         }
     }
 
-    /// Runs one enabling; a fault comes with the number of its action.
+    /// Runs one enabling; a fault is returned with the index of its action.
     fn enabling(&mut self, epid: u32, clause: &Clause) -> Result<(), (u32, Fault)> {
         if clause.predicate.is_some() && self.run(clause.predicate).map_err(|fault| (0, fault))? == 0 {
             return Ok(());
@@ -131,7 +131,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Returns the number of a speculation; an impossible one is a fault.
+    /// Returns the id of a speculation; an impossible one is a fault.
     fn valid(&self, id: u64) -> Result<u64, Fault> {
         match id <= u64::from(self.options.nspec) {
             true => Ok(id),
@@ -202,7 +202,7 @@ fn lquantize(linear: Lquantize, value: i32) -> usize {
     (0..=levels).take_while(|nth| i64::from(value) >= edge(*nth)).count()
 }
 
-/// Finds the bucket from the edges of all buckets, in order: it is the number of edges that the value reaches.
+/// Finds the bucket from the bounds of all buckets, in order: it is the number of bounds that the value reaches.
 fn llquantize(log: Llquantize, value: i64) -> usize {
     let factor = i128::from(log.factor);
     let mut edges = Vec::new();
@@ -215,7 +215,7 @@ fn llquantize(log: Llquantize, value: i64) -> usize {
     edges.iter().filter(|edge| i128::from(value) >= **edge).count()
 }
 
-/// Returns the records of a ring, by the layout of their clauses.
+/// Returns the records of a ring, decoded by the layout of their clauses.
 pub(crate) fn read_ring(program: &Program, options: &Options, mut ring: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();
     while let Some(len) = u32::read(ring) {

@@ -1,4 +1,4 @@
-//! program.rs: random DIF programs that are meaningful: typed expressions over variables, strings and arguments.
+//! program.rs: random meaningful DIF programs: typed expressions over variables, strings and arguments.
 
 use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{Builtin, Insn, Opcode, PUSH_STRING, Reg, Subr};
@@ -128,7 +128,7 @@ fn action(kind: ActionKind, difo: Option<u32>) -> Action {
     Action { kind, difo, ntuple: 0, incr: None, agg: 0, arg: 0 }
 }
 
-/// Adds an aggregating action. Each function has an aggregation of its own, with its own key types, so that all
+/// Adds an aggregating action. Each function has a separate aggregation with its own key types, so that all
 /// uses agree.
 fn aggregate(random: &mut Random, program: &mut Program, actions: &mut Vec<Action>) {
     use ActionKind::*;
@@ -170,7 +170,7 @@ fn speculation(random: &mut Random, program: &mut Program, actions: &mut Vec<Act
     actions.push(action(kind, Some(difo)));
 }
 
-/// Makes an object for a number of `size` bytes.
+/// Makes a DIFO for a number of `size` bytes.
 pub(crate) fn number_object(random: &mut Random, size: u32) -> Difo {
     let mut writer = Writer::new(random);
     writer.number(1, 3);
@@ -185,7 +185,7 @@ pub(crate) fn string_object(random: &mut Random) -> Difo {
     writer.asm.finish(Type::string(0)).expect("the expression fits")
 }
 
-/// Makes an object for a structure, in scratch memory or a variable.
+/// Makes a DIFO for a structure, in scratch memory or a variable.
 fn bytes_object(random: &mut Random) -> Difo {
     let mut writer = Writer::new(random);
     writer.bytes(1, 2);
@@ -193,7 +193,7 @@ fn bytes_object(random: &mut Random) -> Difo {
     writer.asm.finish(BYTES).expect("the expression fits")
 }
 
-/// Makes an object that assigns an element of an array and has the value of one, which may be another.
+/// Makes a DIFO that assigns an element of an array and returns the same or another element.
 fn elements_object(random: &mut Random) -> Difo {
     let mut writer = Writer::new(random);
     let array = writer.random.pick(&[2, 6]);
@@ -258,7 +258,7 @@ impl<'a> Writer<'a> {
             _ => {
                 let value = self.random.below(4) as u64;
                 self.asm.setx(value, rd);
-                // Now and then an unreadable address.
+                // Occasionally an unreadable address.
                 if self.random.one_in(30) {
                     let load = self.random.pick(&[Opcode::Ldub, Opcode::Uldsb, Opcode::Ldsb]);
                     self.asm.load(load, rd, rd);
@@ -415,7 +415,7 @@ impl<'a> Writer<'a> {
         self.asm.load(load, rd, rd);
     }
 
-    /// rd = the offset of an element of 16 bytes by an index that is known at run time; it is mostly in their bounds.
+    /// rd = the offset of an element of 16 bytes by an index that is known at run time, and mostly within bounds.
     fn index(&mut self, rd: Reg, size: usize) {
         use Opcode::*;
         self.number(rd, 1);
@@ -481,12 +481,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Pushes a number and a short string, in registers from rd on; there are few different ones, so that elements
+    /// Pushes a number and a short string, in registers from rd on; they have few different values, so that elements
     /// recur.
     fn keys(&mut self, rd: Reg) {
         let key = self.random.below(3) as u64;
         self.asm.setx(key, rd);
-        // With a strsize of 8 the longer ones are the same, with 16 the two longest. The size is unknown, or the text's.
+        // With a strsize of 8 the longer ones are equal, with 16 the two longest. The size is unknown, or the string's.
         let text = self.random.pick(&[&b"x"[..], b"y", b"longer ", b"longer than eig", b"longer than eight"]);
         self.asm.sets(text, rd + 1);
         let size = if self.random.one_in(2) { rd + 2 } else { 0 };
@@ -509,7 +509,7 @@ impl<'a> Writer<'a> {
         self.asm.call(subr, rd);
     }
 
-    /// Assigns a number, or a part of a structure, to a part of a structure in a variable. One that is not there is made.
+    /// Assigns a number, or a part of a structure, to a part of a structure in a variable, created if necessary.
     fn assign_member(&mut self) {
         use Opcode::*;
         let variable = self.variables[self.random.pick(&[9, 10, 10, 11, 11])].clone();

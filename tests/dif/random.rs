@@ -50,7 +50,7 @@ proptest! {
         }
     }
 
-    /// A mutated image is refused, or runs to an end.
+    /// A mutated image is refused, or terminates.
     #[test]
     fn damaged_images_do_no_harm(seed: u64, damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = image_of(seed);
@@ -80,7 +80,7 @@ proptest! {
         let _ = verify(&bytes, &LIMITS);
     }
 
-    /// Arithmetic agrees with Rust's own.
+    /// Arithmetic agrees with Rust's.
     #[test]
     fn arithmetic_is_that_of_the_machine(a: u64, b: u64) {
         let run = |op: Opcode| {

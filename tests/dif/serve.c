@@ -7,7 +7,7 @@
  * Answers on standard output:
  *   code, difo, index (struct kinst_error); if code is 0 and op is 1, after firing probe 0 `times` times:
  *   length and bytes of the ring, length and bytes of the aggregation entries, losses of any kind
- * It has the module's licence, as it is linked with its code.
+ * It has the module's licence, as it is linked with the module's code.
  */
 #include <stdio.h>
 #include "mock.h"

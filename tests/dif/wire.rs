@@ -1,4 +1,4 @@
-//! wire.rs: the wire form and the verifier: each rule refuses what violates it, and large images are fast.
+//! wire.rs: the wire format and the verifier: each rule refuses violations, and large images are verified quickly.
 
 use crate::machine;
 use kinst::dif::action::Ustack;
@@ -226,7 +226,7 @@ fn twenty_thousand_probes_share_their_names() {
     let start = std::time::Instant::now();
     let bytes = object::encode(&program(), &probes, &ecbs, &Options::default()).unwrap();
     let image = verify(&bytes, &LIMITS).unwrap();
-    // It takes about 20 ms when optimised, and well under a second even unoptimised on a busy machine.
+    // Takes about 20 ms optimised, and well under a second even unoptimised on a busy machine.
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     assert_eq!(image.probes.len(), 20_000);
     assert!(image.strtab.len() < 5000 * 15 + 100);

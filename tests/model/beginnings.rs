@@ -1,4 +1,4 @@
-//! tests/model/beginnings.rs: the calls in tests/support/beginnings.c, against those of the same program without optimisation.
+//! tests/model/beginnings.rs: the calls in tests/support/beginnings.c, compared with an unoptimised build.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::compared::{Compared, Seen, Tally};
 use crate::step::{LIMIT, Stepped, compilers};
 
 const FUNCTIONS: [&str; 8] = ["find", "hash", "price", "make", "search", "get", "skip", "finish"];
-/// clang makes one call of several without a trace, and has no marks of where calls begin.
+/// clang merges calls without a trace, and does not mark where calls begin.
 const OF_CLANG: usize = 6;
 
 fn seen(compiler: &str, options: &[&str]) -> (Compared, BTreeMap<String, Seen>) {
@@ -20,13 +20,13 @@ fn seen(compiler: &str, options: &[&str]) -> (Compared, BTreeMap<String, Seen>) 
     (compared, seen)
 }
 
-/// A call that is said to be exact is counted once.
+/// A call that is reported as exact is counted once.
 #[test]
 fn calls_whose_beginning_is_moved() {
     for compiler in compilers() {
         let (_, all) = seen(compiler, &["-O0", "-g"]);
         let mut exact = 0;
-        // A whole program of gcc: the DWARF of its functions does not say which are inlined, and few calls are marked.
+        // A whole program by gcc: the DWARF of its functions does not show which are inlined, and few calls are marked.
         let whole = Some("-O2 -flto").filter(|_| compiler.starts_with("gcc"));
         for level in ["-O1", "-O2", "-O3", "-Os"].into_iter().chain(whole) {
             let options: Vec<&str> = level.split(' ').chain(["-g"]).collect();

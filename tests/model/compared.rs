@@ -1,4 +1,4 @@
-//! tests/model/compared.rs: the calls of functions that a program executes, by the places that are found in it.
+//! tests/model/compared.rs: compares the calls of functions in a program with the hits of the places found in it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use kinst::sites::copies::calls::{Boundary, Call, Inexact};
 use object::{Object as _, ObjectSymbol as _};
 
-/// A program's symbols and the calls that are inlined in it, by function.
+/// A program's symbols and its inlined calls, by function.
 pub(crate) struct Compared {
     pub symbols: Vec<Symbol>,
     pub calls: BTreeMap<String, Vec<Call>>,
@@ -20,7 +20,7 @@ pub(crate) struct Symbol {
 
 /// The executions of one function.
 pub(crate) struct Seen {
-    /// The calls of its own code.
+    /// The calls of its out-of-line code.
     pub own: u64,
     /// The entries and returns of each copy.
     pub copies: Vec<(u64, u64)>,
@@ -30,19 +30,19 @@ pub(crate) struct Seen {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub copies: usize,
-    /// The copies that are said to be exact.
+    /// The copies that are reported as exact.
     pub exact_copies: usize,
-    /// Those of which only the returns are not exact: their callers could not be read to the end.
+    /// Copies with only inexact returns: their callers could not be read to the end.
     pub unread_copies: usize,
     pub functions: usize,
-    /// Functions all of whose copies are said to be exact, and of these the ones whose counts are not those of the program.
+    /// Functions with only exact copies, and the number of these whose counts differ from the program's.
     pub exact: usize,
     pub wrong: usize,
-    /// Wrong ones whose reason is known, and is in no trace that the compiler leaves.
+    /// Wrong functions with a known reason that leaves no trace in the compiler's output.
     pub known: usize,
-    /// The others whose counts are wrong.
+    /// Other functions with wrong counts.
     pub doubted: usize,
-    /// Those of whose calls the compiler has removed some.
+    /// Functions with calls that the compiler has removed.
     pub fewer: usize,
     pub calls: u64,
 }
@@ -52,12 +52,12 @@ impl Compared {
         Compared { symbols: symbols(program), calls }
     }
 
-    /// The symbols that are calls of a function: itself, and its clones.
+    /// The symbols whose calls count as calls of a function: the function and its clones.
     pub(crate) fn instances(&self, function: &str) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| is_instance(&symbol.name, function))
     }
 
-    /// The places to count hits at, as sites.h reads them.
+    /// The places to count hits at, in the format of sites.h.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (function, calls) in &self.calls {
@@ -81,8 +81,8 @@ impl Compared {
         seen.collect()
     }
 
-    /// Compares one function with the number of its calls, and prints it if it is wrong. The compiler may have removed as
-    /// many as `removable`.
+    /// Compares the counts of one function with the number of its calls, and prints a difference. The compiler may have
+    /// removed up to `removable` calls.
     pub(crate) fn judge(
         &self,
         way: &str,
@@ -129,7 +129,7 @@ impl Compared {
         tally
     }
 
-    /// The entries of copies by the places of the calls in the source.
+    /// The entries of copies, by the source position of the call.
     pub(crate) fn by_place(&self, function: &str, seen: &Seen) -> BTreeMap<(&str, u64), u64> {
         let mut by_place = BTreeMap::new();
         for (call, (entered, _)) in self.calls[function].iter().zip(&seen.copies) {
@@ -205,7 +205,7 @@ fn line(at: &Boundary) -> String {
     }
 }
 
-/// Whether a call of the symbol is one of the function.
+/// Whether a call of the symbol counts as a call of the function.
 fn is_instance(symbol: &str, function: &str) -> bool {
     symbol.strip_prefix(function).is_some_and(|rest| {
         rest.is_empty()

@@ -1,4 +1,4 @@
-//! tests/model/counted.rs: programs that count the calls of their functions themselves, against what is found in them.
+//! tests/model/counted.rs: programs that count the calls of their functions, compared with the places found in them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::numbers::Random;
 use crate::step::{Stepped, compilers, number};
 use crate::stepped;
 
-/// The array that has a counter for each function.
+/// The array with a counter for each function.
 const COUNTERS: &str = "calls_of_functions";
 
 const INT3: &str = "__asm__ volatile(\"int3\");";
 
-/// The most instructions of one program: some never end.
+/// The limit on executed instructions: some programs never end.
 const LIMIT: u64 = 500_000;
 
 /// A C program in which each function begins with the increment of its counter.
@@ -47,20 +47,20 @@ impl Counting {
         Counting { text: format!("unsigned long {COUNTERS}[{counters}];\n{counting}"), functions }
     }
 
-    /// The program that csmith makes of a number, after the compiler's preprocessor.
+    /// The program that csmith makes from a seed, after preprocessing.
     fn by_csmith(seed: u64, compiler: &str) -> Counting {
         let dir = tempfile::tempdir().expect("a directory");
         let source = dir.path().join("program.c");
         let mut csmith = Command::new("csmith");
         csmith.args(["--seed", &seed.to_string(), "--max-funcs", "12", "--inline-function", "-o"]);
-        // It leaves a file of its own where it runs.
+        // It leaves a file in its working directory.
         csmith.arg(&source).current_dir(dir.path());
         assert!(csmith.status().expect("csmith").success());
         let mut preprocessor = Command::new(compiler);
         preprocessor.args(["-E", "-P", "-I/usr/include/csmith"]).arg(&source);
         let text = preprocessor.output().expect("a preprocessor");
         let text = String::from_utf8(text.stdout).expect("text");
-        // The first call changes what the next ones find. A trap in the caller would end its paths.
+        // The first call changes the state for the next ones. A trap in the caller would end its paths.
         let (before, after) = text.rsplit_once("func_1();\n").expect("the call");
         let (before, main) = before.rsplit_once("int main").expect("main");
         let calls =
@@ -87,7 +87,7 @@ fn compare(way: &str, stepped: &Stepped, functions: &[String]) -> Option<Tally> 
     Some(tally)
 }
 
-/// Compiles the programs in all ways, steps through them, and compares.
+/// Compiles the programs with all compilers and options, steps through them, and compares.
 fn compare_all(seeds: impl Iterator<Item = u64>, programs: impl Fn(u64, &str) -> Counting) {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     for seed in seeds {
@@ -110,7 +110,7 @@ fn compare_all(seeds: impl Iterator<Item = u64>, programs: impl Fn(u64, &str) ->
     }
     for (way, tally) in &tallies {
         println!("{way}: {tally:?}");
-        assert_eq!(tally.wrong, 0, "{way}: functions that are said to be exact");
+        assert_eq!(tally.wrong, 0, "{way}: functions that are reported as exact");
     }
     assert!(tallies.values().any(|tally| tally.exact > 0));
 }
@@ -128,8 +128,8 @@ fn programs_of_csmith() {
     }
 }
 
-/// Programs of which a copy was once said to be entered at one place alone: a nop before its first instruction, and one of two
-/// arms of a branch whose ends are the same.
+/// Programs with a copy whose reported entry was once only one of several: a nop before its first instruction, and one
+/// of two arms of a branch with the same ends.
 #[test]
 fn programs_of_csmith_that_misled() {
     if needs::program("csmith") {
@@ -137,7 +137,7 @@ fn programs_of_csmith_that_misled() {
     }
 }
 
-/// The same of the generator in [`crate::stepped`], whose functions are called in loops and on many paths.
+/// The same for programs of the generator in [`crate::stepped`], whose functions are called in loops and on many paths.
 #[test]
 fn programs_with_loops() {
     compare_all(wanted(), |seed, _| {

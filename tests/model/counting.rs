@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Definition {
     pub name: String,
-    /// The offset of the brace, with which its body begins.
+    /// The offset of the brace that begins its body.
     pub body: usize,
     /// Whether it is in one of the system's headers.
     pub system: bool,
 }
 
-/// Finds the functions that are defined in a preprocessed text.
+/// Finds the functions that are defined in preprocessed C.
 pub(crate) fn definitions(text: &str) -> Vec<Definition> {
     let (mut found, mut depth, mut system) = (Vec::new(), 0_usize, false);
     let bytes = text.as_bytes();
@@ -51,8 +51,8 @@ pub(crate) fn definitions(text: &str) -> Vec<Definition> {
     found
 }
 
-/// Inserts a counter into each function of a preprocessed text that is not in one of the system's headers, and adds their
-/// names to these. Functions of one name have one counter, in all files.
+/// Inserts a counter into each function of preprocessed C that is not in one of the system's headers, and adds its
+/// name to `names`. Functions of one name share one counter, in all files.
 pub(crate) fn with_counters(text: &str, names: &mut BTreeSet<String>) -> String {
     let own: Vec<Definition> = definitions(text).into_iter().filter(|one| !one.system).collect();
     let mut counting = String::new();
@@ -81,7 +81,7 @@ pub(crate) fn report(names: &BTreeSet<String>) -> String {
     text + "__attribute__((destructor)) static void report(void)\n{\n" + &prints + "}\n"
 }
 
-/// The offset of the quote at the end of a string or a character.
+/// The offset of the closing quote of a string or character.
 fn end_of_literal(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() && bytes[at] != bytes[start] {
@@ -90,7 +90,7 @@ fn end_of_literal(bytes: &[u8], start: usize) -> usize {
     at
 }
 
-/// The function that the text before a body declares: the last words are parameters.
+/// The function declared by the text before a body, which ends with the parameters.
 fn declared(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let text = lines.join("\n");
@@ -105,7 +105,7 @@ fn declared(text: &str) -> Option<String> {
             depth == 0
         });
         let before = text[..open?.0].trim_end();
-        // `(name)(int a)` keeps a macro of that name away.
+        // `(name)(int a)` prevents the expansion of a macro of that name.
         let before = before.strip_suffix(')').map_or(before, str::trim_end);
         let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
         let name = &before[start..];

@@ -1,4 +1,4 @@
-//! tests/model/counts_model.rs: counts that follow from others, compared with what random walks through random functions do.
+//! tests/model/counts_model.rs: derived counts, compared with random walks through random functions.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use kinst::sites::flow::{Flow, Part};
 use crate::functions::{BASE, Model, fires, function};
 use crate::numbers::Random;
 
-/// The paths of some calls, from the first instruction to one that leaves. A path that does not end is left out.
+/// The paths of some calls, from the first instruction to one that leaves. Paths that do not end are omitted.
 fn calls(model: &Model, random: &mut Random) -> Vec<Vec<u64>> {
     let mut paths = Vec::new();
     for _ in 0..12 {
@@ -37,7 +37,7 @@ fn known(counts: &Counts, paths: &[Vec<u64>]) -> HashMap<usize, u64> {
     counts.counted().map(|(way, points)| (way, sum(points))).collect()
 }
 
-/// Where something is executed, if it is in the function.
+/// The block of a point, if it is in the function.
 fn place(flow: &Flow, what: What) -> Option<Point> {
     match what {
         What::Block(block) => Some(Point::At(flow.bounds(block).0)),
@@ -49,9 +49,9 @@ fn place(flow: &Flow, what: What) -> Option<Point> {
     }
 }
 
-/// Whether the block of a point is one that control can come to.
+/// Whether the block of a point is reachable.
 fn is_reached(model: &Model, flow: &Flow, reached: &BTreeSet<usize>, point: Point) -> bool {
-    let block = flow.block_at(point.address()).expect("it is in a block");
+    let block = flow.block_at(point.address()).expect("the point is in a block");
     reached.contains(&model.address.binary_search(&flow.bounds(block).0).expect("an instruction"))
 }
 
@@ -64,7 +64,7 @@ fn what_is_not_counted_follows() {
         let model = function(&mut random, with_keys);
         let marks = model.marks();
         let flow = Flow::of(Part { address: BASE, code: &model.code }, &marks, |_| None).expect("a flow");
-        // In each third round, on a third of the instructions no probe can be put.
+        // In every third round, a third of the instructions cannot be probed.
         let full: Vec<u64> =
             model.address.iter().copied().filter(|_| round % 3 == 0 && random.one_in(3)).collect();
         let room = |address: u64| if full.contains(&address) { Room::None } else { Room::Free };
@@ -99,7 +99,7 @@ fn what_is_not_counted_follows() {
         }
     }
     assert!(ways > 50_000 && followed * 3 > ways && unknown * 20 < ways, "{ways} {followed} {unknown}");
-    // These functions are wilder than a compiler's.
+    // These functions are more complex than compiled ones.
     assert!(probes * 10 < blocks * 8, "{probes} probes for {blocks} blocks");
 }
 
@@ -116,7 +116,7 @@ fn what_is_not_watched_follows() {
         let room = |address: u64| if full.contains(&address) { Room::None } else { Room::Free };
         let counts = flow.counts(None, room, |_, _| Some(true));
         let mut paths = calls(&model, &mut random);
-        // Few, so that there is something that was not executed.
+        // Only a few, so that some blocks are not executed.
         paths.truncate(random.below(3));
         let found: HashMap<usize, bool> =
             counts.watched().into_iter().map(|(way, point)| (way, fired(point, &paths) > 0)).collect();

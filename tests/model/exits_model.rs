@@ -10,7 +10,7 @@ use crate::functions::{BASE, Model, fires, function};
 use crate::numbers::Random;
 
 impl Model {
-    /// Computes the exits literally by the definition.
+    /// Computes the exits directly from the definition.
     fn exits(&self, entry: usize, set: &BTreeSet<usize>) -> BTreeSet<Point> {
         let all = self.reached(0, None);
         let around = self.reached(0, Some(entry));
@@ -44,7 +44,7 @@ impl Model {
                 let into: Vec<usize> =
                     all.iter().copied().filter(|other| self.next[*other].contains(&to)).collect();
                 let pure = to != 0 && to != entry && into.iter().all(|other| leaves(*other, to));
-                // If the target has a probe because of a branch, all edges to it are counted there.
+                // If the target has a probe because of a branch, that probe counts all edges to it.
                 let branch = into.iter().any(|other| self.next[*other].len() > 1);
                 exits.insert(if pure && branch {
                     Point::At(self.address[to])
@@ -58,8 +58,8 @@ impl Model {
         exits
     }
 
-    /// Returns the entry of a copy's instructions, which may not be the one with the smallest address: it is the
-    /// first of those that dominate the most of them.
+    /// Returns the entry of a copy's instructions, which may not have the smallest address: it is the first of the
+    /// instructions that dominate the most others.
     fn entered(&self, set: &BTreeSet<usize>) -> Option<usize> {
         let all = self.reached(0, None);
         let reached: Vec<usize> = set.iter().copied().filter(|insn| all.contains(insn)).collect();
@@ -158,7 +158,7 @@ fn random_functions() {
     );
 }
 
-/// A static key has no place for a probe: other points substitute for it, and the counts are the same.
+/// A static key cannot be probed: other points substitute for it, and the counts are the same.
 #[test]
 fn random_functions_with_static_keys() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
@@ -199,7 +199,7 @@ fn random_functions_with_static_keys() {
             }
         }
     }
-    // There are keys one after the other, and keys at the beginning of a function.
+    // Some keys follow each other, and some are at the beginning of a function.
     assert!(on_keys * 20 < points, "{on_keys} of {points}");
     assert!(walks > 5_000 && over_keys > 1_000, "{walks} walks, {over_keys} over keys");
 }
@@ -220,7 +220,7 @@ fn a_static_key_goes_both_ways() {
         ..Marks::default()
     };
     assert_eq!(left(&code, &key, 6), [Point::At(BASE + 6), Point::At(BASE + 8)]);
-    // Without the table there is one successor, and the nop can be probed.
+    // Without the table it has one successor, and the nop can be probed.
     assert_eq!(left(&code, &Marks::default(), 6), [Point::At(BASE + 1)]);
 }
 
@@ -270,8 +270,8 @@ fn a_branch_into_the_cold_part_and_back() {
     .expect("a flow");
     let ranges = [BASE..BASE + 6, BASE + 0x1000..BASE + 0x1006];
     let sites = flow.exits(&[BASE], &ranges, None).expect("exits").sites;
-    assert_eq!(sites, [Point::At(BASE + 6)], "both ways meet behind the copy");
-    // Alone, the branch leaves the function.
+    assert_eq!(sites, [Point::At(BASE + 6)], "both paths meet after the copy");
+    // Without the cold part, the branch leaves the function.
     let mut alone =
         Flow::of(Part { address: BASE, code: &near }, &Marks::default(), |_| None).expect("a flow");
     let sites = alone.exits(&[BASE], &ranges[..1], None).expect("exits").sites;

@@ -9,7 +9,7 @@ use crate::numbers::Random;
 
 pub(crate) const BASE: u64 = 0x1000;
 
-/// The instructions of a function, by number, and their successors.
+/// The instructions of a function, by index, and their successors.
 pub(crate) struct Model {
     pub code: Vec<u8>,
     pub address: Vec<u64>,

@@ -1,5 +1,5 @@
-//! tests/model/libraries.rs: libraries that others wrote: entries and returns of inlined copies, against the calls that
-//! the compiler's own instrumentation counts, and each copy's entries against its returns.
+//! tests/model/libraries.rs: third-party libraries: entries and returns of inlined copies, compared with the calls that
+//! the compiler's instrumentation counts, and each copy's entries compared with its returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,8 +11,8 @@ use crate::needs;
 use crate::projects::{Built, Counting, Counts, LIBRARIES, Library};
 use crate::step::compilers;
 
-/// Functions that gcc's programs as they are count wrongly, and what was found of the reason: nothing that the compiler writes shows
-/// it.
+/// Functions with wrong counts in gcc's unmodified programs, and the presumed reason, which the compiler's output does
+/// not show.
 const KNOWN: [(&str, &str, &str); 13] = [
     ("zstd", "BIT_readBits", SHARED),
     ("zstd", "BIT_readBitsFast", SHARED),
@@ -20,24 +20,20 @@ const KNOWN: [(&str, &str, &str); 13] = [
     ("zstd", "FSE_decodeSymbolFast", SHARED),
     ("zstd", "FSE_initCState", SHARED),
     ("zstd", "MEM_write32", SHARED),
-    (
-        "zstd",
-        "HUF_zeroIndex1",
-        "it has no instruction, and is in front of a loop that begins at the next one",
-    ),
+    ("zstd", "HUF_zeroIndex1", "it has no instruction, and precedes a loop that begins at the next one"),
     ("zstd", "ZSTD_cwksp_mark_tables_clean", NOTHING),
     ("sqlite", "isAuxiliaryVtabOperator", NOTHING),
     ("sqlite", "sqlite3HasExplicitNulls", NOTHING),
-    ("sqlite", "memjrnlTruncate", "its condition and the one that it is called under are one comparison"),
+    ("sqlite", "memjrnlTruncate", "one comparison tests both its condition and the caller's"),
     ("jq", "block_append", SHARED),
     ("jq", "block_join", SHARED),
 ];
-/// Not seen in the code.
-const SHARED: &str = "it seems to have an end in common with equal code of another function";
+/// Not visible in the code.
+const SHARED: &str = "it seems to share its end with equal code of another function";
 /// By the source: the function does nothing if its condition is false, and calls are missing.
-const NOTHING: &str = "it seems that on some paths its condition is known, and nothing of the call is left";
+const NOTHING: &str = "on some paths its condition seems to be known, and the call is removed completely";
 
-/// All libraries, at their own level and two others, or those that the environment names: several with commas.
+/// All libraries, or a comma-separated list from the environment, at their normal optimization level and two others.
 #[test]
 #[ignore = "needs the sources of libraries, and QEMU for single programs: cargo xtask libraries"]
 fn of_libraries() {
@@ -62,11 +58,11 @@ fn of_libraries() {
             }
         }
     }
-    assert_eq!(wrong, 0, "functions that are said to be exact");
+    assert_eq!(wrong, 0, "functions that are reported as exact");
 }
 
-/// Compares a library that is compiled in one way (`level` may have several options): with hooks, with counters, and as it is. Returns the number of functions
-/// that are wrong.
+/// Compares a library that is compiled with one set of options (`level` may have several): with hooks, with counters,
+/// and unmodified. Returns the number of wrong functions.
 fn compare(sources: &Path, library: &Library, compiler: &str, level: &str) -> usize {
     let options: Vec<&str> = level.split(' ').collect();
     let way = format!("{compiler}{level}").replace(' ', "");
@@ -114,8 +110,8 @@ impl Executed {
         Executed { counts, compared, seen }
     }
 
-    /// Compares entries and returns with the calls that were counted. `removable`: the number of calls of a function that the
-    /// compiler may have removed; `known`: why one is counted wrongly.
+    /// Compares entries and returns with the counted calls. `removable`: how many calls of a function the compiler may
+    /// have removed; `known`: why a function is counted wrongly.
     fn judge(
         &self,
         way: &str,
@@ -139,7 +135,7 @@ impl Executed {
         tally
     }
 
-    /// The calls of a function at places where another program has no copy of it: all of their instructions are gone.
+    /// The calls of a function at places where another program has no copy of it, since all instructions were removed.
     fn without_copy(&self, other: &Executed, function: &str) -> u64 {
         let others = other.compared.by_place(function, &other.seen[function]);
         let own = self.compared.by_place(function, &self.seen[function]);

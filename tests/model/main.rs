@@ -1,4 +1,4 @@
-//! tests/model/: the ways out of inlined copies against a definition and against execution.
+//! tests/model/: the exits of inlined copies, compared with a definition and with execution.
 
 #[path = "../support/binutils.rs"]
 mod binutils;

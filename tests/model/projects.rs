@@ -1,4 +1,4 @@
-//! tests/model/projects.rs: libraries that others wrote, each with a driver: compiled as one program, and executed.
+//! tests/model/projects.rs: third-party libraries, each compiled with a driver as one program, and executed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use crate::counting;
 /// A library below the folder that `cargo xtask libraries` fills.
 pub(crate) struct Library {
     pub name: &'static str,
-    /// The level at which its own build compiles it.
+    /// The optimization level of its normal build.
     pub level: &'static str,
     root: &'static str,
     /// Its sources: folders and files.
     sources: &'static [&'static str],
-    /// The files of these folders that belong to other programs.
+    /// The files in these folders that belong to other programs.
     without: &'static [&'static str],
     /// The folders of its headers.
     headers: &'static [&'static str],
@@ -99,7 +99,7 @@ pub(crate) const LIBRARIES: [Library; 7] = [
     },
 ];
 
-/// The way in which a program counts the calls of its functions itself.
+/// How a program counts the calls of its functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
     No,
@@ -109,7 +109,7 @@ pub(crate) enum Counting {
     Counters,
 }
 
-/// A program that is compiled and linked.
+/// A compiled and linked program.
 pub(crate) struct Built {
     pub program: PathBuf,
 }
@@ -118,7 +118,7 @@ pub(crate) struct Built {
 pub(crate) type Counts = BTreeMap<String, (u64, u64)>;
 
 impl Library {
-    /// Compiles the library and its driver; not if that is done. `way` is a name of compiler and options.
+    /// Compiles the library and its driver, unless that is done already. `way` names the compiler and options.
     pub(crate) fn build(
         &self,
         libraries: &Path,
@@ -157,7 +157,7 @@ impl Library {
         Built { program }
     }
 
-    /// The functions that have no effects, as gcc has found: a compiler may make one call of several, or none.
+    /// The functions without side effects, according to gcc: a compiler may merge or remove their calls.
     pub(crate) fn without_effects(&self, libraries: &Path) -> BTreeSet<String> {
         let dir = folder(&format!("{}-effects", self.name));
         let files = self.all_files(libraries);
@@ -247,7 +247,7 @@ fn with_counters(dir: &Path, compiler: &str, arguments: &[String], files: &[Path
 }
 
 impl Built {
-    /// Runs the program; returns its own output, and what it has counted.
+    /// Runs the program; returns its output, and its counts.
     pub(crate) fn run(&self) -> (String, Counts) {
         let output = run(&self.program.display().to_string(), &[]);
         let (counted, own): (Vec<&str>, Vec<&str>) = output.lines().partition(|line| line.starts_with("@ "));

@@ -1,4 +1,5 @@
-//! tests/model/routes_model.rs: the ways of calls as they follow from their witnesses, compared with random walks through random functions.
+//! tests/model/routes_model.rs: the paths of calls, derived from their witnesses, compared with random walks through
+//! random functions.
 
 use kinst::sites::flow::counts::Room;
 use kinst::sites::flow::points::Point;
@@ -25,7 +26,7 @@ fn call(model: &Model, random: &mut Random) -> Option<Vec<u64>> {
 fn passed(routes: &Routes, path: &[u64]) -> Vec<Passed> {
     let mut all = Vec::new();
     for end in 1..=path.len() {
-        // An edge is left before its end is executed.
+        // An edge fires before its target is executed.
         let mut now: Vec<(bool, u32)> = routes
             .witnesses()
             .filter(|(_, _, point)| fires(*point, &path[..end]))
@@ -59,7 +60,7 @@ fn the_way_of_a_call_follows_from_its_witnesses() {
             let Some(path) = call(&model, &mut random) else { continue };
             let (passed, end) = (passed(&routes, &path), *path.last().unwrap());
             let way = flow.way(&routes, BASE, &passed, Left::After(end)).unwrap_or_else(|| {
-                panic!("no way for {path:x?}, {passed:?} of {:x?}, {full:x?}", model.next)
+                panic!("no path for {path:x?}, {passed:?} of {:x?}, {full:x?}", model.next)
             });
             let followed: Vec<u32> = way
                 .iter()
@@ -71,7 +72,7 @@ fn the_way_of_a_call_follows_from_its_witnesses() {
             let unknown = way.contains(&Step::Unknown);
             if unknown {
                 assert!(with_keys || !full.is_empty(), "{path:x?} of {:x?}", model.next);
-                // What is known of it is true.
+                // The known part is right.
                 let mut blocks = blocks(&flow, &path).into_iter();
                 assert!(followed.iter().all(|known| blocks.any(|block| block == *known)), "{path:x?}");
                 parts += 1;
@@ -84,7 +85,7 @@ fn the_way_of_a_call_follows_from_its_witnesses() {
                 model.next
             );
             whole += 1;
-            // Without one of its witnesses it is no way, or visibly another one.
+            // Without one of its witnesses it is not a path, or is visibly another one.
             if let Some(lost) = (!passed.is_empty()).then(|| random.below(passed.len())) {
                 let mut fewer = passed.clone();
                 fewer.remove(lost);

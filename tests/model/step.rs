@@ -1,4 +1,4 @@
-//! tests/model/step.rs: programs that are compiled, and executed instruction by instruction.
+//! tests/model/step.rs: compiles programs, and executes them instruction by instruction.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ pub(crate) fn compilers() -> Vec<&'static str> {
 pub(crate) const LEVELS: [&str; 3] = ["-O1", "-O2", "-Os"];
 const FORMATS: [&str; 2] = ["-gdwarf-4", "-gdwarf-5"];
 
-/// Returns all ways to compile: compiler, level, format of the debug information.
+/// Returns all combinations of compiler, optimization level and format of the debug information.
 pub(crate) fn ways() -> impl Iterator<Item = [&'static str; 3]> {
     compilers().into_iter().flat_map(|compiler| {
         let ways = LEVELS.into_iter().flat_map(|level| FORMATS.map(|format| (level, format)));
@@ -29,7 +29,7 @@ pub(crate) fn ways() -> impl Iterator<Item = [&'static str; 3]> {
     })
 }
 
-/// A program, and its executor.
+/// A program and its executor.
 pub(crate) struct Stepped {
     pub dir: tempfile::TempDir,
     pub program: String,
@@ -48,19 +48,19 @@ pub(crate) enum By {
 /// An instruction, or the edge from it to another one.
 pub(crate) type Edge = (u64, Option<u64>);
 
-/// The most instructions of one program.
+/// The limit on executed instructions of one program.
 pub(crate) const LIMIT: u64 = 30_000_000;
 
-/// QEMU for single programs.
+/// QEMU's user mode.
 const QEMU: &str = "qemu-aarch64-static";
 
-/// Without the number, it makes tables of 17 cases and more.
+/// Without this threshold, it makes tables only for 17 cases and more.
 pub(crate) const TABLES: [&str; 2] = ["-fjump-tables", "--param=case-values-threshold=3"];
 
 /// The compiler for arm64.
 pub(crate) const CROSS: &str = "aarch64-linux-gnu-gcc";
 
-/// Hits of one call of an inline function.
+/// The hits of one inlined call.
 pub(crate) struct Counted {
     pub call: Call,
     pub entries: u64,
@@ -79,7 +79,7 @@ impl Stepped {
         Stepped { dir, program, by: By::Here }
     }
 
-    /// Compiles a program for arm64. What stops the other ones does nothing there.
+    /// Compiles a program for arm64. The breakpoints of the x86 programs do nothing there.
     pub(crate) fn compile_for_arm64(compiler: &str, source: &Path, options: &[&str]) -> Stepped {
         let text = std::fs::read_to_string(source).expect("a source");
         let dir = tempfile::tempdir().expect("a directory");
@@ -91,7 +91,7 @@ impl Stepped {
 
     pub(crate) fn calls(&self, functions: &[String]) -> BTreeMap<String, Vec<Call>> {
         let path = Path::new(&self.program);
-        // A compiler may remove all calls of one.
+        // A compiler may remove all calls of a function.
         let calls = |function: &String| calls::in_file(path, function).unwrap_or_default().calls;
         functions.iter().map(|function| (function.clone(), calls(function))).collect()
     }
@@ -127,7 +127,7 @@ impl Stepped {
         self.step(LIMIT, lines).expect("an end")
     }
 
-    /// Steps through the program, and counts for each of these lines; `None` if it takes more instructions, or a signal ends it.
+    /// Steps through the program, and counts the hits of each line; `None` if it exceeds the limit, or is killed.
     pub(crate) fn step(&self, limit: u64, lines: impl Iterator<Item = String>) -> Option<Vec<u64>> {
         let mut text = String::new();
         lines.for_each(|line| writeln!(text, "{line}").expect("a string"));
@@ -162,7 +162,7 @@ impl Stepped {
             // `Trace 0: 0x7f60 [00000000/0000000000400580/…] main`
             let Some(at) = line.split('/').nth(1).filter(|_| line.starts_with("Trace")) else { continue };
             let at = u64::from_str_radix(at, 16).expect("an address");
-            // An instruction that was interrupted is there twice.
+            // An interrupted instruction is listed twice.
             let own = of.get(&(at, None)).filter(|_| before != at);
             for number in own.into_iter().chain(of.get(&(before, Some(at)))).flatten() {
                 hits[*number] += 1;
@@ -173,7 +173,7 @@ impl Stepped {
         hits
     }
 
-    /// Checks with objdump that every site is an instruction of the function that it names.
+    /// Checks with objdump that every site is an instruction of its function.
     pub(crate) fn check_places<'c>(&self, calls: impl Iterator<Item = &'c Call>) -> usize {
         let functions = disassembled(&self.program);
         let mut checked = 0;

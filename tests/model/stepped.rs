@@ -1,4 +1,4 @@
-//! tests/model/stepped.rs: inlined copies in programs that are single-stepped: each is left as often as it is entered.
+//! tests/model/stepped.rs: inlined copies in single-stepped programs: each is left as often as it is entered.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::commands::{run, support};
 use crate::numbers::Random;
 use crate::step::{CROSS, Counted, LEVELS, Stepped, TABLES, number, ways};
 
-/// The shapes, each called a known number of times. The debug information decides what is one call, and does not
+/// The shapes, each called a known number of times. The debug information decides what one call is, and does not
 /// always give its beginning; but a call is left as often as it is entered. When clang unrolls a loop, it makes one
 /// copy of all repetitions, which is then doubtful.
 #[test]
@@ -88,7 +88,7 @@ pub(crate) fn program(random: &mut Random) -> String {
     text
 }
 
-/// Makes an expression; functions with a number smaller than `below` may be called.
+/// Makes an expression; functions with an index below `below` may be called.
 fn expression(random: &mut Random, below: usize) -> String {
     match random.below(7) {
         0 | 1 if below > 0 => format!("f{}(a + {}, c)", random.below(below), random.below(9)),
@@ -148,7 +148,7 @@ fn statements(random: &mut Random, text: &mut String, below: usize, depth: u32, 
     }
 }
 
-/// Returns the sources of `count` programs; each can be made again from its number.
+/// Returns the sources of `count` programs; each can be reproduced from its number.
 fn sources(count: u64) -> impl Iterator<Item = (u64, tempfile::TempDir, PathBuf)> {
     (1..=count).map(|seed| {
         let text = program(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
@@ -163,7 +163,7 @@ fn functions() -> Vec<String> {
     (0..FUNCTIONS).map(|function| format!("f{function}")).collect()
 }
 
-/// Steps through `KINST_PROGRAMS` programs; each way of compiling has one of the two formats.
+/// Steps through `KINST_PROGRAMS` programs; each compiler and level uses one of the two formats.
 #[test]
 fn random_programs() {
     let (mut copies, mut executed, mut entered, mut inexact, mut doubted) = (0, 0, 0, 0, 0);
@@ -197,7 +197,7 @@ fn random_programs() {
     assert!(executed > 100);
 }
 
-/// Only compiles programs, and so more of them: `KINST_COMPILED`.
+/// Only compiles programs, and therefore more of them: `KINST_COMPILED`.
 #[test]
 fn sites_of_random_programs_are_instructions_of_the_caller() {
     let (mut programs, mut places) = (0, 0);
@@ -232,7 +232,7 @@ fn shapes_of_arm64() {
                     known[function]
                 );
                 for Counted { call, entries, returns } in copies {
-                    // gcc reads the address of a table before a loop around it.
+                    // gcc loads the address of a table before the loop around it.
                     let is_unknown = call.inexact.is_some() && level == "-Os" && options == TABLES;
                     assert!(is_unknown || call.inexact.is_none(), "{call:x?}");
                     assert!(is_unknown || entries == returns, "{level} {options:?} {function}: {call:x?}");
@@ -243,7 +243,7 @@ fn shapes_of_arm64() {
     }
 }
 
-/// Random programs of arm64, half of them with jump tables, `KINST_PROGRAMS` for each way of compiling.
+/// Random programs for arm64, half of them with jump tables, `KINST_PROGRAMS` for each set of options.
 #[test]
 #[ignore = "needs a compiler for arm64, and QEMU for single programs: cargo xtask arm64"]
 fn random_programs_of_arm64() {
@@ -272,6 +272,6 @@ fn random_programs_of_arm64() {
     }
     println!("{copies} copies, {executed} executed, {entered} entries, {inexact} with an unknown jump");
     assert!(executed > 100);
-    // Few of the tables are read in such a way that their bounds are not found.
+    // Only a few tables are read by code that does not show their bounds.
     assert!(inexact * 10 < copies);
 }

@@ -37,7 +37,7 @@ struct Said {
     reason: u16,
     relocated: u16,
     disp_at: u8,
-    /// Whether it is memory, base, index and shift.
+    /// Whether it is memory; base, index and shift.
     operand: Option<(bool, u8, u8, u8)>,
     modrm_at: u8,
     /// The number of instructions in the detour.
@@ -85,7 +85,7 @@ const STOP: u8 = 7;
 fn program() -> Option<PathBuf> {
     let decoder = needs::decoder()?;
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("arch");
-    // Each test is a process of its own, and the first one builds it.
+    // Each test is a separate process, and the first one builds it.
     let lock = std::fs::File::create(out.with_extension("lock")).expect("a file");
     lock.lock().expect("a lock");
     let mut make = Command::new("make");
@@ -95,7 +95,7 @@ fn program() -> Option<PathBuf> {
     Some(out.join("kinst_arch"))
 }
 
-/// Executes detours with the module's own entry code, returning through a thunk that destroys the flags.
+/// Executes detours with the module's entry code, returning through a thunk that destroys the flags.
 #[test]
 fn a_detour_keeps_the_flags_whatever_a_return_does_to_them() {
     let Some(decoder) = needs::decoder() else { return };
@@ -108,7 +108,7 @@ fn a_detour_keeps_the_flags_whatever_a_return_does_to_them() {
     assert!(out.status.success() && said.contains("bad 0"), "{said}");
 }
 
-/// Runs the module's code on runs of instructions. `each` gets a run and the results for its instructions.
+/// Runs the module's code on sequences of instructions. `each` gets a sequence and the results for its instructions.
 fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &mut [Said])) {
     let mut child =
         Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
@@ -180,7 +180,7 @@ fn decode(bytes: &[u8], address: u64) -> Instruction {
     Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode()
 }
 
-/// Returns the flow as iced defines it.
+/// Returns the flow according to iced.
 fn flow(insn: &Instruction) -> u8 {
     let near = insn.op0_kind() == OpKind::NearBranch64;
     match insn.flow_control() {
@@ -200,7 +200,7 @@ fn is_far(insn: &Instruction) -> bool {
     matches!(insn.code(), Call_m1616 | Call_m1632 | Call_m1664 | Jmp_m1616 | Jmp_m1632 | Jmp_m1664)
 }
 
-/// Whether both instructions do the same, independently of their addresses.
+/// Whether both instructions have the same effect, independently of their addresses.
 fn is_same(one: &Instruction, other: &Instruction) -> bool {
     let operand = |at: u32| {
         one.op_kind(at) == other.op_kind(at)
@@ -210,7 +210,7 @@ fn is_same(one: &Instruction, other: &Instruction) -> bool {
                     one.memory_base() == other.memory_base()
                         && one.memory_index() == other.memory_index()
                         && one.memory_index_scale() == other.memory_index_scale()
-                        // For an operand relative to the instruction pointer, this is the address.
+                        // The address of an operand that is relative to the instruction pointer.
                         && one.memory_displacement64() == other.memory_displacement64()
                         && one.memory_segment() == other.memory_segment()
                 }
@@ -266,12 +266,12 @@ impl Elsewhere<'_> {
 fn slot_fault(insn: &Instruction, said: &Said) -> Option<&'static str> {
     let mut slot = Elsewhere { bytes: &said.slot, start: said.address.wrapping_add(AWAY), at: 0 };
     if !runs_in(insn, said.flow, &mut slot, true) {
-        return Some("the slot does something else");
+        return Some("the slot's instruction differs");
     }
-    slot.goes_on().then_some("the slot goes on behind its end")
+    slot.goes_on().then_some("the slot continues past its end")
 }
 
-/// Returns what is wrong with a detour, if there is one; `bytes` begin with the instructions that it covers.
+/// Returns what is wrong with a detour, if anything; `bytes` begin with the instructions that it covers.
 fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
     if said.covered == 0 {
         return None;
@@ -288,21 +288,21 @@ fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
     for number in 1..=said.covered {
         let insn = decode(&bytes[from..], said.address + from as u64);
         from += insn.len();
-        // Only one of the two knows this instruction, which is counted where the instruction itself is compared.
+        // Only one of the two decodes this instruction, which is counted where the instruction itself is compared.
         if insn.is_invalid() {
             return None;
         }
         if !runs_in(&insn, flow(&insn), &mut detour, number == said.covered) {
-            return Some("the detour does something else");
+            return Some("the detour's instruction differs");
         }
     }
     if from < 5 && from < bytes.len() {
         return Some("the jump covers more than the detour");
     }
-    detour.goes_on().then_some("the detour goes on behind its end")
+    detour.goes_on().then_some("the detour continues past its end")
 }
 
-/// Whether the code there does what the instruction does, and continues where it would. If the instruction is not
+/// Whether the code there has the instruction's effect, and continues where it would. If the instruction is not
 /// the `last`, the next one must follow it there too.
 fn runs_in(insn: &Instruction, flow: u8, there: &mut Elsewhere<'_>, last: bool) -> bool {
     let mut step = || there.step();
@@ -357,7 +357,7 @@ fn runs_in(insn: &Instruction, flow: u8, there: &mut Elsewhere<'_>, last: bool) 
 /// Whether the operand of an indirect jump differs.
 fn operand_differs(insn: &Instruction, said: &Said) -> bool {
     let Some((memory, base, index, shift)) = said.operand else {
-        // Segments and short addresses are not reported.
+        // Operands with segments and short addresses are not reported.
         let short = [insn.memory_base(), insn.memory_index()].iter().any(|register| register.size() == 4);
         let segment = matches!(insn.segment_prefix(), Register::FS | Register::GS);
         return insn.op0_kind() == OpKind::Register || !short && !segment;
@@ -389,7 +389,7 @@ fn compare(run: &Run, said: &[Said], count: &mut Count) {
         count.insns += 1;
         let bytes = &rest[..usize::from(said.len)];
         if insn.is_invalid() && said.reason == 0 {
-            // The kernel's decoder determines lengths, not validity. No compiler generates these.
+            // The kernel's decoder determines lengths, not validity. Compilers do not generate these.
             count.invalid += 1;
             continue;
         }
@@ -435,11 +435,11 @@ fn compare(run: &Run, said: &[Said], count: &mut Count) {
 #[derive(Default)]
 struct Count {
     insns: usize,
-    /// Instructions that a jump could replace, as far as the bytes show.
+    /// Instructions that a jump could replace, judging by the bytes.
     detours: usize,
-    /// Runs that end before the end of their bytes.
+    /// Sequences that end before the end of their bytes.
     cut: usize,
-    /// Instructions that only one of the two knows, and that can be traced.
+    /// Traceable instructions that only one of the two decodes.
     invalid: usize,
     refused: BTreeMap<u16, usize>,
     /// By reason.
@@ -474,7 +474,7 @@ fn all_instructions_of_the_kernels() {
     }
 }
 
-/// Compares indirect jumps and calls with every form of operand: kernels have few, and most go through thunks.
+/// Compares indirect jumps and calls with every kind of operand: kernels have few, and most use thunks.
 #[test]
 fn all_operands_of_indirect_jumps() {
     let Some(program) = program() else { return };
@@ -498,12 +498,12 @@ fn all_operands_of_indirect_jumps() {
     }
     assert!(count.differences.0.is_empty());
     assert_eq!(count.insns, runs.len());
-    // Calls through %rsp are refused; all others are handled.
+    // Calls through %rsp are refused; all others are supported.
     let rsp = Reason::INSN_RSP.0 as u16;
     assert_eq!(count.refused.keys().copied().collect::<Vec<u16>>(), [rsp], "{:?}", count.refused);
 }
 
-/// Returns a prefix, ModRM without the operation, and the SIB byte if there is one.
+/// Returns a prefix, ModRM without the operation, and the SIB byte if any.
 fn operands() -> Vec<(Option<u8>, u8, Option<u8>)> {
     let mut all = Vec::new();
     for rex in std::iter::once(None).chain((0x40..0x48).map(Some)) {
@@ -541,7 +541,7 @@ fn random_operands() {
     });
     let mut count = Count::default();
     ask(&program, &runs, |run, said| {
-        // The bytes that follow are not an instruction from a compiler.
+        // The following bytes are not a compiler's instruction.
         if said[0].covered > 1 {
             said[0].covered = 0;
         }
@@ -551,7 +551,7 @@ fn random_operands() {
         println!("{number} differ: {what}\n    {}", examples.join("\n    "));
     }
     println!(
-        "{} instructions, {} known to one alone, refused {:?}",
+        "{} instructions, {} decoded by only one, refused {:?}",
         count.insns, count.invalid, count.refused
     );
     assert!(count.differences.0.is_empty());

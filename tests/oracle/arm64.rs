@@ -1,4 +1,5 @@
-//! tests/oracle/arm64.rs: kernels of arm64, instruction by instruction, against objdump. `cargo xtask arm64` fetches them and runs this.
+//! tests/oracle/arm64.rs: arm64 kernels, instruction by instruction, compared with objdump. `cargo xtask arm64` fetches
+//! them and runs this.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +12,7 @@ use kinst::sites::{Kernel, insn_text};
 use crate::binutils;
 use crate::needs;
 
-/// An instruction as objdump writes it: mnemonic and operands.
+/// An instruction in objdump's notation: mnemonic and operands.
 type Insn = (String, String);
 
 fn kernel() -> Option<(Kernel, PathBuf)> {
@@ -21,7 +22,7 @@ fn kernel() -> Option<(Kernel, PathBuf)> {
     Some((Kernel::sysroot(&root, None).expect("a kernel"), vmlinux))
 }
 
-/// The instructions of all executable sections, by address, without what objdump takes for data.
+/// The instructions of all executable sections, by address, without bytes that objdump takes for data.
 fn objdump(file: &Path) -> HashMap<u64, Insn> {
     let mut objdump = Command::new(binutils::tool("objdump", file))
         .args(["-dzw", "--no-show-raw-insn"])
@@ -43,7 +44,7 @@ fn objdump(file: &Path) -> HashMap<u64, Insn> {
     found
 }
 
-/// Numbers are decimal for one and hexadecimal for the other; all become decimal.
+/// One tool prints decimal and the other hexadecimal numbers; all become decimal.
 fn plain(operands: &str) -> String {
     let mut text = String::new();
     for word in operands.split_inclusive([' ', ',', '[', ']', '#', '!', '{', '}']) {
@@ -61,12 +62,12 @@ fn plain(operands: &str) -> String {
     text
 }
 
-/// Instructions whose operands are named in another way: system registers, and operations on caches.
+/// Instructions whose operands have different names: system registers, and operations on caches.
 fn is_of_system(mnemonic: &str) -> bool {
     ["mrs", "msr", "sys", "sysl", "dc", "ic", "at", "tlbi", "prfm", "prfum", "hint"].contains(&mnemonic)
 }
 
-/// Names of one operation: the second one is that of its encoding.
+/// Pairs of names of one operation: the second one is the name of its encoding.
 fn is_same_mnemonic(theirs: &str, ours: &str) -> bool {
     theirs == ours
         || ours == "sys" && ["dc", "ic", "at", "tlbi"].contains(&theirs)
@@ -78,14 +79,14 @@ fn is_same_mnemonic(theirs: &str, ours: &str) -> bool {
 struct Counts {
     functions: usize,
     instructions: usize,
-    /// Whose operands are equal too.
+    /// With equal operands, too.
     equal: usize,
     of_system: usize,
-    /// Which only objdump knows.
+    /// Decoded only by objdump.
     unknown: usize,
-    /// Which objdump takes for data, by the marks of the assembler.
+    /// Taken for data by objdump, because of the assembler's marks.
     data: usize,
-    /// Outside of all functions, by mnemonic.
+    /// Outside any function, by mnemonic.
     outside: BTreeMap<String, usize>,
 }
 
@@ -101,7 +102,7 @@ fn the_whole_text_is_as_objdump_has_it() {
         let insns = kernel.image(ModuleId::PROPER).instructions(symbol).expect("instructions");
         assert_eq!(insns.len() as u64, symbol.size / 4, "{name}");
         counts.functions += 1;
-        // Aliases, and functions in functions, have been looked at.
+        // Aliases, and functions inside functions, were already compared.
         for insn in insns.iter().filter(|insn| symbol.address + u64::from(insn.offset) >= end) {
             let address = symbol.address + u64::from(insn.offset);
             counts.instructions += 1;
@@ -138,7 +139,7 @@ fn the_whole_text_is_as_objdump_has_it() {
 }
 
 fn same_operands(theirs: &str, ours: &str) -> bool {
-    // The target of a branch has no sign for a number.
+    // A branch target has no number sign.
     let ours = plain(ours);
     let theirs = plain(theirs);
     let address = |text: &str, radix| {
@@ -149,7 +150,7 @@ fn same_operands(theirs: &str, ours: &str) -> bool {
     ours == theirs || matches!((address(&theirs, 16), address(&ours, 10)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// The computed jumps of BPF's interpreter are in one function; of the others, most are read.
+/// BPF's interpreter has all its computed jumps in one function; most of the others can be read.
 #[test]
 #[ignore = "needs a kernel of arm64: cargo xtask arm64"]
 fn jumps_through_tables_are_read() {
@@ -159,7 +160,7 @@ fn jumps_through_tables_are_read() {
     let mut unread: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut read, mut targets) = (0, 0);
     for jump in &callers.marks().indirect {
-        // The part that starts the kernel from UEFI has no functions of the kernel.
+        // The part that starts the kernel from UEFI contains no kernel functions.
         let Some(symbol) = symbols.containing(jump.at) else { continue };
         let own = symbol.address..symbol.address + symbol.size;
         if jump.targets.is_empty() {

@@ -1,4 +1,4 @@
-//! tests/oracle/counts.rs: what is counted in the functions of whole kernels.
+//! tests/oracle/counts.rs: the probes needed to count all blocks in the functions of whole kernels.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use kinst::sites::flow::counts::Room;
 
 use crate::needs;
 
-/// Of each function, few more than half of the blocks are counted, and all follow but those beside rewritten instructions.
+/// Little more than half of a function's blocks are probed. All other counts follow, except next to rewritten
+/// instructions.
 #[test]
 fn about_half_of_the_blocks_are_counted() {
     for (name, path) in needs::kernels() {

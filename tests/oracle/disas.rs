@@ -166,7 +166,7 @@ fn instructions_are_those_of_objdump_and_frames_those_of_addr2line() {
                 }
             }
         }
-        // For a function, all instructions of its own are listed.
+        // For a function, all its own instructions are listed.
         if function == "first" {
             let start = kernel.symbols()["first"];
             let offsets: Vec<u64> = objects.iter().filter_map(|object| object["offset"].as_u64()).collect();
@@ -177,7 +177,7 @@ fn instructions_are_those_of_objdump_and_frames_those_of_addr2line() {
     }
 }
 
-/// A copy of `checked`, whose unlikely part the compiler places elsewhere.
+/// A copy of `checked`, with an unlikely part that the compiler places elsewhere.
 const SPLIT: &str = "\
 extern void __attribute__((cold)) complain(int);
 static inline __attribute__((always_inline)) int checked(int *at)
@@ -204,7 +204,7 @@ void complain(int x)
 }
 ";
 
-/// Returns those addresses at which addr2line reports the function, inlined or itself.
+/// Returns the addresses at which addr2line reports the function, inlined or not.
 fn inside(vmlinux: &Path, function: &str, addresses: &BTreeSet<u64>) -> BTreeSet<u64> {
     let mut arguments = vec!["-aif".to_owned(), "-e".to_owned(), vmlinux.to_str().expect("UTF-8").to_owned()];
     arguments.extend(addresses.iter().map(|address| format!("{address:#x}")));
@@ -255,7 +255,7 @@ fn a_copy_is_listed_with_the_part_that_stands_elsewhere() {
     assert!(text.contains(&format!("\n{inlined}: its part in vmlinux:outside.cold\n")), "{text}");
 }
 
-/// In a kernel: one copy, whose instructions are in four places of a function and in four of its cold part.
+/// In a kernel: one copy, with instructions in four places of a function and in four of its cold part.
 #[test]
 fn a_copy_in_a_stock_kernel_is_listed_as_a_whole() {
     let Some(root) = needs::linux_6_1() else { return };
@@ -328,7 +328,7 @@ fn a_line_is_where_its_statement_begins() {
         };
         lines.map(site).collect()
     };
-    // In the function itself: the first of the line's addresses in it.
+    // In the function itself: the first address of the line.
     for line in [19, 20, 22, 23] {
         let found = sites(&format!("kinst::first:L{line}"));
         let end = symbols["_start"].max(symbols["first"] + 1);
@@ -336,7 +336,7 @@ fn a_line_is_where_its_statement_begins() {
         assert_eq!(found.first(), inside, "line {line}, first at {:#x} to {end:#x}", symbols["first"]);
         assert_eq!(found.len(), 1);
     }
-    // In an inlined one: an address in each copy, each of them of this line.
+    // In an inlined one: an address of this line in each copy.
     let entries = sites("kinst::outer:entry");
     for line in [10, 12, 13, 14] {
         let found = sites(&format!("kinst::outer:L{line}"));
@@ -391,7 +391,7 @@ fn a_listing_says_where_a_site_is() {
             theirs[1].split(" (").next().unwrap_or_default().ends_with(&field("Source:")),
             "{site}: {theirs:?}"
         );
-        // The arguments are those of the copy that was asked for.
+        // The arguments belong to the requested copy.
         assert!(site.contains("Argument Types\n\t\targs[0]: int\n"), "{site}");
         assert!(
             field("Entry of:").starts_with("inner, called at ") || site.contains("inner, called at "),
@@ -410,7 +410,8 @@ fn a_listing_says_where_a_site_is() {
     assert!(said.contains("vmlinux has 3 functions, and 3 names of inlined functions"), "{said}");
 }
 
-/// The functions around a copy are those that addr2line names after the copy's at its entry, but for the one that has the code.
+/// The functions around a copy are the ones that addr2line lists after the copy's at its entry, except the one that
+/// contains the code.
 #[test]
 fn around_a_copy_are_the_frames_of_addr2line() {
     let built = compiled();

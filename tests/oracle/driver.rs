@@ -1,4 +1,4 @@
-//! tests/oracle/driver.rs: what the macros of kinst/sdt.h cost in a driver while nothing is traced, as objdump shows it.
+//! tests/oracle/driver.rs: the code that the macros of kinst/sdt.h add to a driver, according to objdump.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ fn listing(module: &Path, function: &str) -> Vec<String> {
     objdump.args(["-d", "--no-show-raw-insn", &format!("--disassemble={function}")]).arg(module);
     let out = String::from_utf8(objdump.output().unwrap().stdout).unwrap();
     let lines = out.lines().filter_map(|line| line.trim().split_once(":\t"));
-    // What a call leads to is in the relocations.
+    // The targets of calls are in the relocations.
     let text = |insn: &str| -> String {
         insn.split_whitespace().take(if insn.starts_with("nop") { 2 } else { 1 }).collect()
     };
@@ -57,7 +57,7 @@ fn a_probe_that_is_off_is_one_nop_and_loads_nothing() {
     assert_eq!(listing(&probed, "probed_off"), ["call", nop, "lea", "jmp"]);
     assert_eq!(listing(&probed, "probed_memory"), ["call", nop, "jmp"]);
     assert_eq!(listing(&probed, "constants"), ["call", nop, "jmp"]);
-    // The question whether it is traced is a nop too.
+    // The test whether it is traced is a nop too.
     assert_eq!(listing(&probed, "gated"), ["call", "xchg", "jmp"]);
 }
 

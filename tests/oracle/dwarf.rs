@@ -1,4 +1,4 @@
-//! tests/oracle/dwarf.rs: the forms of debug information from compilers and packagers, each compared with addr2line.
+//! tests/oracle/dwarf.rs: the variants of debug information from compilers and packagers, each compared with addr2line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ fn agrees(path: &Path) {
             let call = frame.call.as_ref()?;
             Some(format!("{}:{}", call.file.rsplit('/').next()?, call.line))
         }));
-        // binutils shows the name of the linker's unit where the line table has that of a file.
+        // binutils shows the name of the linker's unit where the line table has a file's name.
         let expected = theirs.iter().zip(&places).map(|((_, place), ours)| match place.split_once(">:") {
             Some(("<artificial", line)) => format!("{}:{line}", ours.split(':').next().unwrap_or_default()),
             _ => place.replace(":?", ":0"),
@@ -196,7 +196,7 @@ fn each_version_of_the_format() {
 #[test]
 fn origins_in_another_unit() {
     let fixture = Fixture::new();
-    // The link-time compiler writes a unit of its own, with origins in the units of the files.
+    // The link-time compiler writes a separate unit, with origins in the units of the files.
     let linked = fixture.gcc("linked", &["-g", "-O2", "-flto", "-flto-partition=none"]);
     agrees(&linked);
     agrees(&fixture.gcc("parts", &["-g", "-O2", "-flto", "-flto-partition=1to1", "-ffat-lto-objects"]));
@@ -213,7 +213,7 @@ fn partial_units_and_an_alternate_file() {
         let functions = ["summed", "innermost"];
         let known = copies(&before, &functions);
         assert!(known.iter().all(|(covered, entries)| !covered.is_empty() && entries.len() > 1));
-        // In one file: entries common to its units become a partial unit.
+        // In one file: entries that its units have in common become a partial unit.
         let alone = fixture.path("alone");
         fixture.run("cp", &["before", "alone"]);
         fixture.run("dwz", &["alone"]);
@@ -221,7 +221,7 @@ fn partial_units_and_an_alternate_file() {
         // binutils loses the frames whose function is in another unit; the file before dwz was compared with it.
         agrees(&before);
         same(&before, &alone);
-        // In two: the partial unit becomes a file of its own.
+        // In two: the partial unit becomes a separate file.
         fixture.run("cp", &["before", "first"]);
         let other = fixture.gcc("other", &[version, "-O1"]);
         fixture.run("cp", &["other", "second"]);
@@ -237,7 +237,7 @@ fn partial_units_and_an_alternate_file() {
         same(&before, &first);
         agrees(&other);
         same(&other, &fixture.path("second"));
-        // Another file in its place is not used, and the message for a missing one gives the build id.
+        // A different file in its place is not used, and the message for a missing one gives the build id.
         let id = alternate.build_id().expect("an id").to_string();
         std::fs::copy(&before, fixture.path("common.debug")).expect("another file");
         let error = |path: &Path| {

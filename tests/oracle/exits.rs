@@ -36,11 +36,11 @@ struct Count {
     at_label: usize,
     at_switch: usize,
     across: usize,
-    /// Edges whose names exceed the limit of a probe's name.
+    /// Edges with names longer than a probe's name may be.
     too_long: usize,
     /// Exits by a fault without a place for a probe.
     lost: usize,
-    /// Copies without any exit: they end in a trap.
+    /// Copies without an exit: they end in a trap.
     none: usize,
     /// Copies entered at an instruction that the kernel rewrites, and those without substitutes there.
     entered_at_patched: usize,
@@ -49,7 +49,7 @@ struct Count {
     left_nowhere: usize,
     /// Edges over static keys.
     over_keys: usize,
-    /// Copies by where they are entered: the line table has no row for it; it is the attribute's place; another one; several.
+    /// Copies by entry: no row in the line table; the place of the attribute; another place; several places.
     unmarked: usize,
     as_told: usize,
     elsewhere: usize,

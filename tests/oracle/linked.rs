@@ -1,4 +1,4 @@
-//! tests/oracle/linked.rs: copies in programs whose functions the linker removed in part, and in split debug information.
+//! tests/oracle/linked.rs: copies in programs with functions removed by the linker, and in split debug information.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::commands::{run, support};
 /// Compiles calls.c and a file of functions that nothing calls.
 fn compile(dir: &Path, name: &str, options: &[&str]) -> PathBuf {
     let unused = dir.join("unused.c");
-    // The second copy begins far from the start of its function, where kept code may be.
+    // The second copy begins far from the start of its function, where retained code may be.
     let text = "static inline __attribute__((always_inline)) int leaf(int x) { return x & 1 ? x * 3 : x / 7; }\n\
         int gone(int x) { return leaf(x) + 1; }\n\
         extern volatile int sink;\n\
@@ -54,7 +54,7 @@ fn copies_in_removed_functions_are_left_out() {
     }
 }
 
-/// A Rust program is linked from parts of which most are removed, by lld since some releases.
+/// A Rust program is linked from parts that are mostly removed, by lld in recent releases.
 #[test]
 fn copies_of_a_rust_program_are_in_its_code() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -91,7 +91,7 @@ fn split_debug_information_is_read() {
                 files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "dwo"))
             };
             let package = dir.path().join("split.dwp");
-            // Version 5 of gcc ends binutils' dwp 2.40 by a signal, and llvm-dwp 14 never.
+            // With gcc's DWARF 5, dwp of binutils 2.40 crashes and llvm-dwp 14 hangs.
             let packer = match (compiler, format) {
                 ("gcc", "-gdwarf-5") => None,
                 ("gcc", _) => Some("dwp"),
@@ -108,10 +108,10 @@ fn split_debug_information_is_read() {
                 assert_eq!(found(&program, "leaf"), expected, "{split:?}, packed");
                 std::fs::remove_file(&package).expect("removed");
             }
-            let error = calls::in_file(&program, "leaf").expect_err("the files are gone");
+            let error = calls::in_file(&program, "leaf").expect_err("the files are missing");
             let notes = error.notes.join("\n");
             assert!(notes.contains(".dwo: there is no such file"), "{notes}");
-            // Beside a program that has moved.
+            // Next to a program that was moved.
             let there = hidden.path().join("split");
             std::fs::rename(&program, &there).expect("moved");
             assert_eq!(found(&there, "middle"), middle);
@@ -120,7 +120,7 @@ fn split_debug_information_is_read() {
     }
 }
 
-/// One of two files is missing, then the other one is of another build.
+/// One of two files is missing; then the other one is from another build.
 fn some_are_missing(program: &Path, split: &[&str], all: usize) {
     let dir = program.parent().expect("a folder");
     let files = || -> Vec<PathBuf> {
@@ -142,7 +142,7 @@ fn some_are_missing(program: &Path, split: &[&str], all: usize) {
     assert!(error.notes[0].contains("it is of another build of the program"), "{:?}", error.notes);
 }
 
-/// The functions that a name stands for, without `std` and what it inlines.
+/// The functions that match a name, without `std` and functions inlined from it.
 fn named(program: &Path, name: &str) -> BTreeSet<String> {
     let calls = calls::in_file(program, name).unwrap_or_default().calls;
     calls.into_iter().filter(|call| !call.file.contains('/')).map(|call| call.function).collect()
@@ -216,7 +216,7 @@ fn names_are_those_of_rust() {
         assert_eq!(named(&program, name), [expected.to_owned()].into(), "{name}");
     }
     assert_eq!(named(&program, "Vec<u32>::push"), BTreeSet::new());
-    // Tables of lines alone still name the inlined functions.
+    // Line tables without other debug information still name the inlined functions.
     command.args(["-C", "debuginfo=line-tables-only"]);
     assert!(command.status().expect("rustc").success());
     assert!(!calls::in_file(&program, "unwrap").expect("calls").calls.is_empty());

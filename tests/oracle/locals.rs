@@ -1,5 +1,5 @@
 //! tests/oracle/locals.rs: the locations of a kernel's variables, compared with `perf probe -D 'function $params'`; and
-//! the number of parameters of inlined copies whose location at the entry can be read.
+//! the number of inlined copies' parameters with a readable location at the entry.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ fn perf(vmlinux: &Path, function: &str) -> Option<Vec<Line>> {
     Some(text.lines().filter_map(line).collect())
 }
 
-/// Formats a location like the kernel's kprobe events; `None` if perf has no syntax for it.
+/// Formats a location in the syntax of kprobe events; `None` if perf has no syntax for it.
 fn in_words_of_perf(location: &Location) -> Option<String> {
     let register = |name: &str| {
         format!(
@@ -91,7 +91,7 @@ fn in_words_of_perf(location: &Location) -> Option<String> {
     }
 }
 
-/// Returns in which way the two agree, if they do; `ours` is `None` if the function has no such parameter.
+/// Returns how the two agree, if they do; `ours` is `None` if the function has no such parameter.
 fn classify(ours: Option<&Result<Location, Missing>>, theirs: &str) -> Option<&'static str> {
     let words = |location: &Location| in_words_of_perf(location);
     match ours {
@@ -138,7 +138,7 @@ fn parameters_are_where_perf_finds_them() {
             })
             .collect();
         for (line, scope) in lines.iter().zip(kernel.scopes(&asked)) {
-            // perf begins some copies elsewhere, and does not distinguish namesakes: vmlinux.rs counts those.
+            // perf begins some copies elsewhere, and does not distinguish namesakes: vmlinux.rs counts these.
             let Ok(scope) = scope else { continue };
             let parameters = &scope.frames[0].parameters;
             let named = |name: &str| parameters.iter().find(|parameter| parameter.name == name);
@@ -169,11 +169,11 @@ fn parameters_are_where_perf_finds_them() {
     for difference in differences.iter().take(40) {
         println!("{difference}");
     }
-    assert!(classes["the same"] > 1000, "perf was not heard");
+    assert!(classes["the same"] > 1000, "perf's output was not read");
     assert!(differences.is_empty(), "{} differences", differences.len());
 }
 
-/// In copies.c: a description by one function's name gets its variables, whatever else begins there.
+/// In copies.c: a description by a function's name gets that function's variables, whatever else begins there.
 #[test]
 fn a_copy_is_the_one_that_was_asked_for() {
     let kernel = kernel::Fixture::with_copies().types();
@@ -210,7 +210,7 @@ fn a_copy_is_the_one_that_was_asked_for() {
         shown(asked("accessed", 0, Some("young"))),
         "the instruction is not in an inlined copy of young()"
     );
-    // In the frame: the address follows from the stack pointer at each instruction.
+    // In the frame: the address is computed from the stack pointer at each instruction.
     let place = |offset, name: &str| match &*kernel.scopes(&[asked("submit", offset, None)])[0] {
         Ok(scope) => scope.find(name).map(Variable::place).unwrap_or_default(),
         Err(why) => why.to_string(),
@@ -250,13 +250,13 @@ fn row(variable: &Variable) -> String {
     }
 }
 
-/// Reads all parameters of all copies of a kernel at their entries; this takes two processors a minute.
+/// Reads all parameters of all copies of a kernel at their entries; this takes a minute on two processors.
 #[test]
 #[ignore = "slow: every copy of a kernel; cargo test --release --test locals -- --ignored --nocapture"]
 fn parameters_of_all_copies() {
     let Some(root) = sysroot() else { return };
     let image = ElfFile::open(&needs::vmlinux(&root).expect("it is there")).expect("a vmlinux");
-    // Every N-th name only, for a run of seconds.
+    // Only every N-th name, for a run of seconds.
     let every = std::env::var("KINST_EVERY").ok().and_then(|every| every.parse().ok()).unwrap_or(1);
     let names: Vec<String> = dwarf::inline_names(&image).expect("names").into_iter().step_by(every).collect();
     let findings = dwarf::find(&image, &names, false).expect("copies");
@@ -306,5 +306,5 @@ fn parameters_of_all_copies() {
         println!("| {row} | {count} | {:.2} % |", share(*count));
     }
     assert!(entries * every > 50_000 && without * 1000 < entries, "{without} of {entries}");
-    assert!(share(readable) > 75.0, "fewer than there are");
+    assert!(share(readable) > 75.0, "too few parameters are readable");
 }

@@ -1,4 +1,5 @@
-//! tests/oracle/: what is found in debug information and in code, against tools that are not ours (perf, objdump, addr2line, readelf, gdb).
+//! tests/oracle/: results from debug information and code, compared with independent tools (perf, objdump, addr2line,
+//! readelf, gdb).
 
 #[path = "../support/binutils.rs"]
 mod binutils;

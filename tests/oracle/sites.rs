@@ -42,22 +42,22 @@ fn every_shape_of_a_copy() {
     assert_eq!(
         names(&entries),
         [
-            ":caller:8",  // the entry is not where the first range begins
-            ":caller:24", // without instructions; once, though two copies are there
+            ":caller:8",  // the entry is not the start of the first range
+            ":caller:24", // without instructions; once, although two copies are there
             ":caller:26", // without DW_AT_entry_pc
             ":caller:28", // recursion
             ":_start:4",  // origin in another unit, the entry as a distance
         ]
     );
-    assert_eq!(entries[0].out_of_line, ["inl.isra.0"], "a part is no instance");
+    assert_eq!(entries[0].out_of_line, ["inl.isra.0"], "a part is not an instance");
     let returns = index.inline_sites("vmlinux", "inl", Boundary::Return).expect("sites");
     assert_eq!(
         names(&returns),
         [":caller:19", ":caller:24", ":caller:29", ":_start:4"],
-        "where control leaves: not between two ranges of one way; where it is entered if there is no instruction"
+        "where control leaves: not between two ranges of one path; at the entry if it has no instruction"
     );
     let hoisted = index.inline_sites("vmlinux", "hoisted", Boundary::Entry).expect("a site");
-    assert_eq!(names(&hoisted), [":caller:21"], "where the first range begins, though it has no bytes");
+    assert_eq!(names(&hoisted), [":caller:21"], "where the first range begins, although it is empty");
     let remarks = kernel.take_remarks().join("\n");
     for reason in [
         "1 in code that is freed after boot",
@@ -99,7 +99,7 @@ fn names_are_never_a_namesakes() {
     let repeated: BTreeSet<&str> =
         in_module[1..].iter().filter_map(|name| Some(name.rsplit_once(':')?.0)).collect();
     assert_eq!(repeated, BTreeSet::from(["extra_mod:repeated#1", "extra_mod:repeated#2"]));
-    // The printed name means the same when it is pasted.
+    // The printed name has the same meaning when it is pasted.
     let catalog = Catalog::new(kernel, None);
     for name in in_module {
         let [module, function, offset] = name.split(':').collect::<Vec<_>>()[..] else {

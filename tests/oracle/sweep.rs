@@ -1,5 +1,5 @@
 //! tests/oracle/sweep.rs: all inlined functions of a kernel and of a hundred of its modules: each lookup succeeds, and
-//! each site is an instruction for objdump.
+//! each site is an instruction according to objdump.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -21,9 +21,9 @@ type Place = (u32, u64);
 #[derive(Default)]
 struct Disassembly {
     instructions: HashSet<Place>,
-    /// Ranges from an instruction that objdump does not know to the end of the function: there it may be out of step.
+    /// Ranges from an instruction that objdump cannot decode to the end of the function: it may be out of step there.
     unknown: Vec<(u32, Range<u64>)>,
-    /// By name; several if there are namesakes.
+    /// By name; several for namesakes.
     symbols: HashMap<String, Vec<Place>>,
 }
 
@@ -79,7 +79,7 @@ impl Disassembly {
         places.iter().any(inside)
     }
 
-    /// Whether there is an instruction; for namesakes one of them suffices.
+    /// Whether an instruction begins there; for namesakes, in one of them.
     fn has(&self, caller: &str, offset: u64) -> bool {
         let name = caller.split_once('#').map_or(caller, |(name, _)| name);
         let places = self.symbols.get(name).map(Vec::as_slice).unwrap_or_default();
@@ -109,7 +109,7 @@ fn sysroot() -> Option<PathBuf> {
     needs::kernel(&name)
 }
 
-/// Returns the file of a module with its code; a packed one is unpacked to `to`.
+/// Returns the file of a module with its code; a compressed one is unpacked to `to`.
 fn file_of(root: &Path, release: &str, module: &str, to: &Path) -> Option<PathBuf> {
     if module == "vmlinux" {
         return Some(root.join(format!("usr/lib/debug/boot/vmlinux-{release}")));

@@ -1,4 +1,4 @@
-//! tests/oracle/symbols.rs: the symbols that the module looks up, against those of each kernel that guests run, without booting it.
+//! tests/oracle/symbols.rs: the symbols that the module looks up, checked in the image of each kernel that guests run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ const ROWS: [&str; 2] = ["kmod/arch/ksym.c", "kmod/arch/x86/machine/ksym.h"];
 /// The files with the macros that declare their variables.
 const DECLARED: [&str; 2] = ["kmod/arch/ksym.h", "kmod/arch/x86/machine/ksym.h"];
 
-/// A row: when the symbol has to be there, and the names that it has in different kernels.
+/// A row: when the symbol is required, and its names in different kernels.
 #[derive(Debug)]
 struct Row {
     needed: Needed,
@@ -35,7 +35,7 @@ fn rows() -> Vec<Row> {
     let row =
         Regex::new(r#"(?m)^\s*(NEED|WANT|NEED_IF)\((?:(CONFIG_\w+), )?\w+, ([^)]*)\)"#).expect("a pattern");
     let name = Regex::new(r#"(KINST_ARCH_SYS )?"(\w+)""#).expect("a pattern");
-    // The one that finds all others.
+    // The function that looks up all other symbols.
     let mut rows = vec![Row { needed: Needed::Always, names: vec!["kallsyms_lookup_name".to_owned()] }];
     for file in ROWS {
         let text = std::fs::read_to_string(Path::new(ROOT).join(file)).expect(file);
@@ -101,7 +101,7 @@ fn each_kernel_has_the_symbols_that_the_module_needs() {
     assert!(missing.is_empty(), "the module would not load there:\n{}", missing.join("\n"));
 }
 
-/// The names of the image are those of the kernel with its debug information, where that is there.
+/// The names in the image are the same as in the debug information, if that is available.
 #[test]
 fn the_symbols_of_an_image_are_those_of_its_debug_file() {
     let Some(root) = needs::linux_6_1() else { return };

@@ -1,4 +1,4 @@
-//! tests/oracle/syscalls.rs: the numbers of system calls, against the headers that C programs are compiled with.
+//! tests/oracle/syscalls.rs: the numbers of system calls, compared with the C headers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use kinst::sites::{Catalog, Kernel, ProbeCatalog as _};
 use crate::commands::run;
 use crate::needs;
 
-/// The calls that there were when the table was made; a header may have more of them.
+/// The calls that existed when the table was made; a header may have more.
 const KNOWN: u32 = 473;
-/// Numbers of x86-64 and arm64 that no 64-bit program can call anything by.
+/// Numbers of x86-64 and arm64 that call nothing in a 64-bit program.
 const WITHOUT: [&str; 15] = [
     "afs_syscall",
     "create_module",
@@ -31,7 +31,7 @@ const WITHOUT: [&str; 15] = [
     "vserver",
 ];
 
-/// The numbers of a header, as the preprocessor has them.
+/// The numbers of a header, after preprocessing.
 fn header(text: &str) -> HashMap<String, u32> {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("numbers.c");
@@ -42,7 +42,7 @@ fn header(text: &str) -> HashMap<String, u32> {
         .filter_map(|line| line.strip_prefix("#define ")?.split_once(' '))
         .filter(|(name, _)| name.starts_with("__NR"))
         .collect();
-    // Some are defined as others.
+    // Some are defined as aliases.
     let number = |value: &str| macros.get(value).copied().unwrap_or(value).parse().ok();
     let calls = macros.iter().filter_map(|(name, value)| Some((name.strip_prefix("__NR_")?, number(value)?)));
     calls.map(|(name, number)| (name.to_owned(), number)).collect()

@@ -1,4 +1,4 @@
-//! tests/oracle/ustack.rs: user stacks from copies of them, against gdb's.
+//! tests/oracle/ustack.rs: user stacks, unwound from copies, compared with gdb's.
 
 use crate::needs;
 use kinst::consumer::symbols::{Symbols as _, System, Wanted};
@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Programs that work without end, and keep no frame pointers.
+/// Programs that run forever, without frame pointers.
 const PROGRAMS: [(&str, &str); 5] = [
     ("bash", "while :; do s=${s:0:20}x; [[ $s == *y* ]]; done"),
     (
@@ -21,7 +21,7 @@ const PROGRAMS: [(&str, &str); 5] = [
         "exec /usr/bin/python3 -c 'while True: sorted((i * 7 % 101 for i in range(1000)), key=lambda i: -i)'",
     ),
     ("gzip", "exec gzip -9 -c /dev/zero"),
-    // By plain instructions: libcrypto has no unwind information for functions that use some of the others.
+    // With plain instructions: libcrypto lacks unwind information for functions that use some of the others.
     ("openssl", "OPENSSL_ia32cap=0:0 exec openssl speed -seconds 60 sha256"),
 ];
 
@@ -61,7 +61,7 @@ fn by_gdb(pid: u32) -> ([u64; 17], Vec<u64>) {
         line.and_then(|line| hex(line.split_whitespace().nth(1)?)).unwrap_or_else(|| panic!("{name}: {text}"))
     };
     let registers = names.map(register);
-    // The first one is where the process is, which gdb leaves out where a function begins.
+    // The first one is the current address, which gdb omits at the start of a function.
     let frame = |line: &str| hex(line.strip_prefix('#')?.split_whitespace().nth(1)?);
     let callers = text.lines().filter(|line| !line.starts_with("#0 ")).filter_map(frame);
     (registers, std::iter::once(registers[16]).chain(callers).collect())
@@ -72,7 +72,7 @@ fn stacks_as_gdb_has_them() {
     if !needs::program("gdb") {
         return;
     }
-    // Nothing is asked about a kernel.
+    // Kernel addresses are not looked up.
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join("lib/modules/0")).unwrap();
     let kernel = Kernel::sysroot(folder.path(), None).unwrap();

@@ -1,4 +1,4 @@
-//! tests/oracle/vmlinux.rs: a kernel's inlined copies against `perf probe -D` and `objdump -d`, and each site as a probe.
+//! tests/oracle/vmlinux.rs: a kernel's inlined copies, compared with `perf probe -D` and `objdump -d`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -65,8 +65,7 @@ fn subject() -> Option<&'static Subject> {
     }))
 }
 
-/// Returns `KINST_PERF_SAMPLE` more functions to compare with perf, spread over all names; perf takes a second for
-/// each.
+/// Returns `KINST_PERF_SAMPLE` more functions to compare with perf, spread over all names; perf takes a second each.
 fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
     let count = std::env::var("KINST_PERF_SAMPLE").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
     if count == 0 {
@@ -80,7 +79,7 @@ fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
     sample.map(|(name, function)| (name, function.copies)).collect()
 }
 
-/// Returns `KINST_VMLINUX`, or that of 6.1.
+/// Returns `KINST_VMLINUX`, or the vmlinux of 6.1.
 fn vmlinux() -> Option<PathBuf> {
     let given = std::env::var_os("KINST_VMLINUX").map(PathBuf::from);
     given.or_else(|| needs::vmlinux(&needs::linux_6_1()?))
@@ -101,7 +100,7 @@ fn symbols(vmlinux: &Path) -> BTreeMap<String, Vec<u64>> {
     symbols
 }
 
-/// Returns the places where perf would put probes: the number of lines for each `symbol+offset`. `None` without perf.
+/// Returns the places of perf's probes: the number of lines for each `symbol+offset`. `None` without perf.
 fn perf(vmlinux: &Path, function: &str) -> Option<BTreeMap<(String, u64), usize>> {
     let arguments = ["probe", "-k", vmlinux.to_str()?, "--max-probes", "100000", "-D", function];
     let output = Command::new("perf").args(arguments).output().ok()?;
@@ -114,7 +113,7 @@ fn perf(vmlinux: &Path, function: &str) -> Option<BTreeMap<(String, u64), usize>
     Some(lines)
 }
 
-/// Whether the symbol is the function's own name, or that of a clone of all of it.
+/// Whether the symbol is the function's name, or the name of a clone of the whole function.
 fn is_instance(symbol: &str, function: &str) -> bool {
     let suffix = symbol.strip_prefix(function);
     suffix.is_some_and(|suffix| {
@@ -131,8 +130,8 @@ fn is_part(symbol: &str, function: &str) -> bool {
         .is_some_and(|suffix| suffix.starts_with(".part.") || suffix.contains(".cold"))
 }
 
-/// Returns the addresses that a line of perf may mean: those of the symbol, and those of its clones, since perf
-/// uses the function's name in the debug information.
+/// Returns the addresses that a line of perf may mean: of the symbol and of its clones, since perf uses the function's
+/// name in the debug information.
 fn places(symbols: &BTreeMap<String, Vec<u64>>, symbol: &str, offset: u64) -> [BTreeSet<u64>; 2] {
     let range = symbols.range(symbol.to_owned()..).take_while(|(name, _)| name.starts_with(symbol));
     let at = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<u64> {
@@ -145,7 +144,7 @@ fn places(symbols: &BTreeMap<String, Vec<u64>>, symbol: &str, offset: u64) -> [B
 /// Why one side has a place that the other does not have, or names it differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
-    /// perf lists the function's own code too, which fbt serves.
+    /// perf also lists the out-of-line function, which fbt serves.
     OutOfLine,
     /// Functions of one name: perf has the same line for each.
     Namesakes,
@@ -153,14 +152,14 @@ enum Class {
     ElsewhereInCopy,
     /// Several copies begin at one address.
     SameAddress,
-    /// perf lists the cut-off part of a function (`f.part.0`) too, where no call of it begins.
+    /// perf also lists the split-off part of a function (`f.part.0`), where no call begins.
     Part,
-    /// In a weak function that another definition has replaced: its code exists, but nothing calls it. perf writes
+    /// In a weak function that another definition has replaced: its code exists, but nothing calls it. perf prints
     /// its name, and so would probe the namesake; we make no site.
     Replaced,
     /// A call by a macro on the line that defines the function: perf mistakes it for the function itself.
     OnItsLine,
-    /// perf makes no event for the function at all: its name is too long for one, or perf refuses it.
+    /// perf does not make an event for the function: its name is too long, or perf refuses it.
     PerfRefuses,
 }
 
@@ -172,7 +171,7 @@ impl Class {
             Class::ElsewhereInCopy => "elsewhere in the copy",
             Class::SameAddress => "copies at one address",
             Class::Part => "a cut-off part",
-            Class::Replaced => "in a replaced weak function (no site of ours)",
+            Class::Replaced => "in a replaced weak function (we make no site)",
             Class::OnItsLine => "called on the line of its definition",
             Class::PerfRefuses => "perf makes no event",
         }
@@ -193,7 +192,7 @@ struct Comparison {
     unexplained: Vec<String>,
 }
 
-/// The data that explains a difference.
+/// The data needed to explain a difference.
 struct Reasons<'i> {
     info: DebugInfo<'i>,
     /// The ranges of functions as pairs of start and end, sorted by address.
@@ -212,7 +211,7 @@ impl Reasons<'_> {
         Reasons { info: DebugInfo::open(image).expect("debug information"), functions, is_aarch64 }
     }
 
-    /// Returns the function, and the offset in it, of a copy that is in no function by the symbols.
+    /// Returns the function and offset of a copy that is in no function of the symbol table.
     fn replaced(&self, copy: &InlineCopy) -> Option<(String, u64)> {
         let after = self.functions.partition_point(|(from, _)| *from <= copy.entry_pc);
         if self.functions[..after].iter().rev().take(9).any(|(_, to)| copy.entry_pc < *to) {
@@ -248,7 +247,7 @@ fn compare(
     let mut left = addresses.clone();
     let mut unmatched = Vec::new();
     for ((symbol, offset), lines) in perf {
-        // The name alone first; a clone's symbol only if that is none of our places.
+        // The exact name first; a clone's symbol only if that is not one of our places.
         let (places, found) = places(symbols, symbol, *offset)
             .map(|places| {
                 let found: Vec<u64> = places.intersection(&left).copied().collect();
@@ -260,14 +259,14 @@ fn compare(
         for place in &found {
             left.remove(place);
         }
-        // Of a line, one address counts as common; the others are namesakes that the text does not distinguish.
+        // One address of a line counts as common; the others are namesakes that perf's output does not distinguish.
         comparison.common += usize::from(!found.is_empty());
         if found.len() > *lines {
-            comparison.unexplained.push(format!("{} places of ours are {symbol}+{offset}", found.len()));
+            comparison.unexplained.push(format!("{} of our places are {symbol}+{offset}", found.len()));
         } else if found.len() > 1 {
             *comparison.only_ours.entry(Class::Namesakes).or_default() += found.len() - 1;
         }
-        // gcc 12 begins a function of arm64 after the room for ftrace.
+        // gcc 12 begins an arm64 function after the space for ftrace.
         let is_start = *offset == 0 || *offset == 8 && reasons.is_aarch64;
         if found.is_empty() && is_start && is_instance(symbol, function) && !places.is_empty() {
             *comparison.only_perf.entry(Class::OutOfLine).or_default() += 1;
@@ -312,7 +311,7 @@ fn compare(
             *comparison.only_ours.entry(Class::OnItsLine).or_default() += 1;
         }
     }
-    comparison.unexplained.extend(left.iter().map(|address| format!("only ours has {address:#x}")));
+    comparison.unexplained.extend(left.iter().map(|address| format!("only our places have {address:#x}")));
     if copies.len() > addresses.len() {
         comparison.only_ours.insert(Class::SameAddress, copies.len() - addresses.len());
     }
@@ -441,7 +440,7 @@ fn every_site_is_a_probe_at_an_instruction() {
     for function in FUNCTIONS {
         let addresses: BTreeSet<u64> =
             subject.copies[function].iter().flat_map(|copy| copy.entries.clone()).collect();
-        // If the kernel rewrites the beginning of a copy, other places substitute for it.
+        // If the kernel rewrites the entry of a copy, other places substitute for it.
         let is_rewritten =
             |entry: &&u64| marks.patched.iter().any(|(start, end)| (*start..*end).contains(*entry));
         let rewritten = addresses.iter().filter(is_rewritten).count();
@@ -459,7 +458,7 @@ fn every_site_is_a_probe_at_an_instruction() {
                     probes.unwrap_or_else(|error| panic!("{site:?}: {} {:?}", error.title, error.notes))
                 };
                 let probes = matches(Description::Site(Box::new(site.clone())));
-                // The name that -d prints for a site means the same probe.
+                // The name that -d prints for a site refers to the same probe.
                 assert_eq!(probes, matches(Description::Fields(Box::new(site.fields()))));
                 assert_eq!(probes.len(), 1, "{site:?} is not one place: {probes:?}");
                 let address = probes[0].place.func().expect("an instruction") + site.offset;
@@ -494,7 +493,7 @@ fn symbolizer(command: &[&str], vmlinux: &Path, addresses: &[u64]) -> Vec<Vec<(S
             answers.push(Vec::new());
         } else if let Some(answer) = answers.last_mut() {
             let place = lines.next().unwrap_or_default();
-            // Both add `(discriminator 2)`.
+            // Both append `(discriminator 2)`.
             let place = place.split_once(" (").map_or(place, |(place, _)| place);
             answer.push((line.to_owned(), place.to_owned()));
         }
@@ -503,7 +502,7 @@ fn symbolizer(command: &[&str], vmlinux: &Path, addresses: &[u64]) -> Vec<Vec<(S
     answers
 }
 
-/// Returns our answer in the same form.
+/// Returns our answer in the same format.
 fn our_frames(info: &DebugInfo<'_>, address: u64) -> Vec<(String, String)> {
     let body = info.body_at(address).expect("frames");
     let lines = info.lines_at(address).expect("lines");
@@ -524,7 +523,7 @@ fn same_place(theirs: &str, ours: &str) -> bool {
     else {
         return false;
     };
-    // In the room for ftrace before the first function of a unit, binutils has the symbol's file.
+    // In the space for ftrace before the first function of a unit, binutils has the symbol's file.
     if ours == "??:0" && their_line == "?" {
         return true;
     }
@@ -552,7 +551,7 @@ fn frames_and_lines_are_those_of_addr2line() {
     addresses.extend(subject.copies.values().flatten().map(|copy| copy.entry_pc).take(3000));
     let addr2line = binutils::tool("addr2line", &subject.path);
     let mut theirs = symbolizer(&[&addr2line, "-a", "-i", "-f", "-e"], &subject.path, &addresses);
-    // In the room for ftrace both have the name of the symbol; parts that run beside the kernel have a prefix in theirs.
+    // In the space for ftrace both have the symbol's name, with a prefix in parts that run outside the kernel.
     let of_source = |name: &mut String| {
         if image.machine() == Some(Machine::Aarch64) {
             let prefix = ["__efistub_", "__kvm_nvhe_"].iter().find_map(|prefix| name.strip_prefix(prefix));
@@ -566,19 +565,19 @@ fn frames_and_lines_are_those_of_addr2line() {
         let ours = our_frames(&info, *address);
         frames += ours.len();
         deepest = deepest.max(ours.len());
-        // Assembly, and functions that the compiler merged with identical ones: they have a symbol and lines, but
-        // no entry; binutils uses the symbol.
+        // Assembly, and functions that the compiler merged with identical ones, have a symbol and lines, but
+        // no DWARF entry; binutils uses the symbol.
         if ours.is_empty() && theirs.len() == 1 {
             nameless += 1;
         } else if !are_same(&ours, &theirs) {
             different.push((*address, ours, theirs));
         }
     }
-    // If the line is that of an inlined macro or header, binutils may name the unit's file.
+    // If the line belongs to an inlined macro or header, binutils may name the unit's file.
     let asked: Vec<u64> = different.iter().map(|(address, ..)| *address).collect();
     let llvm = ["llvm-symbolizer", "--addresses", "--inlines", "--output-style=GNU", "-e"];
     let mut second = symbolizer(&llvm, &subject.path, &asked);
-    // It names the part of a function that the compiler moved away by its symbol.
+    // It uses the symbol for the part of a function that the compiler moved away.
     for (name, _) in second.iter_mut().flatten() {
         name.truncate(name.strip_suffix(".cold").map_or(name.len(), str::len));
         of_source(name);

@@ -1,4 +1,5 @@
-//! tests/outside/annotate.rs: the D programs of --annotate for Debian's kernel. What they count is shown in a guest (tests/vm/cases/annotate.case).
+//! tests/outside/annotate.rs: the D programs of --annotate for Debian's kernel. The counts
+//! are tested in a guest (tests/vm/cases/annotate.case).
 
 use crate::real::dtrace;
 
@@ -10,7 +11,7 @@ fn the_program_of_a_function() {
     let entry = "fbt:vmlinux:vfs_read:entry\n{\n\tself->calls0 = self->calls0 << 1 | (pid == $target && (arg2 > 4096) ? 1 : 0)";
     assert!(program.contains(entry), "{program}");
     assert!(program.contains("profile:::tick-2s\n{\n\texit(0);\n}\n"), "{program}");
-    // A branch is counted both ways at one place; a block in the middle of others is not.
+    // A branch is counted in both directions at one place; a block in the middle of others is not counted.
     for (site, there) in [("171-173", true), ("171-241", false), ("114", false)] {
         assert_eq!(program.contains(&format!("kinst:vmlinux:vfs_read:{site}")), there, "{site} in {program}");
     }
@@ -47,7 +48,7 @@ fn programs_that_take_the_time() {
         return;
     };
     assert!(good && said.is_empty(), "{said}");
-    // Each block is a place, and no edge is.
+    // Each block is a place, but edges are not.
     for (site, there) in [("kinst:vmlinux:vfs_read:119", true), ("kinst:vmlinux:vfs_read:171-", false)] {
         assert_eq!(program.contains(site), there, "{site} in {program}");
     }

@@ -1,4 +1,4 @@
-//! tests/outside/carried.rs: indices that are exported and imported: they answer without debug files as with them, and
+//! tests/outside/carried.rs: exported and imported indices: they give the same answers without debug files, and
 //! damaged ones are refused.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn kernel(root: &Path, cache: &Path) -> Kernel {
     Kernel::sysroot(root, None).expect("a kernel").with_cache(Some(Cache::at(cache)), None)
 }
 
-/// A sysroot with a kernel in the form that boots, its answers, and what it exports.
+/// A sysroot with a bootable kernel, its answers, and its exported index.
 struct Exported {
     root: tempfile::TempDir,
     work: tempfile::TempDir,
@@ -63,7 +63,7 @@ fn descriptions(kernel: Kernel) -> Vec<Result<String, String>> {
     for function in ["repeated", "in_module", "inl", "caller", "extra_mod`twice"] {
         let found = Disassembler::new(&kernel, None).disassemble(function);
         let listed = |found: Disassembly| {
-            // The numbers of entries are those of the debug information; those of origins are not.
+            // The ids of entries come from the debug information; the ids of origins do not.
             let frames = |frames: &[Frame]| -> Vec<String> {
                 let shown = |frame: &Frame| format!("{} {:?} {:?}", frame.name, frame.call, frame.ranges);
                 frames.iter().map(shown).collect()
@@ -135,7 +135,7 @@ fn without_debug_files_it_answers_as_with_them() {
     );
     exported.hide_debug_files();
     let cache = work.join("second");
-    // What was concluded before the import is forgotten.
+    // Conclusions from before the import are discarded.
     let without = answers(kernel(root, &cache), &FUNCTIONS);
     assert!(without[&("inl".to_owned(), false)].is_err());
 
@@ -147,7 +147,7 @@ fn without_debug_files_it_answers_as_with_them() {
     let without = descriptions(kernel(root, &cache));
     assert!(without.iter().filter(|answer| answer.is_ok()).count() >= 3, "{without:?}");
     assert_eq!(without, exported.descriptions);
-    // The addresses of the module are those of a file that lays out its sections in another way.
+    // The module's addresses come from a file with a different section layout.
     let catalog = Catalog::new(Arc::new(kernel(root, &cache)), None);
     let fields = Fields::new("kinst", "extra_mod", "twice", "0");
     let found = catalog.matches(&Description::Fields(Box::new(fields)));
@@ -171,11 +171,11 @@ fn a_package_may_bring_them() {
     assert!(answers(kernel(root, &work.join("fourth")), &FUNCTIONS) != exported.answers);
     let files = fs::read_dir(&folder).expect("a directory").map(|file| file.expect("a file").path());
     for file in files {
-        fs::set_permissions(file, Permissions::from_mode(0o666)).expect("a file of ours");
+        fs::set_permissions(file, Permissions::from_mode(0o666)).expect("our file");
     }
     assert_ne!(answers(brought(), &FUNCTIONS), exported.answers, "others could have written them");
     assert_ne!(answers(cached(), &FUNCTIONS), exported.answers);
-    // A folder can be imported too.
+    // A folder can also be imported.
     let cache = Cache::at(&work.join("fifth"));
     let imported = kernel(root, &work.join("fifth")).import(&folder, &cache).expect("an import");
     assert_eq!((imported.files, imported.ours), (2, Some(2)));
@@ -197,12 +197,12 @@ fn damage_is_refused_and_nothing_comes_in() {
         let cut = import(&whole[..at]).expect_err("it is cut");
         assert!(cut.contains("it is"), "{cut}");
     }
-    assert!(!dir.exists(), "nothing of it was taken");
+    assert!(!dir.exists(), "nothing was imported");
     let mut refused = 0;
     for at in places() {
         let mut flipped = whole.clone();
         flipped[at] ^= 1 << (at % 8);
-        // The release is text for a person, and zstd has bits without a meaning.
+        // The release is text for humans, and zstd has bits without a meaning.
         match import(&flipped) {
             Ok(found) => assert_eq!(found.files, 2, "flipped at {at}"),
             Err(_) => refused += 1,
@@ -218,7 +218,7 @@ fn damage_is_refused_and_nothing_comes_in() {
     assert!(missing.to_string().contains("cannot be read"), "{missing}");
 }
 
-/// Entries and returns of a real kernel and its modules, with the debug files and without.
+/// Entries and returns of a real kernel and its modules, with and without the debug files.
 #[test]
 fn a_real_kernel_answers_as_with_its_debug_files() {
     const NAMES: [&str; 28] = [

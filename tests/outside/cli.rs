@@ -1,4 +1,4 @@
-//! tests/outside/cli.rs: the commands dtrace and inlinecall as a user runs them, without the kernel module: exit statuses,
+//! tests/outside/cli.rs: the commands dtrace and inlinecall, run by a user without the kernel module: exit statuses,
 //! standard output and standard error.
 
 use std::path::Path;
@@ -63,7 +63,7 @@ fn support(name: &str) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
-/// Makes a file with this text in a directory of its own.
+/// Makes a file with this text in a separate directory.
 fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join(name);
@@ -99,7 +99,7 @@ fn usage() {
     assert!(line("  missinglocals=error|zero|skip").contains("[error]"), "{options}");
 }
 
-/// Every option of the manual works with -e, if it has a meaning there, or is refused with a message.
+/// Every option of the manual works with -e, if it is meaningful there, or is refused with a message.
 #[test]
 fn every_option_works_or_is_refused() {
     let (_dir, script) = file("s.d", "BEGIN { trace($1 + VALUE); trace($$2); }\n");
@@ -132,8 +132,8 @@ fn every_option_works_or_is_refused() {
     refused(&["-e", "-n", "BEGIN { getf(1); }"], 1, &["getf() does not exist on Linux"]);
 }
 
-/// -L and syslibdir: libraries are read in the order of their dependencies; one with an unmet dependency is left
-/// out, one with an error is named.
+/// -L and syslibdir: libraries are read in the order of their dependencies; one with an unmet dependency is
+/// skipped, one with an error is reported.
 #[test]
 fn libraries_of_a_directory_are_read() {
     let (dir, path) = file("b.d", "#pragma D depends_on library a.d\ninline int twice[int x] = x + one;\n");
@@ -154,11 +154,11 @@ fn libraries_of_a_directory_are_read() {
     refused(&["-L", folder, "-e", "-n", "BEGIN"], 1, &["failed to compile library", "d.d\", line 1: "]);
 }
 
-/// The built-in libraries, read from a directory, where none is left out silently.
+/// The built-in libraries, read from a directory, where none is skipped silently.
 #[test]
 fn every_library_fits_every_kernel() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dlib");
-    // Of these two, one fits each kernel; two other libraries have one beside them for kernels that lack the types.
+    // Each kernel fits one of these two; two other libraries have an alternative for kernels that lack the types.
     let alternatives = ["iodentry.d", "iodentry_union.d"];
     for (kernel, root) in needs::kernels() {
         let fits = |left_out: [&str; 3]| {
@@ -184,7 +184,7 @@ fn every_library_fits_every_kernel() {
             ([left_out, "fsmount.d", "blockdev_none.d"], "/blockdev.d"),
         ] {
             let ran = fits(left_out);
-            // 6.1 has the types; of another, only that library may not fit.
+            // 6.1 has the types; for other kernels, only that library may not fit.
             assert!(
                 ran.status == 0 || kernel != "6.1" && ran.stderr.contains(file),
                 "{kernel}: {}",
@@ -194,7 +194,7 @@ fn every_library_fits_every_kernel() {
     }
 }
 
-/// A file is rewritten only if it parses; its meaning stays.
+/// A file is rewritten only if it parses; its meaning does not change.
 #[test]
 fn fmt_rewrites_a_script() {
     let (_dir, script) = file("s.d", "BEGIN{x=1;/* one */exit(0)}\n");
@@ -206,7 +206,7 @@ fn fmt_rewrites_a_script() {
     assert_eq!(std::fs::read_to_string(&script).unwrap(), "BEGIN { x = ; }\n");
 }
 
-/// Common first errors of new users are reported with the place, the reason, and what to write instead.
+/// Common errors of new users are reported with the place, the reason, and a correction.
 #[test]
 fn mistakes_are_explained() {
     refused(
@@ -235,7 +235,7 @@ fn mistakes_are_explained() {
     assert_eq!((&object["tag"], &object["labels"][0]["column"]), (&"D_SYNTAX".into(), &13.into()));
 }
 
-/// Tracing needs the module: its absence is reported at once, with help.
+/// Tracing needs the module: if it is missing, that is reported at once, with help.
 #[test]
 fn without_the_module() {
     if Path::new("/dev/dtrace/kinst").exists() {
@@ -355,7 +355,7 @@ fn a_kernel_under_a_sysroot() {
     // Once in one(), twice through middle() in two().
     assert_eq!(descriptions.len(), 3, "{text}");
     assert!(descriptions.iter().any(|line| line.starts_with("kinst::one:")), "{text}");
-    assert_eq!(accepted(&["--sysroot", root, "-edn", &text]), text, "pasted back it means the same");
+    assert_eq!(accepted(&["--sysroot", root, "-edn", &text]), text, "it means the same when pasted");
     let both =
         accepted(&["--sysroot", root, "-edn", "kinst::leaf:entry, kinst::leaf:return { trace(pid); }"]);
     assert!(both.lines().filter(|line| line.starts_with("kinst::")).count() > 3, "{both}");
@@ -386,7 +386,7 @@ fn the_index_of_a_sysroot() {
     let made = || std::fs::read_dir(cache.join("kinst/index")).map_or(0, Iterator::count);
     let leaf = ["-edn", "kinst::leaf:entry, kinst::leaf:return"];
     let (status, walked, said) = run(&[&["--no-cache"][..], &leaf].concat());
-    assert_eq!((status, said.as_str(), made()), (Some(0), "", 0), "nothing is kept");
+    assert_eq!((status, said.as_str(), made()), (Some(0), "", 0), "nothing is cached");
     for before in [0, 1] {
         let (status, told, said) = run(&["--index"]);
         assert_eq!((status, said.as_str()), (Some(0), ""));
@@ -401,8 +401,8 @@ fn the_index_of_a_sysroot() {
     let (status, none, said) = run(&["-x", "maxprobes=2", "-edn", "kinst::*e*:entry"]);
     assert_eq!((status, none.as_str()), (Some(1), ""));
     assert!(said.contains("option maxprobes allows 2") && said.contains("-x maxprobes="), "{said}");
-    // There is no place to keep it.
-    std::fs::remove_dir_all(&cache).expect("a directory of ours");
+    // The cache cannot be created.
+    std::fs::remove_dir_all(&cache).expect("our directory");
     std::fs::write(&cache, "").expect("a file");
     let (status, _, said) = run(&["--index"]);
     assert!(status == Some(1) && said.contains("cannot store the index in"), "{said}");
@@ -453,7 +453,7 @@ fn stability_is_reported() {
     }
 }
 
-/// The message to the user about a probe that does not exist.
+/// The message about a probe that does not exist.
 #[test]
 fn no_such_probe() {
     let dir = sysroot();
@@ -468,7 +468,7 @@ fn lists() {
     let root = dir.path().to_str().expect("UTF-8");
     let heading = "   ID   PROVIDER            MODULE                          FUNCTION NAME\n";
     let ran = dtrace(&["--sysroot", root, "-l", "-n", "BEGIN", "-n", "fbt::two:", "-n", "fbt::tow:entry"]);
-    assert_eq!(ran.status, 1, "one of them is not there");
+    assert_eq!(ran.status, 1, "one of them does not exist");
     assert!(ran.stdout.starts_with(heading), "{}", ran.stdout);
     let names: Vec<&str> =
         ran.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().last()).collect();
@@ -630,7 +630,7 @@ fn a_stock_kernel() {
     sites.sort_unstable();
     places.sort_unstable();
     places.dedup();
-    assert_eq!(sites, places, "both tools say the same of the same file");
+    assert_eq!(sites, places, "both tools report the same for the same file");
     assert_eq!(accepted(&["--sysroot", root, "-edn", &text]), text);
     for (description, says) in [
         ("sched:sched_switch", "write it as sdt:::sched_switch"),

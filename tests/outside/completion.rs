@@ -1,4 +1,4 @@
-//! tests/outside/completion.rs: what shells are offered, by the command itself and through bash's own script.
+//! tests/outside/completion.rs: shell completions, by the command itself and through the script for bash.
 
 use crate::needs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 const DTRACE: &str = env!("CARGO_BIN_EXE_dtrace");
 
-/// Asks as a shell does; the last word is being typed.
+/// Requests completions like a shell; the last word is being typed.
 fn offered(words: &[&str]) -> Vec<String> {
     let out = Command::new(DTRACE)
         .env("DTRACE_COMPLETE", "bash")
@@ -20,9 +20,9 @@ fn offered(words: &[&str]) -> Vec<String> {
     String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// Puts a command line into bash with our script, and returns its answers.
+/// Completes a command line in bash with our script, and returns the candidates.
 fn in_bash(line: &str) -> Vec<String> {
-    // What readline does before it calls: words end at blanks and at COMP_WORDBREAKS, but not within quotes.
+    // Like readline before it calls the script: words end at blanks and COMP_WORDBREAKS, but not within quotes.
     let script = r#"
         PATH=$FOLDER:$PATH
         eval "$(DTRACE_COMPLETE=bash dtrace)"
@@ -83,7 +83,7 @@ fn providers_and_probes_without_one() {
     assert_eq!(offered(&["-P", "sy"]), ["syscall", "sysinfo"]);
     assert_eq!(offered(&["-n", "BE"]), ["BEGIN"]);
     assert_eq!(offered(&["-n", "BEGIN,EN"]), ["BEGIN,END"]);
-    // A program is not a description.
+    // A program is not completed as a description.
     assert_eq!(offered(&["-n", "BEGIN { f"]), [""; 0]);
 }
 
@@ -112,7 +112,7 @@ fn the_colon_in_bash() {
     let Some(root) = needs::linux_6_1() else { return };
     let root = root.to_str().unwrap();
     let of = |word: &str| in_bash(&format!("dtrace --sysroot {root} -n {word}"));
-    // Bash replaces only what is after the last colon, unless there are quotes.
+    // Bash replaces only the part after the last colon, unless the word is quoted.
     assert_eq!(of("fbt::vfs_read"), ["vfs_read:", "vfs_readlink:", "vfs_readv:"]);
     assert_eq!(of("fbt::vfs_read:e"), ["entry"]);
     assert_eq!(of("'fbt::vfs_read:e"), ["fbt::vfs_read:entry"]);

@@ -1,4 +1,4 @@
-//! tests/outside/debuginfod.rs: debug information from a server, which is queried only if the user names one.
+//! tests/outside/debuginfod.rs: debug information from a server, which is queried only if the user configures one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -79,7 +79,7 @@ fn a_program_without_debug_information() {
         |urls: &str| run(env!("CARGO_BIN_EXE_inlinecall"), &["inner", stripped], urls, dir.path());
     let without = inlinecall("");
     assert_eq!(without.status.code(), Some(2));
-    assert!(!text(&without.stderr).contains("debuginfod"), "nobody is asked unless told");
+    assert!(!text(&without.stderr).contains("debuginfod"), "a server is queried only if configured");
     let with = inlinecall(&urls);
     let said = text(&with.stderr);
     assert!(
@@ -101,7 +101,7 @@ fn a_server_that_does_not_have_it_or_is_not_there() {
     let stripped = dir.path().join("stripped");
     Command::new("strip").arg("-o").args([&stripped, &whole]).status().expect("strip");
     let stripped = stripped.to_str().expect("UTF-8");
-    // The client remembers for a while what a server did not have; each run gets a cache of its own.
+    // The client caches negative answers for a while, so each run gets a separate cache.
     let said = |urls: &str| {
         let home = tempfile::tempdir().expect("a directory");
         let output = run(env!("CARGO_BIN_EXE_inlinecall"), &["inner", stripped], urls, home.path());
@@ -114,7 +114,7 @@ fn a_server_that_does_not_have_it_or_is_not_there() {
     assert!(nobody.contains("from debuginfod: "), "{nobody}");
 }
 
-/// Makes a kernel in the form that boot loaders read, with a packed program in it.
+/// Makes a bootable kernel image with a packed program inside.
 fn bootable(program: &Path, to: &Path) {
     let packed = Command::new("gzip").arg("-c").arg(program).output().expect("gzip").stdout;
     let mut file = vec![0; 5 * 512];
@@ -142,17 +142,17 @@ fn a_kernel_under_a_sysroot() {
     let dtrace = |urls: &str| run(env!("CARGO_BIN_EXE_dtrace"), &arguments, urls, dir.path());
     let without = dtrace("");
     assert_eq!(without.status.code(), Some(1));
-    assert!(!text(&without.stderr).contains("debuginfod"), "nobody is asked unless told");
+    assert!(!text(&without.stderr).contains("debuginfod"), "a server is queried only if configured");
     let nobody = dtrace("http://127.0.0.1:9");
     assert!(text(&nobody.stderr).contains("from debuginfod: "), "{}", text(&nobody.stderr));
-    // A file that was missing before is looked up again.
+    // A file that was missing before is requested again.
     let urls = serve(id.clone(), whole);
     let with = dtrace(&urls);
     let said = text(&with.stderr);
     let asked = format!("querying debuginfod for the debug information of the kernel 6.6.6 (build id {id})");
     assert!(said.contains(&asked), "{said}");
     assert!(text(&with.stdout).starts_with("kinst:vmlinux:main:"), "{said}");
-    assert!(text(&dtrace(&urls).stdout).starts_with("kinst:vmlinux:main:"), "kept");
+    assert!(text(&dtrace(&urls).stdout).starts_with("kinst:vmlinux:main:"), "cached");
 }
 
 /// A server has a file with the build id of the kernel that runs these tests.

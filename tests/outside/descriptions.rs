@@ -1,9 +1,9 @@
-//! tests/outside/descriptions.rs: probe descriptions that match nothing: what is said of them, and before what.
+//! tests/outside/descriptions.rs: probe descriptions that match nothing: the messages, and which one comes first.
 
 use crate::cli::{accepted, refused, sysroot};
 use crate::needs;
 
-/// -e asks for the probes of another kernel as -l does.
+/// -e looks up the probes of another kernel like -l.
 #[test]
 fn each_probe_of_a_sysroot_is_checked() {
     let dir = sysroot();
@@ -29,7 +29,7 @@ fn each_probe_of_a_sysroot_is_checked() {
     accepted(&["--sysroot", root, "-e", "-n", "fbt::two:entry, kinst::two:0, tick-1s"]);
 }
 
-/// A probe that is not there has no arguments, which is no reason to speak of their types.
+/// If a probe does not exist, the message is about that, not about the types of its arguments.
 #[test]
 fn descriptions_come_before_what_clauses_say() {
     let dir = sysroot();
@@ -46,7 +46,7 @@ fn descriptions_come_before_what_clauses_say() {
     }
 }
 
-/// The compiler has specialised the function, and nothing of its own name is left.
+/// The compiler has specialised the function, and no symbol with its own name is left.
 #[test]
 fn a_function_that_has_a_clone_only() {
     let Some(root) = needs::linux_6_1() else { return };

@@ -7,7 +7,7 @@ use crate::needs;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The documents for users. The other pages of the guide are run as a whole, in a guest.
+/// The user documents. The other pages of the guide are run as a whole, in a guest.
 fn documents() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(Path::new(ROOT).join("docs")).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -20,7 +20,7 @@ fn documents() -> Vec<PathBuf> {
     paths
 }
 
-/// The examples of a document, found by the program that finds them in a guest.
+/// The examples of a document, extracted by the program that does so in a guest.
 fn examples(document: &Path) -> Vec<String> {
     let program = Path::new(ROOT).join("tests/outside/examples.awk");
     let output = Command::new("awk").arg("-f").arg(program).arg(document).output().unwrap();
@@ -49,7 +49,7 @@ fn every_example_of_the_documents_compiles() {
     std::fs::write(&options, format!("```\n{}```\n", help.replace("  dtrace", "# dtrace"))).unwrap();
     assert_eq!(examples(&options).len(), 5, "{help}");
     for document in documents().into_iter().chain([options]) {
-        // --index reads the debug information of all modules, which are few in a guest.
+        // --index reads the debug information of all modules; a guest has only a few.
         for example in examples(&document).into_iter().filter(|example| !example.contains(" --index")) {
             count += 1;
             let line = example.replacen(" --sysroot / ", " ", 1);

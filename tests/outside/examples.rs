@@ -1,4 +1,5 @@
-//! tests/outside/examples.rs: the scripts of examples/ have one form, start by their first line, and are all run in a guest and named in the guide.
+//! tests/outside/examples.rs: the scripts of examples/ have a common format, are run in a guest, and are named in the
+//! guide.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ fn examples() -> Vec<(String, PathBuf, String)> {
         let text = std::fs::read_to_string(&path).unwrap();
         (name, path, text)
     };
-    // A folder is a driver, or what belongs together.
+    // A folder is a driver, or a group of files.
     let files = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let mut examples: Vec<_> = files.map(read).collect();
     examples.sort();

@@ -1,4 +1,4 @@
-//! tests/outside/fleet.rs: examples/fleet: its dashboard shows what its program measures, and its service is one.
+//! tests/outside/fleet.rs: examples/fleet: its dashboard shows what its program measures; its service file is valid.
 
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ fn queries() -> Vec<String> {
     targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The words of a text that begin with a prefix.
+/// The words of a string that begin with a prefix.
 fn words<'a>(text: &'a str, prefix: &str) -> BTreeSet<&'a str> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '@'));
     words.filter_map(|word| word.strip_prefix(prefix)).filter(|word| !word.is_empty()).collect()

@@ -1,11 +1,11 @@
-//! tests/outside/headers.rs: the system's C headers with -C, and the layout of their structs against the C compiler's.
+//! tests/outside/headers.rs: the system's C headers with -C, and their structs' layout compared with the C compiler.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::{commands, needs};
 
-/// The headers that D scripts include, and those that these bring in.
+/// The headers that D scripts include, directly or indirectly.
 const HEADERS: &[&str] = &[
     "arpa/inet.h",
     "asm/unistd.h",
@@ -41,7 +41,7 @@ const HEADERS: &[&str] = &[
     "unistd.h",
 ];
 
-/// Numbers that both languages know when they compile.
+/// Constants that both languages evaluate at compile time.
 const NUMBERS: &[&str] = &[
     "sizeof (struct stat)",
     "offsetof(struct stat, st_ctim)",

@@ -1,4 +1,4 @@
-//! tests/outside/hostile.rs: malicious texts end in an error, not in a crash or in swap.
+//! tests/outside/hostile.rs: malicious input ends in an error, not in a crash or in swapping.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ fn refused(name: &str, text: &[u8], options: &[&str]) -> String {
 }
 
 fn compile(path: &Path, options: &[&str]) -> String {
-    // Leaves out the running kernel's types.
+    // Excludes the running kernel's types.
     let empty = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_dtrace"))
         .args(["-xerrtags", "-e", "--sysroot"])
@@ -84,7 +84,7 @@ fn definitions_of_themselves() {
     }
 }
 
-/// Inlines that double each other end at the limit on the tree, not when memory runs out.
+/// Inlines that double in size end at the limit on the tree, not when memory runs out.
 #[test]
 fn definitions_that_grow() {
     let mut text = "inline int f0 = pid + pid;\n".to_owned();
@@ -94,7 +94,7 @@ fn definitions_that_grow() {
     refused("grow.d", (text + "BEGIN { trace(f63); }\n").as_bytes(), &[]);
 }
 
-/// Each struct contains the previous one twice: 2^59 in all, in a text of two lines.
+/// Each struct contains the previous one twice: 2^59 in total, in two lines of text.
 #[test]
 fn a_struct_of_structs_of_structs() {
     let twice = |level: usize| format!("struct s{level} {{ struct s{} a, b; }}; ", level - 1);

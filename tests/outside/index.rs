@@ -49,7 +49,7 @@ fn the_index_says_what_the_debug_information_says() {
     assert_eq!(made.len(), 3, "{made:?}");
     let before: Vec<_> =
         made.iter().map(|file| fs::metadata(file).expect("a file").modified().ok()).collect();
-    assert_eq!(answers(root.path(), Some(&dir)), walked, "kept");
+    assert_eq!(answers(root.path(), Some(&dir)), walked, "cached");
     let after: Vec<_> = made.iter().map(|file| fs::metadata(file).expect("a file").modified().ok()).collect();
     assert_eq!(before, after, "nothing is made twice");
 }
@@ -107,12 +107,12 @@ fn a_changed_module_is_seen() {
     assert_eq!(without, answers(root.path(), None));
 }
 
-/// The list of a sysroot's modules is kept; a file that is rewritten in its place does not show in it.
+/// The list of a sysroot's modules is cached; it does not show a file that is rewritten in place.
 #[test]
 fn a_module_that_is_rewritten_in_its_place_is_seen() {
     let (root, cache) = (sysroot(), tempfile::tempdir().expect("a directory"));
     let module = root.path().join("lib/modules/6.6.6/kernel/extra-mod.ko");
-    // A directory that was changed a moment ago is walked over again.
+    // A directory that was changed very recently is walked again.
     let settle = || {
         let root = root.path().to_str().expect("text");
         run("find", &[root, "-type", "d", "-exec", "touch", "-d", "2020-01-01", "{}", "+"]);
@@ -123,7 +123,7 @@ fn a_module_that_is_rewritten_in_its_place_is_seen() {
     assert!(walked[&("in_module", false)].is_ok() && listed());
     assert_eq!(answers(root.path(), Some(cache.path())), walked, "by the list");
     let whole = fs::read(&module).expect("a file");
-    fs::write(&module, "no module any more").expect("a file");
+    fs::write(&module, "not a module any more").expect("a file");
     settle();
     let without = answers(root.path(), Some(cache.path()));
     assert!(without[&("in_module", false)].is_err(), "{without:?}");
@@ -135,7 +135,7 @@ fn a_module_that_is_rewritten_in_its_place_is_seen() {
     assert_eq!(answers(root.path(), Some(cache.path())), walked);
 }
 
-/// The exits of copies come from the instructions: an answer without them is not kept.
+/// The exits of copies come from the instructions: an answer without them is not cached.
 #[test]
 fn a_module_without_its_code_is_asked_again() {
     let (root, cache) = (sysroot(), tempfile::tempdir().expect("a directory"));
@@ -165,16 +165,16 @@ fn what_others_can_write_is_not_believed() {
     let walked = answers(root.path(), Some(cache.path()));
     for file in files(cache.path()) {
         let whole = fs::read(&file).expect("a file");
-        fs::set_permissions(&file, Permissions::from_mode(0o666)).expect("a file of ours");
+        fs::set_permissions(&file, Permissions::from_mode(0o666)).expect("our file");
         assert_eq!(answers(root.path(), Some(cache.path())), walked);
         let mode = fs::metadata(&file).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}: made anew", file.display());
         assert!(fs::read(&file).expect("a file") == whole);
     }
     let open = tempfile::tempdir().expect("a directory");
-    fs::set_permissions(open.path(), Permissions::from_mode(0o777)).expect("a directory of ours");
+    fs::set_permissions(open.path(), Permissions::from_mode(0o777)).expect("our directory");
     assert_eq!(answers(root.path(), Some(open.path())), walked);
-    assert_eq!(files(open.path()), Vec::<PathBuf>::new(), "nothing is kept in a directory of everybody");
+    assert_eq!(files(open.path()), Vec::<PathBuf>::new(), "nothing is cached in a world-writable directory");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn several_at_once_make_one_index() {
             assert_eq!(one.join().expect("an answer"), walked);
         }
     });
-    assert_eq!(files(cache.path()).len(), 3, "no file is left beside");
+    assert_eq!(files(cache.path()).len(), 3, "no other file is left");
 }
 
 /// A Rust name, `eq<[u8]>`, has characters with a meaning in globs.
@@ -235,7 +235,7 @@ fn globs_over_functions_have_a_limit() {
         assert_eq!(all, one_by_one);
         let count: usize = all.iter().map(|function| function.sites.len() + function.out_of_line.len()).sum();
         let title = glob(count - 1, "in_*").expect_err("too many").title;
-        // With an index it is known before the functions are.
+        // With an index, the count is known before the functions are.
         let rest = title.strip_prefix(&format!("`in_*` would become {count} probes")).expect("that many");
         assert!([" in 2 functions", " or more"].contains(&rest), "{title}");
         assert_eq!(

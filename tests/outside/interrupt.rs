@@ -1,4 +1,5 @@
-//! tests/outside/interrupt.rs: the compiler while it reads a kernel: what it shows, and SIGINT and SIGTERM, which leave no file that is not whole.
+//! tests/outside/interrupt.rs: the compiler while it reads a kernel: its progress display, and SIGINT and SIGTERM,
+//! which leave no incomplete file.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -17,7 +18,7 @@ fn dtrace(root: &Path, cache: &Path, arguments: &[&str]) -> Child {
     command.spawn().expect("dtrace starts")
 }
 
-/// Sends the signal and returns the exit status and what was printed.
+/// Sends the signal and returns the exit status and the output.
 fn ended_by(signal: &str, child: Child) -> (Option<i32>, String) {
     let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
     assert!(sent.expect("kill runs").success(), "it had ended by itself");
@@ -55,7 +56,7 @@ fn a_signal_ends_a_walk_over_the_debug_information() {
 fn a_signal_leaves_whole_indices_or_none() {
     let Some(root) = needs::linux_6_1() else { return };
     for known in [1, 5, 10] {
-        // What an earlier run has left would end the wait before this one has its handlers.
+        // Leftovers of an earlier run would end the wait before this run has installed its handlers.
         let cache = tempfile::tempdir().expect("a directory");
         let index = cache.path().join("kinst/index");
         let child = dtrace(&root, cache.path(), &["--index"]);
@@ -68,7 +69,7 @@ fn a_signal_leaves_whole_indices_or_none() {
     }
 }
 
-/// Without a terminal nothing is shown: the other tests see to that.
+/// Without a terminal nothing is shown, which the other tests check.
 #[test]
 fn a_terminal_shows_what_takes_long() {
     let Some(root) = needs::linux_6_1().filter(|_| needs::program("script")) else { return };

@@ -1,4 +1,4 @@
-//! tests/outside/: the commands as a user runs them, and what comes from outside: files, servers, damaged input.
+//! tests/outside/: the commands, run like a user does, and external input: files, servers, damaged data.
 
 #[path = "../support/commands.rs"]
 mod commands;

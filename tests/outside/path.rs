@@ -1,4 +1,5 @@
-//! tests/outside/path.rs: the D programs of --path for Debian's kernel. The ways that they record are shown in a guest (tests/vm/cases/path.case).
+//! tests/outside/path.rs: the D programs of --path for Debian's kernel. The recorded paths are tested in a guest
+//! (tests/vm/cases/path.case).
 
 use crate::real::dtrace;
 
@@ -24,7 +25,7 @@ fn the_program_of_a_function() {
         "{program}"
     );
     assert!(program.contains("trace((arg1 == -22) ? 1 : 0);"), "{program}");
-    // Each branch has both of its ways, with what it decides on; a block in the middle of others has no probe.
+    // Each branch has probes on both edges, with the values it depends on; a block in the middle of others has none.
     for (site, there) in [("171-173", true), ("171-241", true), ("117-199", true), ("114", false)] {
         assert_eq!(program.contains(&format!("kinst:vmlinux:vfs_read:{site}")), there, "{site} in {program}");
     }
@@ -76,7 +77,7 @@ fn what_cannot_be_followed() {
     }
 }
 
-/// A message is about what the user wrote, not about the program around it.
+/// A message refers to the user's input, not to the program around it.
 #[test]
 fn predicates_with_mistakes() {
     for (option, predicate, title, place) in [

@@ -1,4 +1,4 @@
-//! tests/outside/prometheus.rs: what -O prom writes, as promtool checks it, and by way of node_exporter in a Prometheus.
+//! tests/outside/prometheus.rs: the output of -O prom, checked by promtool, and through node_exporter in Prometheus.
 
 use kinst::consumer::export::{Exports, format};
 use kinst::consumer::sink::Sink;
@@ -30,7 +30,7 @@ fn compiled(text: &str) -> (Program, Options) {
 
 const TEXT: &str = "BEGIN { @reads[execname] = count(); @lat[arg0] = quantize(arg1); @balance = sum(arg0); }";
 
-/// A program of the test's own, ended with it.
+/// A child process, ended with the test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -50,7 +50,7 @@ fn start(program: PathBuf, arguments: &[String]) -> Running {
     Running(command.spawn().unwrap())
 }
 
-/// The body of the answer to a GET; empty if there is none.
+/// The body of the answer to a GET; empty on failure.
 fn get(port: u16, path: &str) -> String {
     let ask = || -> std::io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", port))?;
@@ -64,7 +64,7 @@ fn get(port: u16, path: &str) -> String {
     answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default()
 }
 
-/// Asks until there is an answer.
+/// Retries until an answer arrives.
 fn until<T>(what: &str, ask: impl Fn() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -99,7 +99,7 @@ fn promtool_finds_no_fault() {
     open(&file, &program, &options).finish(&rows, 0, &mut Sink::default());
     let names: Vec<_> =
         std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["disk.prom"], "nothing else is left in the folder");
+    assert_eq!(names, ["disk.prom"], "no other file is left in the folder");
     let checked = Command::new(monitoring.join("usr/bin/promtool"))
         .args(["check", "metrics"])
         .stdin(std::fs::File::open(&file).unwrap())
@@ -172,7 +172,7 @@ fn a_prometheus_has_the_series_of_a_node_exporter() {
     assert_eq!(query(port, "sum(kinst_reads_total)")[0].1, 10.0, "both traces");
     assert_eq!(query(port, "kinst_lat_bucket{dev=\"8\",le=\"7\"}")[0].1, 2.0);
     assert_eq!(query(port, "kinst_lat_count")[0].1, 4.0);
-    // Half of the values are at most 7, and the other half between 256 and 511.
+    // Half of the values are at most 7, the other half between 256 and 511.
     let median = query(port, "histogram_quantile(0.75, kinst_lat_bucket)")[0].1;
     assert!((256.0..=511.0).contains(&median), "{median}");
     assert_eq!(query(port, "node_textfile_scrape_error")[0].1, 0.0);

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::needs;
 
-/// Whether it succeeds, and what it prints; `None` where the kernel is not there.
+/// Whether it succeeds, and its output; `None` if the kernel is not installed.
 pub(crate) fn dtrace(arguments: &[&str]) -> Option<(bool, String, String)> {
     let root = needs::linux_6_1()?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));

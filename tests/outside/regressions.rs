@@ -1,4 +1,4 @@
-//! tests/outside/regressions.rs: regressions found by the fuzzers: fuzz/regressions/TARGET/ holds an input for each.
+//! tests/outside/regressions.rs: regressions found by the fuzzers, each with an input in fuzz/regressions/TARGET/.
 
 #[allow(unreachable_pub)]
 #[path = "../../fuzz/src/lib.rs"]

@@ -1,10 +1,10 @@
-//! tests/outside/required.rs: a test that cannot run is a failure where everything is required, and is counted elsewhere.
+//! tests/outside/required.rs: a test that cannot run fails if everything is required, and is counted otherwise.
 
 use std::process::{Command, Output};
 
 use crate::needs;
 
-/// Runs one of the two tests below like `cargo test`, in an environment of its own.
+/// Runs one of the two tests below like `cargo test`, in a separate environment.
 fn run(test: &str, environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--ignored", "--exact", test]).env_remove("KINST_REQUIRE").env_remove("KINST_KERNELS");
@@ -28,10 +28,13 @@ fn what_is_required_and_missing_is_a_failure() {
     let empty = tempfile::tempdir().expect("a directory");
     let cache = ("KINST_CACHE", empty.path().to_str().expect("UTF-8"));
     for (test, says) in [
-        ("required::wants_a_program", "no no-such-program, and KINST_REQUIRE asks for it: cargo xtask setup"),
+        (
+            "required::wants_a_program",
+            "no-such-program is missing, and KINST_REQUIRE is set: cargo xtask setup",
+        ),
         (
             "required::wants_a_kernel",
-            "no kernel 6.1, and KINST_REQUIRE asks for it: cargo xtask setup --kernel 6.1",
+            "kernel 6.1 is missing, and KINST_REQUIRE is set: cargo xtask setup --kernel 6.1",
         ),
     ] {
         let output = run(test, &[cache, ("KINST_REQUIRE", "1")]);

@@ -1,4 +1,4 @@
-//! tests/outside/traced.rs: dtrace as it traces the machine that runs the tests, by the kernel's BPF.
+//! tests/outside/traced.rs: dtrace traces the machine that runs the tests, with BPF.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn can_trace() -> bool {
     can
 }
 
-/// The build id of the running kernel, as /sys/kernel/notes has it.
+/// The build id of the running kernel, from /sys/kernel/notes.
 fn running_build_id() -> Option<String> {
     let notes = std::fs::read("/sys/kernel/notes").ok()?;
     let at = notes.windows(8).position(|bytes| bytes == b"\x03\0\0\0GNU\0")?;
@@ -44,7 +44,7 @@ fn release() -> String {
     run("uname", &["-r"]).trim().to_owned()
 }
 
-/// The types of curthread tell whether they are those of the running kernel.
+/// The members of curthread show whether the types belong to the running kernel.
 const PROGRAM: &str = "BEGIN { printf(\"%d\", curthread->tgid == pid); exit(0); }";
 
 #[track_caller]
@@ -63,7 +63,7 @@ fn files_of_another_kernel_are_not_traced_with() {
     for arguments in [&["-qn", PROGRAM][..], &["-n", "tick-1s"], &["--path", "caller", "--for", "1s"]] {
         refused(root, arguments, &format!("= note: running: {}", release()));
     }
-    // All else is done with them.
+    // Everything else works with them.
     for arguments in [
         &["-e", "-n", "kinst::in_module:entry"][..],
         &["-e", "-d", "-S", "-n", "kinst::in_module:entry"],
@@ -75,7 +75,7 @@ fn files_of_another_kernel_are_not_traced_with() {
         let ran = dtrace(&[&["--sysroot", root], arguments].concat());
         assert!(ran.status.success(), "{arguments:?}: {}", text(&ran.stderr));
     }
-    // A program is shown before it is refused.
+    // A program is printed before it is refused.
     let ran = dtrace(&["--sysroot", root, "-d", "-n", "kinst::in_module:entry"]);
     assert!(
         !ran.status.success() && text(&ran.stdout).contains("kinst:extra_mod:twice:"),
@@ -172,7 +172,7 @@ fn the_time_of_a_profile_is_that_of_the_trace() {
     assert_eq!(time(record)[..23], time(&lines[lines.len() - 1])[..23], "it ends with exit()");
 }
 
-/// Numbers of calls do not come from the kernel, which may hide its table.
+/// The numbers of system calls do not come from the kernel, which may hide its table.
 #[test]
 fn system_calls() {
     if !can_trace() {

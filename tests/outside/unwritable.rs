@@ -1,4 +1,4 @@
-//! tests/outside/unwritable.rs: standard output that is closed, or takes nothing.
+//! tests/outside/unwritable.rs: standard output that is closed or full.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,5 @@
-/* Aliases for tests/snapshots/aliases: those of a system that does not exist. Functions
- * called missing* are not there. */
+/* Aliases for tests/snapshots/aliases, of an imaginary system. Functions
+ * called missing* do not exist. */
 provider other {
 	probe plain(uint64_t n) = "fbt::f:entry" (1);
 	probe some(uint64_t n, int m) = "fbt::f:return" if (arg1 & 4) (arg0 + 1, arg1);

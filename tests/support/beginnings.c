@@ -1,6 +1,6 @@
 /*
- * tests/support/beginnings.c: calls of inlined functions whose beginning the compiler moves, shares, or loses. Nothing in them
- * counts: a counter would keep the beginning where it is.
+ * tests/support/beginnings.c: calls of inlined functions whose beginning the compiler moves, shares, or loses. They
+ * contain no counters: a counter would keep the beginning in place.
  */
 volatile unsigned sink;
 struct sequence { int x, encoding; };
@@ -15,7 +15,7 @@ __attribute__((noinline)) static struct sequence *lookup(struct database *db, co
 	return name[0] == 'n' && !create ? 0 : s;
 }
 
-/* The second call in encode() is entered in its midst where the first one has tested the name. */
+/* The second call in encode() is entered in the middle where the first one has tested the name. */
 static inline struct sequence *find(struct database *db, int encoding, const char *name, int create)
 {
 	struct sequence *s;
@@ -47,7 +47,7 @@ __attribute__((noinline)) static int encode(struct database *db, int encoding, c
 	return 0;
 }
 
-/* The multiplications of two calls are mixed. */
+/* The multiplications of two calls are interleaved. */
 static inline unsigned hash(unsigned long x)
 {
 	return (x * 889523592379UL << 24) >> 52;
@@ -70,7 +70,7 @@ __attribute__((noinline)) static unsigned match(const unsigned long *restrict p,
 	return n;
 }
 
-/* Both ways of a branch begin in the same way. */
+/* Both arms of a branch have the same beginning. */
 static inline unsigned price(const unsigned char *t, unsigned s)
 {
 	unsigned p = 0;
@@ -99,7 +99,7 @@ __attribute__((noinline)) static unsigned either(const unsigned char *t, unsigne
 	return p;
 }
 
-/* A block begins and ends in the same way on all paths. */
+/* A block has the same beginning and end on all paths. */
 struct block { void *first, *last; };
 
 static inline struct block make(void *i)
@@ -133,7 +133,7 @@ __attribute__((noinline)) static void all(struct in *last, void *body)
 	}
 }
 
-/* The calls of run() on three paths are one. */
+/* The calls of run() on three paths are merged. */
 struct finder { unsigned ahead, nice, longest, distance; };
 
 __attribute__((noinline)) static void run(struct finder *f, unsigned n)
@@ -184,7 +184,7 @@ __attribute__((noinline)) static void optimum(struct finder *f, unsigned i, unsi
 	skip(f, f->longest - 2);
 }
 
-/* One comparison decides whether the call takes place, the next one is its own: they change places. */
+/* One comparison decides whether to call, the next one is in the callee: they are swapped. */
 struct next { unsigned long id, coder; void *end; };
 
 __attribute__((noinline)) static void release(void *p)
@@ -234,7 +234,7 @@ __attribute__((noinline)) static void indices(const int *t, const int *v, int n)
 		sink = search(v[i], t);
 }
 
-/* Two calls are one. */
+/* Two calls are merged. */
 static inline unsigned get(const unsigned char *p)
 {
 	return (unsigned)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];

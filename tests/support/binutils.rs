@@ -1,8 +1,8 @@
-//! tests/support/binutils.rs: the binutils for the machine that a file is for.
+//! tests/support/binutils.rs: the binutils for the machine of a file.
 
 use std::path::Path;
 
-/// Returns the name of a program of binutils that reads the file.
+/// Returns the name of the binutils program that reads the file.
 pub(crate) fn tool(name: &str, file: &Path) -> String {
     match is_aarch64(file) {
         true => format!("aarch64-linux-gnu-{name}"),

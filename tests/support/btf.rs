@@ -1,6 +1,6 @@
-//! tests/support/btf.rs: the records of a BTF file, found without our own reader.
+//! tests/support/btf.rs: the records of a BTF file, located independently of our reader.
 
-/// Returns the position of each record's header and its second word, walking by the kernel's documentation.
+/// Returns the position of each record's header and its second word, according to the kernel's documentation.
 pub(crate) fn records(btf: &[u8]) -> Vec<(usize, u32)> {
     let word = |at: usize| u32::from_le_bytes(btf[at..at + 4].try_into().unwrap());
     let start = (word(4) + word(8)) as usize;

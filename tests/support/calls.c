@@ -1,4 +1,4 @@
-/* calls.c: inlined functions at line numbers that the tests contain: keep the numbers. */
+/* calls.c: inlined functions. The tests contain the line numbers: do not change them. */
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
 extern int printf(const char *, ...);

@@ -1,4 +1,4 @@
-//! tests/support/commands.rs: commands that tests run, and the files that these are given.
+//! tests/support/commands.rs: commands that tests run, and their input files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -28,7 +28,7 @@ extern void effect(void *, long);
 extern size_t length(const char *);
 static int calls;
 
-/* Nested in `checked`, and begins at the same instruction. */
+/* Nested in `checked`; begins at the same instruction. */
 static inline __attribute__((always_inline)) int positive(long number)
 {
 	if (number < 0)
@@ -88,7 +88,7 @@ unsigned long accessed(pte_t *table, unsigned long address)
 	return young(pte, 5) + size;
 }
 
-/* Larger than any value that a program may hold, and not available everywhere. */
+/* Larger than any value in a program, and not available everywhere. */
 struct table {
 	char rows[20000];
 };

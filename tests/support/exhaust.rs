@@ -6,7 +6,7 @@ use kinst::types::{KernelTypes, Layout, Tagged, Type, TypeSource};
 
 const LAYOUT: Layout = Layout { strsize: 256 };
 
-/// Looks up the fixture's names, and those that the types themselves have.
+/// Looks up the fixture's names, and the names of the types themselves.
 pub(crate) fn exhaust(types: &Knowledge<impl Files>) {
     let names: Vec<String> = types.names().iter().map(|name| (*name).to_owned()).collect();
     let own = ["task_struct", "qstr", "file", "path", "nowhere", "state", "pid_type", "list_head", "dentry"];

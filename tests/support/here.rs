@@ -1,9 +1,9 @@
-//! support/here.rs: a kernel without places, for programs that are loaded and run nowhere.
+//! support/here.rs: a kernel without places, for programs that are never loaded or run.
 
 use kinst::probe::{Place, Spot, When};
 use kinst::sites::{Ftraced, SpotError, Spots, Symbols};
 
-/// One instruction for each place, and variables that are nowhere.
+/// One instruction for each place, and no variables.
 pub(crate) struct Here;
 
 impl Symbols for Here {

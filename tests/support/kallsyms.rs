@@ -1,33 +1,33 @@
-//! tests/support/kallsyms.rs: the names of all symbols of a kernel, from its image: as scripts/kallsyms.c has packed them.
+//! tests/support/kallsyms.rs: the names of all symbols of a kernel, from its image, as packed by scripts/kallsyms.c.
 //!
-//! The image has no symbols of its own, so the tables are found by their form: the table of tokens has each digit after the
-//! one before, and the index after it says where each token begins; the markers after the names say where each 256th begins.
+//! The image has no symbol table, so the packed tables are recognized by their structure: the token table has the
+//! digits in order, followed by the index of all tokens; the markers after the names give the start of each 256th name.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use memchr::memmem;
 
-/// The names that a marker stands for.
+/// The number of names per marker.
 const MARKED: usize = 256;
-/// The number of symbols that a kernel may have.
+/// The plausible numbers of symbols in a kernel.
 const PLAUSIBLE: Range<usize> = 10_000..2_000_000;
 
-/// The names of an unpacked kernel's symbols; `None` if its tables are not found.
+/// The symbol names of an unpacked kernel; `None` if its tables are not found.
 pub(crate) fn names(kernel: &[u8]) -> Option<BTreeSet<String>> {
     let digits: Vec<u8> = (b'0'..=b'9').flat_map(|digit| [digit, 0]).collect();
     let table = memmem::find_iter(kernel, &digits).find_map(|zero| Tokens::with_zero_at(kernel, zero))?;
     all(kernel, &table)
 }
 
-/// The table of what each byte of a packed name stands for.
+/// The expansion of each byte of a packed name.
 struct Tokens {
     begin: usize,
     texts: Vec<Vec<u8>>,
 }
 
 impl Tokens {
-    /// The table whose token of the character `0` is here, if the index after it agrees.
+    /// The table with the token of the character `0` at this position, if the index after it agrees.
     fn with_zero_at(kernel: &[u8], zero: usize) -> Option<Tokens> {
         let mut begin = zero;
         for _ in 0..b'0' {
@@ -69,10 +69,10 @@ fn all(kernel: &[u8], table: &Tokens) -> Option<BTreeSet<String>> {
         .find_map(|at| Some(begins(kernel, at)?.into_iter().map(|name| table.expand(name)).collect()))
 }
 
-/// The packed names that begin at a place, if it is that of the names: their number is before them, and the markers after them
-/// agree with where each 256th of them begins.
+/// The packed names at a position, if their number precedes them and the markers after them agree with the start of
+/// every 256th name.
 fn begins(kernel: &[u8], begin: usize) -> Option<Vec<&[u8]>> {
-    // With a gap of four bytes, as long as a pointer is what the tables are aligned to.
+    // With a gap of four bytes if the tables are aligned to pointers.
     let counts =
         [begin - 4, begin - 8].map(|at| number::<4>(kernel, at).filter(|count| PLAUSIBLE.contains(count)));
     counts.into_iter().flatten().find_map(|count| counted(kernel, begin, count))
@@ -97,7 +97,7 @@ fn counted(kernel: &[u8], begin: usize, count: usize) -> Option<Vec<&[u8]>> {
     [4, 8].into_iter().any(|align| agree(at.next_multiple_of(align))).then_some(names)
 }
 
-/// The packed name at a place, whose length is in one byte or two, and where the next one begins.
+/// The packed name at a position, with a length of one or two bytes, and the position of the next one.
 fn packed(kernel: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let first = usize::from(*kernel.get(at)?);
     let (length, begin) = match first & 0x80 {

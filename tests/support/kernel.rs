@@ -1,4 +1,4 @@
-//! tests/support/kernel.rs: a fixture in place of a kernel: its BTF and debug information are gcc's of types.c.
+//! tests/support/kernel.rs: a fixture in place of a kernel, with gcc's BTF and debug information of types.c.
 
 use std::path::Path;
 use std::process::Command;
@@ -46,7 +46,7 @@ pub(crate) fn btf() -> Vec<u8> {
     BTF.clone()
 }
 
-/// A kernel with the parts that are filled in here.
+/// A kernel with only the parts that are set here.
 #[derive(Default)]
 pub(crate) struct Fixture {
     pub btf: Option<Vec<u8>>,
@@ -59,7 +59,7 @@ impl Fixture {
         Fixture { btf: Some(btf()), ..Fixture::default() }
     }
 
-    /// Makes a fixture with the functions of copies.c, and also types from BTF, as far as it has them.
+    /// Makes a fixture with the functions of copies.c, and the types in its BTF.
     #[allow(dead_code, reason = "not all who share this file trace copies")]
     pub(crate) fn with_copies() -> Fixture {
         Fixture { debug: image(copies()), ..Fixture::with_btf() }
@@ -76,7 +76,7 @@ impl Fixture {
     }
 }
 
-/// The distance by which the fixture was moved when it was loaded.
+/// The load offset of the fixture.
 const SLIDE: u64 = 0xffff_ffff_8000_0000;
 
 /// Name, address, and whether it is a function; the last one is not in types.c.
@@ -140,7 +140,7 @@ impl Files for Fixture {
         named.map(probe).collect()
     }
 
-    /// Returns one instruction, by its offset, if the function is known.
+    /// Returns the instruction at an offset, if the function is known.
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         let Fields { module, function, name, .. } = description;
         let known = self.debug.as_ref().is_some_and(|image| image.symbol(function).is_some());

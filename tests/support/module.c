@@ -1,4 +1,4 @@
-/* module.c: a module: relocatable, with namesakes in itself (compiled twice) and in the kernel. */
+/* module.c: a relocatable module, with namesakes inside (compiled twice) and in the kernel. */
 extern volatile int sink;
 
 static inline __attribute__((always_inline)) void in_module(int x)

@@ -1,5 +1,5 @@
-//! tests/support/needs.rs: what tests need of the machine. A test that cannot run without it reports that here, and
-//! returns: with `KINST_REQUIRE=1` that is a failure; else a line in the file that `KINST_SKIPPED` names, which
+//! tests/support/needs.rs: the requirements of tests. A test that cannot run reports the missing requirement here, and
+//! returns. With `KINST_REQUIRE=1` that is a failure; otherwise a line in the file named by `KINST_SKIPPED`, which
 //! `cargo xtask test` counts.
 
 #![allow(dead_code, reason = "each test needs some of it")]
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 /// The command that installs programs and kernels.
 const SETUP: &str = "cargo xtask setup";
 
-/// Debian's kernels that guests run.
+/// The Debian kernels that guests run.
 const KERNELS: [&str; 4] = ["6.1", "6.12", "7.2", "7.3"];
 
-/// Reports that a test cannot run: `what` is missing, and `how` provides it. There is no other way to skip a test.
+/// Reports that a test cannot run: `what` is missing, and `how` provides it. Tests are skipped only by this function.
 #[track_caller]
 pub(crate) fn missing(what: &str, how: &str) {
     let required = std::env::var("KINST_REQUIRE").is_ok_and(|value| !value.is_empty() && value != "0");
-    assert!(!required, "there is no {what}, and KINST_REQUIRE asks for it: {how}");
+    assert!(!required, "{what} is missing, and KINST_REQUIRE is set: {how}");
     let test = format!("{}::{}", env!("CARGO_CRATE_NAME"), name_of_the_test());
     eprintln!("skipped: {test}: no {what} ({how})");
     if let Some(path) = std::env::var_os("KINST_SKIPPED") {
@@ -28,7 +28,7 @@ pub(crate) fn missing(what: &str, how: &str) {
     }
 }
 
-/// Returns the test's name: it has a thread named after it, or is the only one of its process, whose argument names it.
+/// Returns the test's name: the name of its thread, or, if it is the only test of its process, the argument.
 fn name_of_the_test() -> String {
     let thread = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
     let argument = || std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
@@ -52,7 +52,7 @@ pub(crate) fn linux_6_1() -> Option<PathBuf> {
     kernel("6.1")
 }
 
-/// Returns the sysroot of a kernel by the name that setup has for it, with debug information.
+/// Returns the sysroot of a kernel by its name in setup, with debug information.
 #[track_caller]
 pub(crate) fn kernel(name: &str) -> Option<PathBuf> {
     let root = installed(name);
@@ -62,7 +62,7 @@ pub(crate) fn kernel(name: &str) -> Option<PathBuf> {
     root
 }
 
-/// Returns the kernels that `KINST_KERNELS` names; without it all installed ones, of which 6.1 is required.
+/// Returns the kernels named by `KINST_KERNELS`; without it all installed ones, including 6.1, which is required.
 #[track_caller]
 pub(crate) fn kernels() -> Vec<(&'static str, PathBuf)> {
     let named = std::env::var("KINST_KERNELS").ok();
@@ -78,7 +78,7 @@ pub(crate) fn kernels() -> Vec<(&'static str, PathBuf)> {
     all.collect()
 }
 
-/// The files of a kernel by which it boots.
+/// The files from which a kernel boots.
 pub(crate) struct Bootable {
     pub vmlinuz: PathBuf,
     pub config: PathBuf,
@@ -112,7 +112,7 @@ pub(crate) fn decoder() -> Option<PathBuf> {
     dir
 }
 
-/// Returns the folder with Prometheus, node_exporter and OTLP's schema: `usr/bin`, and `python`, a path of modules.
+/// Returns the folder with Prometheus, node_exporter and OTLP's schema: `usr/bin`, and `python`, a module path.
 #[track_caller]
 pub(crate) fn monitoring() -> Option<PathBuf> {
     let dir = cache().map(|cache| cache.join("monitoring")).filter(|dir| dir.join(".complete").exists());

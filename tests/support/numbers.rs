@@ -1,4 +1,4 @@
-//! tests/support/numbers.rs: a generator of numbers that is the same everywhere (splitmix64).
+//! tests/support/numbers.rs: a portable pseudorandom number generator (splitmix64).
 
 #![allow(dead_code, reason = "each test needs some of it")]
 

@@ -105,7 +105,7 @@ inlined u32 choice(u32 x)
 	return x;
 }
 
-/* In a loop, clang places one of its blocks before the one that it begins with. */
+/* In a loop, clang places one of its blocks before its first block. */
 inlined u32 turned(u32 x)
 {
 	calls_turned++;

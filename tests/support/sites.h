@@ -1,7 +1,7 @@
 /*
- * sites.h: the places where hits are counted, for programs that see each instruction. A line is an address, or two for the
- * edge from one instruction to the other. `( START END` counts the calls of a function, `= ADDRESS` reads a number of the
- * program at the end.
+ * sites.h: the places where hits are counted, for tools that observe each instruction. A line is an address, or two for
+ * the edge from one instruction to the other. `( START END` counts the calls of a function, `= ADDRESS` reads a number
+ * of the program at the end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static unsigned hash(unsigned long address)
 	return (address ^ address >> 16) % MAX;
 }
 
-/* The instruction at which it is counted. */
+/* The instruction at which the site is counted. */
 static unsigned long end_of(const struct site *site)
 {
 	return site->to && !site->kind ? site->to : site->from;
@@ -60,7 +60,7 @@ static int is_call(const unsigned char *code)
 	return code[0] == 0xe8 || (code[0] == 0xff && (code[1] >> 3 & 7) == 2);
 }
 
-/* Whether control that goes from one instruction to another hits the site, if the first one is no call. */
+/* Whether a transfer from one instruction to another hits the site, if the first one is not a call. */
 static int hits(const struct site *site, unsigned long before, unsigned long at)
 {
 	if (site->kind)

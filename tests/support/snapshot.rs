@@ -1,4 +1,4 @@
-//! tests/support/snapshot.rs: the place of the texts that were reviewed, tests/snapshots; insta compares them.
+//! tests/support/snapshot.rs: the folder of the reviewed snapshots, tests/snapshots; insta compares them.
 
 #![allow(dead_code, reason = "each test needs some of it")]
 
@@ -8,8 +8,8 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").canonicalize().expect("the snapshots")
 }
 
-/// The files below a folder, in the order of their names. `insta::glob!` is for snapshots alone: its filter leaves files out, and it
-/// takes over the failures of other snapshots that are compared at the same time.
+/// The files below a folder, sorted by name. `insta::glob!` is only for snapshots: its filter omits files, and it
+/// collects the failures of other snapshots that are compared at the same time.
 pub(crate) fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).unwrap() {
@@ -24,13 +24,13 @@ pub(crate) fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The settings under which `assert_snapshot!("NAME", text)` is about NAME.snap in a folder, which is named from tests/snapshots on.
+/// The settings under which `assert_snapshot!("NAME", text)` uses NAME.snap in a folder, relative to tests/snapshots.
 pub(crate) fn settings(below: impl AsRef<Path>) -> insta::Settings {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(folder().join(below));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    // glob! has set the input's path, but a snapshot is beside its input.
+    // glob! has set the input's path, but a snapshot is next to its input.
     settings.remove_snapshot_suffix();
     settings
 }

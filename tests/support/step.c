@@ -1,6 +1,6 @@
 /*
- * step.c: single-steps a program and counts hits. step LIMIT SITES PROGRAM: sites.h has the lines of SITES. Only the code
- * between the program's two int3 counts.
+ * step.c: single-steps a program and counts hits. step LIMIT SITES PROGRAM: sites.h describes the lines of SITES. Only
+ * the code between the program's two int3 instructions counts.
  */
 #include <signal.h>
 #include <sys/ptrace.h>

@@ -1,4 +1,4 @@
-//! tests/support/tables.rs: a D program's aggregations with rows that a test makes, as the forms of output get them.
+//! tests/support/tables.rs: a D program's aggregations with rows made by a test, as input of the output formats.
 
 #![allow(dead_code, reason = "each test needs some of it")]
 
@@ -12,7 +12,7 @@ use kinst::pipeline::{self, Given};
 use kinst::source::{Origin, Source, Sources};
 use kinst::types::intrinsic::Intrinsic;
 
-/// Compiles a D program that names nothing of a kernel.
+/// Compiles a D program that does not refer to a kernel.
 pub(crate) fn program(text: &str) -> (Program, Options) {
     let mut sources = Sources::default();
     let file = sources.add(Source { name: "test.d".into(), origin: Origin::Script, text: text.into() });
@@ -92,7 +92,7 @@ pub(crate) fn text(text: &str) -> Value {
     Value::Text(text.as_bytes().to_vec())
 }
 
-/// What quantize() and its like make of values.
+/// The result of quantize() and similar functions for some values.
 pub(crate) fn distribution(aggregation: &Aggregation, values: &[i64]) -> Aggregate {
     let starts = table::starts(aggregation.function, aggregation.arg);
     let mut counts = vec![0; starts.len() + 1];

@@ -92,7 +92,7 @@ struct packed_bits packed_bits;
 struct task_struct init_task;
 volatile unsigned long jiffies;
 const char linux_banner[] = "Linux version 0";
-/* Its length is only in the symbol table. */
+/* Only the symbol table has its length. */
 extern const char endless[];
 
 const char *start_of_endless(void)

@@ -225,7 +225,7 @@ static void judge(uint32_t n, int ours)
 			if (p->sort != MIDDLE && (!optimised || (p->sort == BEFORE && (!ours || results[i].reason))))
 				continue;
 			total.bad++;
-			printf("bad: %s, ours at %#llx (reason %u), kprobe %s", sorts[p->sort],
+			printf("bad: %s, our place at %#llx (reason %u), kprobe %s", sorts[p->sort],
 			       (unsigned long long)p->site, results[i].reason, line);
 		}
 	}
@@ -430,7 +430,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < NSORTS; i++)
 		printf("%s: %lu pairs, kprobes refused %lu, taken %lu\n", sorts[i], total.pairs[i], total.refused[i],
 		       total.accepted[i]);
-	printf("ours refused %lu, jumps of ours %lu, jumps of kprobes %lu, a second kprobe taken %lu\n",
+	printf("our places refused %lu, our jumps %lu, jumps of kprobes %lu, second kprobes accepted %lu\n",
 	       total.ours_refused, total.jumps, total.optimised, total.again);
 	printf("pairs %lu, bad %lu\n", done, total.bad);
 	return total.bad ? 1 : 0;

@@ -186,7 +186,7 @@ static int test_ghosts(void)
 
 static int test_nmi(void)
 {
-	/* The functions that print an address as a symbol run deep in the stack; the rest handle the program's fault. */
+	/* The functions that print an address as a symbol run deep in the stack; the others handle the fault. */
 	static const char *const deep[] = { "__sprint_symbol.isra.0", "sprint_symbol", "kallsyms_lookup_buildid",
 					    "kallsyms_expand_symbol.constprop.0", "get_symbol_pos", "string_nocheck",
 					    "symbol_string", "module_address_lookup", "bpf_address_lookup",

@@ -21,7 +21,7 @@ impl Writer<'_> {
             let variable = self.random.pick(&[1, 8]);
             return self.asm.load_scalar(&self.variables[variable], rd);
         }
-        // NULL, and a thread's unassigned variable, are rare: most uses of them fault.
+        // NULL and unassigned thread-local variables are rare: most uses of them fault.
         match self.random.below(40) {
             0 => self.asm.mov(0, rd),
             1..=3 => self.asm.load_scalar(&self.variables[5], rd),
@@ -32,7 +32,7 @@ impl Writer<'_> {
         }
     }
 
-    /// rd = the text of an Internet address from bytes in scratch memory.
+    /// rd = an Internet address as a string, from bytes in scratch memory.
     fn address_text(&mut self, rd: Reg) {
         self.asm.setx(16, rd);
         self.asm.two(Opcode::Allocs, rd, rd);
@@ -43,7 +43,7 @@ impl Writer<'_> {
             return self.call(Subr::InetNtoa, rd, "n");
         }
         if self.random.one_in(2) {
-            // The other half, so that runs of zeros vary.
+            // The other half, so that runs of zeroes vary.
             self.asm.setx(8, rd + 2);
             self.asm.three(Opcode::Add, rd, rd + 2, rd + 2);
             let value = self.random.next() & self.random.next() << 32;
@@ -70,7 +70,7 @@ impl Writer<'_> {
             }
             1 => {
                 self.string(rd, depth - 1);
-                // Not below the start by more than the shortest strsize.
+                // At most the shortest strsize below the start.
                 let start = (self.random.below(20) as u64).wrapping_sub(8);
                 self.asm.setx(start, rd + 1);
                 if self.random.one_in(2) {
@@ -96,7 +96,7 @@ impl Writer<'_> {
         }
     }
 
-    /// rd = a value from a text that is JSON, mostly; a missing one becomes a constant.
+    /// rd = a value from a string that is mostly JSON; a missing one becomes a constant.
     fn json(&mut self, rd: Reg, depth: usize) {
         const TEXTS: [&[u8]; 5] = [
             br#"{"a":1,"b":{"c":[10,{"a":"x\"}"},[3]]}}"#,
@@ -135,7 +135,7 @@ impl Writer<'_> {
         self.or_constant(rd);
     }
 
-    /// rd = the first token, or the one after it; a missing one becomes a constant.
+    /// rd = the first or second token; a missing one becomes a constant.
     fn tokens(&mut self, rd: Reg, depth: usize) {
         self.string(rd, depth - 1);
         self.asm.sets(b",;/ b", rd + 1);

@@ -1,11 +1,11 @@
-/* bzip2.c: packs and unpacks with bzip2, also the repetitive input that has a sort of its own. */
+/* bzip2.c: packs and unpacks with bzip2, also repetitive input, which has a separate sorting algorithm. */
 #include <bzlib.h>
 
 #include "text.h"
 
 static char packed[2 * SIZE], unpacked[SIZE];
 
-/* libbz2 calls it when it finds a mistake of its own. */
+/* Called by libbz2 on an internal error. */
 void bz_internal_error(int code)
 {
 	printf("%d\n", code);

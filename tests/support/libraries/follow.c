@@ -1,13 +1,13 @@
 /*
- * follow.c: a plugin of QEMU for single programs that counts hits. `-plugin follow.so,sites=FILE,hits=FILE`: sites.h has the
- * lines of the first file, the second one gets a number for each.
+ * follow.c: a plugin for QEMU's user mode that counts hits. `-plugin follow.so,sites=FILE,hits=FILE`: sites.h describes
+ * the lines of the first file, the second one gets a number for each.
  */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "../sites.h"
 
-/* The part of QEMU's interface that is used here; the package with the program does not have its header. */
+/* The part of QEMU's interface that is used here; QEMU's package does not contain the header. */
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 #ifndef INTERFACE
@@ -26,7 +26,7 @@ const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
 
 struct insn {
 	unsigned long address;
-	int first; /* the first site that may be hit there, or 0 */
+	int first; /* the first site that can be hit there, or 0 */
 	int calls;
 };
 static const struct insn nothing, *before = &nothing;

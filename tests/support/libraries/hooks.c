@@ -1,4 +1,4 @@
-/* hooks.c: counts how often each function is entered and left, for programs compiled with -finstrument-functions. */
+/* hooks.c: counts the entries and exits of each function, for programs compiled with -finstrument-functions. */
 #include <stdio.h>
 
 #define PLAIN __attribute__((no_instrument_function))

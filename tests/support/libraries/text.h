@@ -1,4 +1,4 @@
-/* text.h: the input of the drivers: a text that compresses as texts do, the same in each run. */
+/* text.h: the input of the drivers: data that compresses like text, the same in each run. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static inline unsigned long sum(const void *data, size_t size)
 	return sum;
 }
 
-/* What was unpacked has to be what was packed. */
+/* The unpacked data must equal the original. */
 static inline void same(const void *data, size_t size)
 {
 	if (size != SIZE || memcmp(data, text, SIZE))

@@ -22,7 +22,7 @@ static void round_trip(int level, int strategy, int bits)
 	inflateInit2(&in, bits);
 	in.next_in = packed;
 	in.next_out = unpacked;
-	/* Small pieces end in the midst of codes. */
+	/* Small pieces end in the middle of codes. */
 	while (in.total_out < SIZE) {
 		in.avail_in = in.total_in + 777 < out.total_out ? 777 : out.total_out - in.total_in;
 		in.avail_out = SIZE - in.total_out < 3000 ? SIZE - in.total_out : 3000;

@@ -8,7 +8,7 @@
 
 static int sum;
 
-/* Of four calls two are slow, for 60 us and for 20 us. */
+/* Two of four calls are slow: 60 us and 20 us. */
 noinline int slow_branch(int n);
 noinline int slow_branch(int n)
 {
