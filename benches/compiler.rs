@@ -1,5 +1,5 @@
-//! benches/compiler.rs: the delays before tracing begins: reading a script, compiling it, finding the first type, and
-//! loading its programs where there is no module.
+//! benches/compiler.rs: the delays before tracing begins: parsing a script, compiling it, looking up the first type,
+//! and loading its programs without the module.
 
 #[path = "../tests/support/btf.rs"]
 mod btf;
@@ -53,12 +53,12 @@ fn parse(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("parse");
     group.throughput(Throughput::Bytes(sources.get(file).text.len() as u64)).sample_size(20);
     group.bench_function("clauses", |bencher| {
-        // Only the parsing is measured; the tree is dropped outside the measurement.
+        // Only parsing is measured; the tree is dropped outside the measurement.
         bencher.iter_with_large_drop(|| parser::parse(&sources, file, &options).unwrap());
     });
 }
 
-/// Measures the script through all stages, in this process and as a user runs it: the CPU time of `dtrace -e`.
+/// Measures the script through all stages, in this process and as the CPU time of `dtrace -e`.
 fn compile(criterion: &mut Criterion) {
     let (sources, file) = source(SCRIPT.to_owned());
     let mut group = criterion.benchmark_group("compile");
@@ -95,10 +95,10 @@ fn compiled(sources: &Sources, file: FileId) -> Program {
     pipeline::compile(sources, &[file], given, &mut Options::default()).result.unwrap().program
 }
 
-/// Measures the making of the script's programs of BPF, their maps, and the kernel's verifying of them.
+/// Measures the generation of the script's BPF programs and maps, and their verification by the kernel.
 fn load(criterion: &mut Criterion) {
     if let Err(error) = bpf::check() {
-        eprintln!("load: left out, as no program can be loaded: {error}");
+        eprintln!("load: skipped, as no program can be loaded: {error}");
         return;
     }
     let (sources, file) = source(SCRIPT.to_owned());
@@ -140,7 +140,7 @@ fn place(name: &Fields, id: u32) -> Place {
     }
 }
 
-/// Returns the CPU time of the children that have ended, in steps of 10 ms: enough over hundreds of them.
+/// Returns the CPU time of the children that have ended, in steps of 10 ms: precise enough for hundreds of them.
 fn children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -148,11 +148,11 @@ fn children() -> Duration {
     Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
 }
 
-/// Measures `struct task_struct` and its members, from BTF read as from /sys/kernel/btf/vmlinux; and for comparison
+/// Measures `struct task_struct` and its members, from BTF read like /sys/kernel/btf/vmlinux; and for comparison
 /// the members of all named structs.
 fn types(criterion: &mut Criterion) {
     let Some(sysroot) = std::env::var_os("KINST_BENCH_SYSROOT").map(PathBuf::from) else {
-        eprintln!("types: left out, as KINST_BENCH_SYSROOT names no kernel");
+        eprintln!("types: skipped, as KINST_BENCH_SYSROOT names no kernel");
         return;
     };
     let catalog = move || Ok(Arc::new(Catalog::new(Arc::new(Kernel::sysroot(&sysroot, None)?), None)));
@@ -194,7 +194,7 @@ fn structs(file: &[u8]) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(|name| String::from_utf8(name.to_vec()).unwrap()).collect()
 }
 
-/// A kernel with nothing but its own types.
+/// A kernel with only its types.
 struct Vmlinux<'a>(&'a Path);
 
 impl Files for Vmlinux<'_> {

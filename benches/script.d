@@ -1,5 +1,5 @@
 /*
- * benches/script.d: a hundred lines of what people write, without kernel types: latencies of a call by process,
+ * benches/script.d: a typical script of a hundred lines, without kernel types: latencies of a call by process,
  * with a threshold, a histogram and a table at the end.
  */
 

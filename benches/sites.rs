@@ -11,7 +11,7 @@ use kinst::debuginfo::ElfFile;
 use kinst::sites::listing::frames::Frames;
 use kinst::sites::{Boundary, DwarfIndex, Kernel, SiteIndex};
 
-/// Functions with few copies, then with ever more.
+/// Functions with an increasing number of copies.
 const FUNCTIONS: [&str; 5] = ["rw_verify_area", "get_page", "fdget_pos", "list_del", "kmalloc"];
 
 /// The number of functions in one query.
@@ -36,7 +36,7 @@ fn main() {
 }
 
 struct Bench {
-    /// A sysroot with only the vmlinux, which is all that perf gets too.
+    /// A sysroot with only the vmlinux, which is all that perf gets.
     root: PathBuf,
     cache: PathBuf,
     vmlinux: PathBuf,
@@ -61,7 +61,7 @@ impl Bench {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let made = milliseconds(median(times));
         println!("{:<44} {made:>10}   under 1.5 s on two cores", format!("made by {cores} cores"));
-        println!("{:<44} {:>7} MB   under 400 MB", "peak memory (VmHWM, looked at each 2 ms)", peak / 1000);
+        println!("{:<44} {:>7} MB   under 400 MB", "peak memory (VmHWM, sampled every 2 ms)", peak / 1000);
         let kept = std::fs::read_dir(self.cache.join("kinst/index")).expect("indices").flatten();
         let size: u64 = kept.map(|file| file.metadata().map_or(0, |metadata| metadata.len())).sum();
         println!("{:<44} {:>7.1} MB   under 12 MB", "on disk", size as f64 / 1e6);
@@ -108,7 +108,7 @@ impl Bench {
         );
     }
 
-    /// The functions at addresses of stacks, each in another function, with their inlined ones.
+    /// The functions, including inlined ones, at addresses in different functions, as in stacks.
     fn frames(&self) {
         const ADDRESSES: usize = 1000;
         let kernel = Kernel::sysroot(&self.root, None).expect("a kernel");
@@ -132,7 +132,7 @@ impl Bench {
                     format!("{ADDRESSES} addresses named{with}, {state}")
                 );
             }
-            println!("{:<44} {named:>10}", "functions at them, inlined ones too");
+            println!("{:<44} {named:>10}", "functions at them, including inlined");
         }
     }
 

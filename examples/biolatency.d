@@ -6,7 +6,7 @@
  *
  * The time runs from the request to its completion, queues included, in microseconds. Two humps are
  * two kinds of request: cache and medium, or a short queue and a long one. The table below them is
- * the bytes requested by each process; most writes are those of the kernel's write-back threads.
+ * the bytes requested by each process; most writes are by the kernel's write-back threads.
  * Ends at ^C or with COMMAND.
  */
 #pragma D option quiet
@@ -25,8 +25,8 @@ io:::start
 }
 
 /*
- * arg0 is the request itself: its place and size change while it is worked on, and its device too
- * where there are several paths to a disk.
+ * arg0 is the request itself: its position and size change while it is processed, and so does its
+ * device if a disk has several paths.
  */
 io:::done
 /began[arg0]/

@@ -1,13 +1,13 @@
 #!/usr/bin/env -S dtrace -s
 /*
- * branches.d: how often each branch of a function goes each way.
+ * branches.d: how often each edge of a function's branches is taken.
  *
  *	./branches.d FUNCTION [-c COMMAND | -p PID]
  *	./branches.d vfs_read -c 'md5sum /etc/passwd'
  *
- * A line is one way of a branch: from the branch at one offset to the instruction at the other.
- * `dtrace --disas FUNCTION` shows the source line of each offset. A way without a line was never
- * taken; `dtrace -l -n 'kinst::FUNCTION:*-*'` lists all of them. Look for an unlikely way that is
+ * A line is one edge of a branch: from the branch at one offset to the instruction at the other.
+ * `dtrace --disas FUNCTION` shows the source line of each offset. An edge without a line was never
+ * taken; `dtrace -l -n 'kinst::FUNCTION:*-*'` lists all of them. Look for an unlikely edge that is
  * taken often, or an error path that is taken at all. Ends at ^C, or with COMMAND or PID.
  */
 #pragma D option quiet

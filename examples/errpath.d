@@ -5,8 +5,8 @@
  *	./errpath.d FUNCTION ERROR [-c COMMAND | -p PID]
  *	./errpath.d do_sys_openat2 ENOENT -c 'cat /nowhere'
  *
- * The branches of every call are recorded speculatively and kept only if the call returns -ERROR;
- * the last few branches are where it was decided. `dtrace --disas FUNCTION` shows the source line
+ * The branches of every call are recorded speculatively and committed only if the call returns
+ * -ERROR; the last few branches decided it. `dtrace --disas FUNCTION` shows the source line
  * of each offset. ERROR is a name or a number; functions that return an ERR_PTR() work as well.
  * Ends at ^C, or with COMMAND or PID.
  */

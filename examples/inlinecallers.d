@@ -5,10 +5,10 @@
  *	./inlinecallers.d FUNCTION [-c COMMAND | -p PID]
  *	./inlinecallers.d get_task_struct -c 'ps ax'
  *
- * An inlined function has no symbol: what is probed is each of its copies in the code of other
- * functions. INLINED INTO is the function whose code the copy is part of; the lines below it are
+ * An inlined function has no symbol: the probes are at each of its copies in the code of other
+ * functions. INLINED INTO is the function whose code contains the copy; the lines below it are
  * that place, after the inlined functions around the copy, and its callers. If FUNCTION also has
- * code of its own, that code appears under its own name.
+ * out-of-line code, that code appears under its own name.
  * Ends at ^C, or with COMMAND or PID; without either, all processes are counted.
  */
 #pragma D option quiet

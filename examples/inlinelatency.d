@@ -6,8 +6,8 @@
  *	./inlinelatency.d handle_pte_fault -c 'find /usr'
  *
  * The time is nanoseconds from the instruction where control enters a copy to the place where it
- * leaves the copy, sleep included. Where a copy ends with a call it leaves at the call: what is
- * called is not counted. It includes the cost of the probes, so compare copies with each
+ * leaves the copy, sleep included. A copy that ends with a call is left at the call: the called
+ * function is not counted. It includes the cost of the probes, so compare copies with each
  * other rather than trust a small number. A function that was not inlined works as well. Ends at
  * ^C, or with COMMAND or PID.
  */

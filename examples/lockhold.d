@@ -5,12 +5,12 @@
  *	./lockhold.d [-c COMMAND | -p PID]
  *
  * Both tables are by the function that called mutex_lock(), in microseconds, the longest last.
- * WAITED is the time from asking for a mutex to having it, HELD from having it to giving it back. A
+ * WAITED is the time from requesting a mutex to having it, HELD from having it to releasing it. A
  * long wait names a victim; the culprit is among the long holders. Time in mutexes that were taken
- * before the tracing is not seen. Ends at ^C, or with COMMAND or PID.
+ * before the tracing is not measured. Ends at ^C, or with COMMAND or PID.
  */
 #pragma D option quiet
-/* The function that has the code, not the wrapper of mutex_lock() that is inlined in it. */
+/* The function that contains the code, not the wrapper of mutex_lock() that is inlined in it. */
 #pragma D option noinline
 
 BEGIN
@@ -28,7 +28,7 @@ fbt::mutex_lock_killable:entry
 	self->by = caller;
 }
 
-/* The killable ones may fail, and then return an error: the mutex is not ours. */
+/* The killable variants may fail, and then return an error: the mutex was not taken. */
 fbt::mutex_lock:return,
 fbt::mutex_lock_interruptible:return,
 fbt::mutex_lock_killable:return

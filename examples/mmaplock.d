@@ -6,7 +6,7 @@
  *
  * mmap_read_lock() and its relatives are inlined into page faults, mmap(), exec and /proc, so that
  * a profile shows only the rwsem below them. A line is the function that takes the lock, the mode
- * and the process, with the microseconds from asking for the lock to having it. A few are a free
+ * and the process, with the microseconds from requesting the lock to having it. A few mean a free
  * lock; threads that fault while another one maps memory wait much longer. Ends at ^C, or with
  * COMMAND or PID; the largest total is last.
  */

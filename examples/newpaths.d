@@ -1,13 +1,13 @@
 #!/usr/bin/env -S dtrace -s
 /*
- * newpaths.d: code of a function that runs for the first time, and who came there.
+ * newpaths.d: code of a function that runs for the first time, and the process that reached it.
  *
  *	./newpaths.d FUNCTION SECONDS [-c COMMAND | -p PID]
  *	./newpaths.d vfs_read 10
  *
- * For SECONDS it only learns which instructions run as a rule; 0 prints from the start. Then a line
- * is printed whenever a thread comes to instructions that have not run before: the rare case, the
- * error path, what a test did not cover until now. OFFSET is the first of them; its source line is
+ * For SECONDS it only learns which instructions normally run; 0 prints from the start. Then a line
+ * is printed whenever a thread reaches instructions that have not run before: the rare case, the
+ * error path, code that a test did not cover until now. OFFSET is the first; its source line is
  * in `dtrace --disas FUNCTION`. Ends at ^C, or with COMMAND or PID, with the number of instructions
  * that have run.
  */

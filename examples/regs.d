@@ -5,10 +5,10 @@
  *	./regs.d FUNCTION OFFSET [-c COMMAND | -p PID]
  *	./regs.d vfs_read 0 -c 'md5sum /etc/passwd'
  *
- * OFFSET comes from `dtrace --disas FUNCTION`. The registers are those before the instruction runs;
+ * OFFSET comes from `dtrace --disas FUNCTION`. The registers are shown before the instruction runs;
  * at offset 0, rdi, rsi, rdx, rcx, r8 and r9 hold the arguments. Use it where the debug information
- * does not say where a variable is; where it does, values.d is easier to read. Ends after 20 hits:
- * the last clause says so.
+ * does not locate a variable; where it does, values.d is easier to read. Ends after 20 hits, by
+ * the last clause.
  */
 #pragma D option quiet
 

@@ -7,7 +7,7 @@
  *
  * A line is one exit with one value. EXIT AT is the offset of a `ret` or of a jump to another
  * function (`dtrace --disas FUNCTION`). Compilers often merge several `return` statements into one
- * exit; errpath.d and branches.d tell them apart. Small negative values are error numbers. An error
+ * exit; errpath.d and branches.d distinguish them. Small negative values are error numbers. An error
  * that takes much longer than success waited before it failed. Ends at ^C, or with COMMAND or PID.
  */
 #pragma D option quiet

@@ -7,7 +7,7 @@
  * get_task_struct() and put_task_struct() are inlined everywhere, with the task as their argument.
  * The first table counts the references taken (+) and dropped (-) by each function, the second is
  * the balance of each task. A balance that grows while the same work is repeated is a leak. Where
- * the compiler did not keep the argument, dtrace warns at the start and the copy counts for task 0.
+ * the compiler did not preserve the argument, dtrace warns at the start, and the copy counts for task 0.
  * sock_hold and sock_put can be paired in the same way. Ends at ^C or with COMMAND.
  */
 #pragma D option quiet

@@ -5,9 +5,9 @@
  *	./tcplife.d
  *
  * A line is one end of a connection on this machine. The process of an incoming connection is not
- * known when it begins, and is shown as "-". IN and OUT are bytes as the kernel counts them: SYN
+ * known when it begins, and is shown as "-". IN and OUT are bytes as counted by the kernel: SYN
  * and FIN are one each. Many short lines to one address are a client without connection pooling;
- * OUT 0 is a connection that was refused. Ends at ^C.
+ * OUT 0 is a refused connection. Ends at ^C.
  */
 #pragma D option quiet
 #pragma D option switchrate=10hz
@@ -22,7 +22,7 @@ sdt:::inet_sock_set_state
 /args[2] == TCP_STATE_SYN_SENT || args[2] == TCP_STATE_SYN_RECEIVED/
 {
 	began[arg0] = timestamp;
-	/* What comes from outside is handled in whatever process is interrupted. */
+	/* Incoming packets are handled in whatever process is interrupted. */
 	owner[arg0] = args[2] == TCP_STATE_SYN_SENT ? pid : 0;
 	name[arg0] = args[2] == TCP_STATE_SYN_SENT ? execname : "-";
 }
@@ -32,7 +32,7 @@ sdt:::inet_sock_set_state
 {
 	this->sock = (struct sock *)arg0;
 	this->tcp = (struct tcp_sock *)arg0;
-	/* The socket has given up its port already; this is what it had. */
+	/* The socket has already released its port; this is the former one. */
 	this->port = ntohs(((struct inet_sock *)arg0)->inet_sport);
 	this->local = strjoin(xlate <tcpsinfo_t *>(this->sock)->tcps_laddr, strjoin(":",
 	    lltostr(this->port)));

@@ -4,9 +4,9 @@
  *
  *	./fleet.d -O prom=/var/lib/prometheus/node-exporter/fleet.prom
  *
- * Each aggregation is a metric, and each key a label of the name of its variable; kinst-fleet.service
- * runs this, and dashboard.json shows it. A metric's rows are never cleared: a rate is taken of them
- * where they are shown. What is a key has few values: a device, not a process.
+ * Each aggregation is a metric, and each key a label with the name of its variable; kinst-fleet.service
+ * runs this, and dashboard.json shows it. A metric's rows are never cleared: the dashboard computes the
+ * rates. A key must have few values: a device, not a process.
  */
 #pragma D option quiet
 

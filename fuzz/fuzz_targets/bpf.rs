@@ -1,4 +1,4 @@
-//! fuzz/fuzz_targets/bpf.rs: any words as an object of DIF, translated to BPF.
+//! fuzz/fuzz_targets/bpf.rs: arbitrary words as a DIFO, translated to BPF.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! fuzz/fuzz_targets/lcov.rs: files of lcov.
+//! fuzz/fuzz_targets/lcov.rs: lcov files.
 
 #![no_main]
 

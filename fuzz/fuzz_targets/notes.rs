@@ -1,4 +1,4 @@
-//! fuzz/fuzz_targets/notes.rs: the notes of drivers' probes.
+//! fuzz/fuzz_targets/notes.rs: the notes of drivers' static probes.
 
 #![no_main]
 

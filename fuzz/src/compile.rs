@@ -1,4 +1,4 @@
-//! fuzz/src/compile.rs: compilation of any text: it compiles or is refused, and the verifier accepts the result.
+//! fuzz/src/compile.rs: compilation of arbitrary text: it compiles or is refused, and the verifier accepts the result.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub fn compile(data: &[u8]) {
     }
 }
 
-/// Compiles a text that the grammar makes from the input: most of them parse, and many are valid.
+/// Compiles a program that the grammar makes from the input: most of them parse, and many are valid.
 pub fn program(data: &[u8]) {
     let text = grammar::program(&mut Unstructured::new(data));
     let mut sources = Sources::default();
@@ -59,23 +59,23 @@ fn whole(sources: &mut Sources, file: FileId) {
     }
     disasm::program(&compiled.program);
     listing::program(&compiled.program, &limits, machine::X86_64);
-    // Declarations of a program are not printed, and macros are printed expanded.
+    // A program's declarations are not printed, and macros are printed expanded.
     let text = &sources.get(file).text;
     let declares = ["struct", "union", "enum", "typedef", "inline", "translator", "provider", "#", "$"];
     if !declares.iter().any(|word| text.contains(word)) && !declared(text) {
         let text = desugared.clone();
         let file = sources.add(Source { name: "again.d".to_owned(), origin: Origin::Script, text });
         let again = with(sources, file, &kernel, &mut options);
-        let (_, again) = again.unwrap_or_else(|| panic!("-d prints what does not compile:\n{desugared}"));
+        let (_, again) = again.unwrap_or_else(|| panic!("-d prints a program that does not compile:\n{desugared}"));
         assert_eq!(
             disasm::program(&again.program),
             disasm::program(&compiled.program),
-            "-d prints another program:\n{desugared}"
+            "-d prints a different program:\n{desugared}"
         );
     }
 }
 
-/// Whether there are declarations of variables or types between the clauses. They end in a semicolon outside braces.
+/// Whether variables or types are declared between the clauses. Declarations end in a semicolon outside braces.
 fn declared(text: &str) -> bool {
     let text = unquoted(text);
     text.rsplit('}').next().is_some_and(|rest| rest.contains(';')) || {
@@ -149,7 +149,7 @@ fn with(
     }
 }
 
-/// Translates any words as an object of DIF, verified or not, to BPF.
+/// Translates arbitrary words as a DIFO, verified or not, to BPF.
 pub fn bpf(data: &[u8]) {
     let insns = data.chunks_exact(4).filter_map(|word| Some(u32::from_ne_bytes(word.try_into().ok()?)));
     let difo = dif::Difo {

@@ -1,4 +1,4 @@
-//! fuzz/src/debug.rs: debug information of a small program from gcc, cut and changed.
+//! fuzz/src/debug.rs: gcc's debug information of a small program, truncated and changed.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ int _start(int x) { int y = outer(x); { int z = inner(y); effect(z); } return tw
 void effect(int x) { __asm__ volatile (\"\" :: \"r\"(x)); }
 ";
 
-/// A program for each version, and an object file, whose sections are still to be relocated.
+/// A program for each DWARF version, and an object file with unrelocated sections.
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let linked = ["-nostdlib", "-static", "-no-pie"];
     let of = |format: &str, more: &[&str]| {
@@ -46,8 +46,8 @@ const SECTIONS: [&str; 7] = [
     ".debug_str",
 ];
 
-/// Changes a file: the first byte chooses the file and the second the part to change; then come pairs of a place
-/// and a value. Two more bytes at the end may cut the file.
+/// Changes a file: the first byte chooses the file and the second the part to change, followed by pairs of an offset
+/// and a value. Two more bytes at the end may truncate the file.
 fn changed(data: &[u8]) -> Option<ElfFile> {
     changed_of(&FILES, &SECTIONS, data)
 }
@@ -69,12 +69,12 @@ pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> O
     ElfFile::parse(Path::new("small"), Bytes::Owned(bytes)).ok()
 }
 
-/// Returns the range of a section in the file; the whole file is as likely as any one of them.
+/// Returns the range of a section in the file, or, with the same probability, the whole file.
 fn part_of(bytes: &[u8], sections: &[&str], part: u8) -> Option<(usize, usize)> {
     let Some(name) = sections.get(usize::from(part) % (sections.len() + 1)) else {
         return Some((0, bytes.len()));
     };
-    // These are the section headers of a file that was just made: 64 bytes each; the index of the name section is
+    // The section headers of a file that was just made have 64 bytes each; the index of the name section is
     // one of the last fields of the file's header.
     let word = |at: usize, len: usize| -> usize {
         bytes[at..at + len].iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte))
@@ -89,7 +89,7 @@ fn part_of(bytes: &[u8], sections: &[&str], part: u8) -> Option<(usize, usize)> 
     Some((word(section + 24, 8), word(section + 32, 8))).filter(|(_, len)| *len > 0)
 }
 
-/// Finds the copies of some functions, and the names of all.
+/// Finds the copies of some functions, and the names of all functions.
 pub fn walk(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let wanted = ["inner", "outer", "effect", "x"].map(str::to_owned);
@@ -134,7 +134,7 @@ pub fn lines(data: &[u8]) {
     for address in text(&image) {
         let found = info.lines_at(address);
         damaged += usize::from(found.is_err());
-        // A unit that cannot be read is tried again at each address.
+        // An unreadable unit is tried again at each address.
         if damaged > ENOUGH {
             break;
         }
@@ -146,7 +146,7 @@ pub fn lines(data: &[u8]) {
     }
 }
 
-/// Finds the caller at each address of the text, in a stack of words that are addresses of the stack.
+/// Finds the caller at each address of the text, in a stack of words that are addresses in the stack.
 pub fn callers(data: &[u8]) {
     let Some(image) = changed_of(&FILES, &[".eh_frame"], data) else { return };
     let Ok(callers) = Callers::read(&image) else { return };

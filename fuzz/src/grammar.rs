@@ -1,4 +1,4 @@
-//! fuzz/src/grammar.rs: texts that resemble D, from a grammar; the input chooses among its alternatives.
+//! fuzz/src/grammar.rs: D-like programs from a grammar; the input chooses among its alternatives.
 
 use arbitrary::Unstructured;
 
@@ -25,7 +25,8 @@ fn expand(symbol: &str, input: &mut Unstructured<'_>, depth: u32, text: &mut Str
     text.push_str(rest);
 }
 
-/// A symbol and its alternatives; the first one does not recur. `e` is an integer, `s` a string, `p` a pointer, `x` any of them.
+/// A symbol and its alternatives, of which the first is not recursive. `e` is an integer, `s` a string, `p` a pointer,
+/// `x` any of them.
 const RULES: &[(&str, &[&str])] = &[
     ("program", &["«clause»", "«clause»\n«program»", "«decl»\n«program»", "«clause»\n«program»"]),
     (

@@ -40,7 +40,7 @@ static MADE: LazyLock<Made> = LazyLock::new(|| {
     let folder = dir.path().join("exported");
     fs::create_dir_all(&folder).unwrap();
     kernel.export(&folder).unwrap();
-    // And what only an export makes.
+    // Also the data that only an export makes.
     let source = |path: &PathBuf| path.extension() == Some("source".as_ref());
     let exported = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).filter(source);
     let files: Vec<_> =
@@ -49,7 +49,7 @@ static MADE: LazyLock<Made> = LazyLock::new(|| {
     Made { dir, files }
 });
 
-/// Changes an index: the first byte chooses the file; then come pairs of a place and a value.
+/// Changes an index: the first byte chooses the file, followed by pairs of an offset and a value.
 pub fn index(data: &[u8]) {
     let made = &*MADE;
     let Some((file, edits)) = data.split_first() else { return };
@@ -59,7 +59,7 @@ pub fn index(data: &[u8]) {
         let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % bytes.len();
         bytes[at] = edit[2];
     }
-    // The place of the checksum, and the start of what it covers: crates/sites/src/cache/file.rs.
+    // The offset of the checksum, and the start of the data that it covers: crates/sites/src/cache/file.rs.
     let checksum = crc32fast::hash(&bytes[20..]);
     bytes[16..20].copy_from_slice(&checksum.to_le_bytes());
     // As in the product: a mapped file is never written to.

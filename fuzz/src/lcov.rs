@@ -1,4 +1,4 @@
-//! fuzz/src/lcov.rs: files of lcov: what has been read is written so that it is read again as the same.
+//! fuzz/src/lcov.rs: lcov files: data that was read and written is the same when it is read again.
 
 use kinst::analysis::coverage::rewrite::rewrite;
 

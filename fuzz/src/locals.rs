@@ -22,7 +22,7 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| vec![kernel::copies()]);
 const SECTIONS: [&str; 5] =
     [".debug_loclists", ".debug_frame", ".debug_info", ".debug_abbrev", ".debug_rnglists"];
 
-/// Functions of copies.c, with offsets at which something in them begins or ends.
+/// Functions of copies.c, with offsets where a scope or location begins or ends.
 const PLACES: [(&str, &[u64]); 3] = [
     ("submit", &[0, 29, 90, 116, 127, 152, 186]),
     ("resubmit", &[0, 12, 16, 20, 25, 50, 80, 96]),
@@ -56,7 +56,7 @@ pub fn locals(data: &[u8]) {
     one(&kernel, &text);
 }
 
-/// Whether a name is one of D; a damaged name may be anything.
+/// Whether a name is valid in D; a damaged name may be anything.
 fn is_word(name: &str) -> bool {
     name.len() < 64
         && name.starts_with(|first: char| first.is_ascii_lowercase())

@@ -20,7 +20,7 @@ pub fn options(data: &[u8]) {
         let _ = (options::parse_size(line), options::parse_rate(line), options::is_version(line));
         let _ = attributes::parse(line);
     }
-    // Every word is an argument of the command.
+    // Every word is a command-line argument.
     let words: Vec<String> = std::iter::once("dtrace").chain(text.split('\n')).map(str::to_owned).collect();
     let _ = dtrace_args::parse(&words);
     // The lines also become control lines and pragmas of a program.

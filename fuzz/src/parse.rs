@@ -1,4 +1,4 @@
-//! fuzz/src/parse.rs: parsing of any text; a tree that is printed or laid out parses back to the same tree.
+//! fuzz/src/parse.rs: parsing of arbitrary text; a tree that is printed or formatted parses back to the same tree.
 
 use kinst::diag::render::{self, Style};
 use kinst::parser::{self, Macros, ParseOptions, Settings, ast};
@@ -14,7 +14,7 @@ pub fn parse(data: &[u8]) {
         variables: vec![("pid".to_owned(), 7), ("uid".to_owned(), 0)],
         targetless: false,
     };
-    // The types that are known must not change between the readings.
+    // The known types must not change between the two parses.
     let is_type_name = |word: &str| word.ends_with("_t") || Intrinsic.named(word).is_some();
     let settings =
         Settings { argref: true, empty: true, defaultargs: true, any_call: true, ..Settings::default() };
@@ -43,29 +43,29 @@ fn printed(program: &ast::Program, source: &Source, options: &ParseOptions<'_>) 
     // A clause without a body is printed with an empty one.
     clauses.items.retain(|item| matches!(item, ast::Item::Clause(clause) if clause.body.is_some()));
     let text = parser::pretty::clauses(&clauses);
-    // A macro may put a digit at the start of a description, which no text can: such a provider does not exist.
+    // A macro may put a digit at the start of a description, which source text cannot: such a provider does not exist.
     if text.lines().any(|line| line.contains(':') && line.starts_with(|first: char| first.is_ascii_digit())) {
         return;
     }
     let script = Source { origin: Origin::Script, ..source.clone() };
-    let Some(again) = read(&text, &script, options) else { panic!("-d prints what cannot be read:\n{text}") };
+    let Some(again) = read(&text, &script, options) else { panic!("-d prints a program that does not parse:\n{text}") };
     assert_eq!(
         parser::dump::program(&again),
         parser::dump::program(&clauses),
-        "-d prints another program:\n{text}"
+        "-d prints a different program:\n{text}"
     );
 }
 
 fn laid_out(sources: &Sources, file: FileId, options: &ParseOptions<'_>) {
     let Ok((text, parsed)) = parser::format(sources, file, options) else {
-        panic!("it was read a moment ago")
+        panic!("the text was just parsed")
     };
     let again = read(&text, sources.get(file), options);
-    let again = again.unwrap_or_else(|| panic!("--fmt writes what cannot be read:\n{text}"));
+    let again = again.unwrap_or_else(|| panic!("--fmt writes a program that does not parse:\n{text}"));
     assert_eq!(
         parser::dump::program(&again),
         parser::dump::program(&parsed.program),
-        "--fmt writes another program:\n{text}"
+        "--fmt writes a different program:\n{text}"
     );
 }
 

@@ -3,7 +3,7 @@
 use super::exhaust::exhaust;
 use super::kernel::{self, Fixture};
 
-/// The first byte decides whether the rest is the kernel's, a module's, or a module's based on itself.
+/// The first byte decides whether the rest is BTF of the kernel, of a module, or of a module based on itself.
 pub fn btf(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
     let module = || vec![("m".to_owned(), bytes.to_vec())];

@@ -1,4 +1,4 @@
-# arm.sh: how long it takes to arm and to release many functions. For `cargo xtask bench arm`.
+# arm.sh: the time to arm and to release many functions. For `cargo xtask bench arm`.
 #
 # A line "NAME PLACES ARMED ENDED GONE" each, in seconds (arming.c), or "NAME none REASON".
 . ./places.sh
@@ -6,10 +6,10 @@
 rounds=3
 limit=120
 
-# ours NAME PROBE
+# NAME PROBE: measures dtrace.
 ours() { echo "$1 $(arming $limit ' matched ' dtrace -x backend=bpf -n "$2 { @ = count(); }")"; }
 
-# peer NAME PROBE: bpftrace writes what BEGIN prints when all probes are there.
+# peer NAME PROBE: bpftrace, whose BEGIN prints a line when all probes are armed.
 peer() {
 	echo "$1 $(arming $limit ready chroot $peers bpftrace -e "$2 { @ = count(); } BEGIN { printf(\"ready\\n\"); }")"
 }

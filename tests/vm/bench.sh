@@ -1,12 +1,12 @@
-# bench.sh: what one hit costs, in nanoseconds, by each way to it; a line "NAME NS" each. For `cargo xtask bench kmod`.
+# bench.sh: the cost of one hit in nanoseconds, with each method; a line "NAME NS" each. For `cargo xtask bench kmod`.
 #
-# What is hit is one instruction of getppid(), which is called in a loop. Each way is measured between two loops
-# without any; a round of all of them is repeated.
+# The probe is on one instruction of getppid(), which is called in a loop. Each method is measured between two loops
+# without a probe; a round of all methods is repeated.
 export PATH=/root:$PATH
 rounds=5
 function=__do_sys_getppid
 
-# An instruction at which a jump can stand, as long as one: then kprobes can have one there too.
+# An instruction that can be replaced by a jump, and is as long as one: then kprobes can have one there too.
 . ./jump.sh
 . ./hits.sh
 jumpy $function 5 15 || exit 1
@@ -33,7 +33,7 @@ kernel() {
 	report "$1" "$ns" "$base"
 }
 
-# took COMMAND: how long it takes, in hundredths of a second.
+# took COMMAND: its run time, in hundredths of a second.
 took() {
 	begin=$(cut -d ' ' -f 1 /proc/uptime)
 	"$@" >/dev/null 2>&1
@@ -71,14 +71,14 @@ for round in $(seq $rounds); do
 	kernel ftrace "kind=ftrace symbol=$(traced $function)"
 done
 
-# How long it takes to arm and to release a great many, three times; the first time the trampolines are new.
+# The time to arm and release very many probes, three times; the first time the trampolines are new.
 awk '$2 ~ /^[tT]$/ && NF == 3 && $3 ~ /^(tcp|udp|ip|inet|sock|skb|vfs|ext4|security|crypto|cgroup|blk|bio|page|mem|net|dev)_/ && $3 !~ /[.]/ { print $3 }' \
 	/proc/kallsyms | sort -u >functions
 for round in 1 2 3; do
 	points -q -n 20000 count all - -- true <functions 2>&1 | grep -v '^armed 20000 of 20000,'
 done
 
-# From the command to the first record of an inlined function, and from a script of 100 lines to its being loaded.
+# The time from the command to the first record of an inlined function, and until a script of 100 lines is loaded.
 first() { middle dtrace -x backend=$1 -qn 'kinst::fsnotify_open:entry { exit(0); }' -c 'cat /etc/passwd'; }
 first module >/dev/null
 compared "first record, with the module and without" "$(first module)" "$(first bpf)" " (aim 1.75)"

@@ -1,7 +1,7 @@
-# counted.sh: the calls of functions that the kernel itself counts for a load, if it does, and those that dtrace counts. counted.sh: the kernel's alone;
-# counted.sh PROGRAM.d: both, and the places that were refused.
+# counted.sh: the calls of functions under a load, counted by an instrumented kernel and by dtrace. counted.sh: only the
+# kernel's counts; counted.sh PROGRAM.d: both, and the refused places.
 #
-# Both count what processes without new privileges do outside of interrupts: the load has only such, and nothing else is one.
+# Both count only processes with no_new_privs, outside of interrupts: all processes of the load are such, and no others.
 counted=/sys/kernel/debug/counted
 grep -q ' /sys/kernel/debug ' /proc/mounts || mount -t debugfs none /sys/kernel/debug
 grep -q '^loop ' /proc/modules || insmod "$(find /lib/modules/"$(uname -r)"/ -name loop.ko | head -n 1)"
@@ -61,7 +61,7 @@ END
 cat >run.sh <<'END'
 [ ! -d /sys/kernel/debug/counted ] || echo >/sys/kernel/debug/counted/calls
 setpriv --nnp sh load.sh >/dev/null 2>load.err
-# Processes that have ended are still on their way out of the kernel.
+# Processes that have ended may still be exiting in the kernel.
 sleep 2
 END
 
@@ -75,6 +75,6 @@ sed -n 's/^dtrace: \([^ ]*\) cannot be traced: .*/refused \1/p; s/^dtrace: … a
 grep '^dtrace: ' err | grep -v ' cannot be traced: ' | sort | uniq -c | sort -rn | head -n 20 >&2
 [ -d $counted ] || exit 0
 echo "kernel:"
-# The counts of the program's functions alone, with their clones and parts: all of them are megabytes for the console.
+# Only the counts of the program's functions, with their clones and parts: all counts would be megabytes on the console.
 sed -n 's/^kinst::\([^:]*\):entry .*/\1/p' "$1" |
 	awk 'NR == FNR { wanted[$1]; next } { name = $3; sub(/\..*/, "", name) } name in wanted || $1 == "lost"' - $counted/calls

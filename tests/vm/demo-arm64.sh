@@ -1,5 +1,5 @@
-# What `cargo xtask demo --arch arm64` runs in the guest: an inlined function, traced without the module by the kernel's own
-# BPF. It fails unless the copies are left as often as they are entered.
+# demo-arm64.sh: run in the guest by `cargo xtask demo --arch arm64`: an inlined function, traced with BPF, without the
+# module. It fails unless the copies are left as often as they are entered.
 
 function=file_start_write
 export DTRACE_OPT_BACKEND=bpf

@@ -1,4 +1,4 @@
-# What `cargo xtask demo` runs in the guest: an inlined function, entered and left, who called it, and one of its variables.
+# demo.sh: run in the guest by `cargo xtask demo`: an inlined function, entered and left, its callers, and a variable.
 
 function=fsnotify_open
 

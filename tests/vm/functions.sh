@@ -1,4 +1,4 @@
-# functions.sh: what a hit at a function's entry, and at its return, costs by each way to it. For `cargo xtask bench functions`.
+# functions.sh: the cost of a hit at a function's entry and return, with each method. For `cargo xtask bench functions`.
 . ./places.sh
 . ./hits.sh
 rounds=5

@@ -1,4 +1,5 @@
-# gcov.sh: what ext4 executes for a load, by --coverage and by the kernel's own counters: a file of lcov, and those of gcov in hexadecimal.
+# gcov.sh: the code of ext4 that a load executes, by --coverage and by the kernel's counters: an lcov file, and gcov
+# files in hexadecimal.
 mount -t debugfs none /sys/kernel/debug 2>/dev/null
 insmod "$(find /lib/modules/"$(uname -r)"/ -name loop.ko | head -n 1)"
 dd if=/dev/zero of=/tmp/image bs=1M count=64 2>/dev/null

@@ -1,5 +1,5 @@
-# path.sh OPTIONS CLAUSE: arms one instruction of getppid(), calls that without end in the background, and says which
-# instruction it is, and what is where. For `cargo xtask bench path`.
+# path.sh OPTIONS CLAUSE: arms one instruction of getppid(), calls that forever in the background, and prints the
+# instruction and the addresses. For `cargo xtask bench path`.
 export PATH=/root:$PATH
 function=__do_sys_getppid
 . ./jump.sh
@@ -8,7 +8,7 @@ cat >started.sh <<'EOF'
 >/tmp/started
 exec load getppid 1000000000
 EOF
-# In a session of its own: it goes on when this script has ended.
+# In a separate session, so that it continues when this script has ended.
 setsid dtrace -q $1 -n "kinst::$function:$at $2" -c "sh settled.sh sh started.sh" >/dev/null 2>&1 &
 i=0
 until [ -e /tmp/started ]; do
@@ -16,7 +16,7 @@ until [ -e /tmp/started ]; do
 	[ $i -lt 1000 ] || exit 1
 	sleep 0.2
 done
-# The form that was asked for: one jump, or none.
+# Checks for the requested variant: one jump, or none.
 [ "$(cat /tmp/jumps)" = $([ -n "$1" ] && echo 0 || echo 1) ] || { echo "there are $(cat /tmp/jumps) jumps" >&2; exit 1; }
 echo "probe $function $at"
 cat /proc/kallsyms

@@ -1,5 +1,5 @@
 /*
- * rare.c: system calls that nothing else makes in an idle guest, some in error. For `cargo xtask executed`.
+ * rare.c: system calls that nothing else makes in an idle guest, some failing. For `cargo xtask executed`.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Results are of no interest: errors are meant to be among them. */
+/* Results are ignored: some calls are meant to fail. */
 static volatile long sink;
 #define DO(call) (sink = (long)(call))
 

@@ -1,4 +1,4 @@
-# Shows a command as one would type it, then runs it. For the demonstrations.
+# Shows a command as typed, then runs it. For the demonstrations.
 show() {
     printf '\n# '
     for word in "$@"; do

@@ -1,5 +1,5 @@
-# annotated.sh FUNCTIONS SECONDS: counts executions in so many functions that a load calls, in each instruction and by what follows from few
-# of them, in the same run.
+# annotated.sh FUNCTIONS SECONDS: counts executions in that many functions that a load calls: directly at each
+# instruction, and derived from a few of them, in the same run.
 mkdir -p /tmp/there
 while :; do
     ls -lR /proc/self /sys/kernel /sys/module >/tmp/there/list 2>/dev/null
@@ -12,7 +12,7 @@ dtrace -q -x aggsize=16m -n 'fbt:vmlinux::entry { @[probefunc] = count(); } tick
 awk 'NF == 2 && $2 >= 20 && $1 !~ /#/ { print $1 }' calls | sort >called
 echo "$(grep -c . called) functions are called"
 awk -v most="$1" -v all="$(grep -c . called)" 'int(NR * most / all) > int((NR - 1) * most / all)' called >chosen
-# In groups, as the load is to go on.
+# In groups, so that the load continues.
 awk '{ print >"group." int(NR / 50) }' chosen
 for group in group.*; do
     dtrace $(sed 's/^/--annotate vmlinux:/' "$group") --exact --for "$2s" >>shown 2>>said
@@ -20,8 +20,8 @@ done
 kill $load
 awk '/^vmlinux:/ { functions++ } / calls?; .* blocks$/ { run += $1 > 0 } END { print functions + 0, "listings,", run + 0, "with calls" }' shown
 awk '/instructions .* have the derived count/ { all += $4; right += $6 } /: counted .*, derived / { wrong++ } END { print all + 0, "instructions,", right + 0, "as they follow,", wrong + 0, "otherwise" }' said
-# A call that is under way at the end has been in some places and not in others; so has, where counting does not go by calls, one at the
-# beginning on each CPU. All other differences are wrong. A function's cold part is of the same calls.
+# A call that is in progress at the end has passed some places and not others; so has, unless counts are by call, one at
+# the beginning on each CPU. All other differences are errors. A function's cold part belongs to the same calls.
 cpus=$(grep -c ^processor /proc/cpuinfo)
 awk -v cpus=$cpus '/had not ended/ { split($2, part, ":"); under_way[part[3]] }
     /counted in part$/ { split($2, part, ":"); in_part[part[3]] }

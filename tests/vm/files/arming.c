@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arming.c: how long a tracer takes to arm its probes and to release them, in the guest.
+ * arming.c: measures how long a tracer takes to arm its probes and to release them, in the guest.
  *
  *   arming SECONDS WORD COMMAND...   starts the command, waits until WORD is in its output, and interrupts it
  *
- * Prints "PLACES ARMED ENDED GONE": how many functions of ftrace or kprobes, whichever are more, the kernel then had more
- * than before; the seconds from the start to the word, from the interrupt to the command's end, and from the interrupt
- * until the kernel has no more than before. Otherwise "none" and why.
+ * Prints "PLACES ARMED ENDED GONE": how many more ftrace functions or kprobes, whichever are more, the kernel had than
+ * before; the seconds from the start to the word, from the interrupt to the command's end, and from the interrupt
+ * until the kernel has as few as before. Otherwise "none" and the reason.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define EVENTS "/sys/kernel/tracing/kprobe_events"
 #define KPROBES "/sys/kernel/debug/kprobes/list"
 
-/* What the command has printed, of a long output the end. */
+/* The output of the command; only the end if it is long. */
 static char text[1 << 16];
 static size_t length;
 
@@ -35,7 +35,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* The lines of a file, without those that go on with another one; none if it is not there. */
+/* The number of lines of a file, without continuation lines; 0 if it does not exist. */
 static long lines(const char *name)
 {
 	FILE *file = fopen(name, "r");
@@ -73,7 +73,7 @@ static long places(struct probes now, struct probes before)
 	return functions > kprobes ? functions : kprobes;
 }
 
-/* Reads more of the output: 1, or 0 at its end and -1 if the time is over. */
+/* Reads more of the output: 1, or 0 at its end, or -1 on timeout. */
 static int more(int fd, double end)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
@@ -94,7 +94,7 @@ static int more(int fd, double end)
 	return 1;
 }
 
-/* The last line that has something in it. */
+/* The last non-empty line. */
 static const char *last_line(void)
 {
 	char *line;
@@ -139,7 +139,7 @@ static int kill_and_say(pid_t pid, const char *why)
 	return none(why);
 }
 
-/* Reads the rest of the output until the process ends: others may keep the pipe open. Returns 0, or -1 if the time is over. */
+/* Reads the rest of the output until the process ends: others may keep the pipe open. Returns 0, or -1 on timeout. */
 static int ends(pid_t pid, int fd, double end)
 {
 	while (!waitpid(pid, NULL, WNOHANG)) {
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 	}
 	armed = now();
 	armed_places = places(probes(), before);
-	/* A program may miss an interrupt while it says that it is armed. */
+	/* A program may miss an interrupt while it reports that it is armed. */
 	usleep(500000);
 	interrupt = now();
 	kill(pid, SIGINT);

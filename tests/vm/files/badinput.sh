@@ -1,7 +1,7 @@
-# badinput.sh: what the cases of badinput.case share.
+# badinput.sh: functions shared by the cases of badinput.case.
 . ./places.sh
 
-# healthy: no probe is left, nobody has the module, tracing works.
+# healthy: no probe is left, the module is unused, tracing works.
 healthy() {
 	sum=$(points sum)
 	[ "$sum" = "$before" ] && echo text is the same || echo TEXT DIFFERS
@@ -9,6 +9,6 @@ healthy() {
 	dtrace -qn 'fbt::__do_sys_getppid:entry /execname == "load"/ { @ = count(); }' -c '/root/load getppid 10' 2>/dev/null | awk 'NF == 1 { print "counts " $1 }'
 }
 
-# What an earlier case has left says nothing of this one.
+# Leftovers of an earlier case are not counted.
 rm -f log ?.log
 before=$(points sum)

@@ -1,8 +1,8 @@
-# balance.sh: entries and returns of inlined functions over a workload. balance NAMES [SIZE]: the functions of a file, so
-# many at once. A line for each one that was hit: name, places, entries, returns; and a summary.
+# balance.sh: entries and returns of inlined functions over a workload. balance NAMES [SIZE]: the functions of a file,
+# SIZE at a time. A line for each one that was hit: name, places, entries, returns; and a summary.
 #
-# Only what the program itself does is counted: what other threads are in the middle of when tracing begins or ends
-# would be half a call. A function of which a place cannot be traced is left out as a whole.
+# Only the program itself is counted: other threads may be in the middle of a call when tracing begins or ends, which
+# would be half a call. A function with a place that cannot be traced is excluded as a whole.
 
 program() {
 	while read -r f; do
@@ -12,23 +12,23 @@ program() {
 	echo 'END { printa("E %s %@d\n", @e); printa("R %s %@d\n", @r); }'
 }
 
-# Of a program as -d prints it: place and function.
+# The place and function of each probe, from a program printed by -d.
 places() {
 	awk '/^(kinst|fbt):/ { sub(/,$/, ""); place[n++] = $1 }
 		/^@/ || /@[er]\[/ { split($0, part, "\""); for (i = 0; i < n; i++) print place[i], part[2]; n = 0 }'
 }
 
-# The names of functions that do not exist here, or that have places that are refused.
+# The names of functions that do not exist here, or have refused places.
 unwanted() {
 	sed -n 's/^dtrace: \([^ ]*\) cannot be traced: .*/\1/p' err >refused
 	awk 'NR == FNR { bad[$1] = 1; next } $1 in bad { print $2 }' refused map
 	sed -n 's/.*inlined copies of `\(.*\)` can be traced.*/\1/p; s/.*: no function `\([^`]*\)`.*/\1/p; s/.*the function `\(.*\)` has no code.*/\1/p; s/.*the code of `\(.*\)` was freed.*/\1/p' err
 }
 
-# The workload, and a moment for its last thread to leave the kernel: tracing would end in the middle of that on a busy host.
+# The workload, and time for its last thread to leave the kernel: else tracing may end in the middle of that.
 printf './work 2\nsleep %d\n' $PACE >load.sh
 
-# A run over the workload; false if a place was refused. What -v says of every place takes longer than all the rest.
+# A run over the workload; false if a place was refused. -v only if necessary: its output for each place takes longest.
 counted() {
 	dtrace -Z -x bufsize=1m -x aggsize=4m -qs b.d -c 'sh load.sh' >out 2>err || return 1
 	grep -q 'cannot be traced: ' err || return 0
@@ -39,7 +39,7 @@ counted() {
 chunk() {
 	for round in 1 2 3 4 5 6 7 8; do
 		program <names >b.d
-		# Functions that another version of the kernel does not have are left out by -Z.
+		# -Z skips functions that another version of the kernel does not have.
 		if dtrace -Z -e -ds b.d >expanded 2>err; then
 			places <expanded >map
 			if counted; then
@@ -71,6 +71,6 @@ balance() {
 	sort table
 	awk '$1 == "F" { hit++; places += $3; entries += $4; if ($4 == $5) same++; else differ++ }
 		END { print "hit " hit + 0 ", places " places ", entries " entries ", balanced " same + 0 ", not " differ + 0 }' table
-	# The end of the output is all that is shown of a case that fails.
+	# Only the end of the output is shown for a failing case.
 	awk '$1 == "F" && $4 != $5 { print "not balanced:", $0 }' table
 }

@@ -3,13 +3,13 @@
  *
  *   calls getppid N          N calls of getppid
  *   calls write SIZE...      a write of each size to /dev/null
- *   calls seek OFFSET...     a relative seek by each offset, in a file of its own; it prints what each returned
- *   calls threads N M        N threads, one after the other, with M calls of getppid each; it prints their ids
+ *   calls seek OFFSET...     a relative seek by each offset, in a temporary file; it prints the results
+ *   calls threads N M        N threads in sequence, with M calls of getppid each; it prints their ids
  *   calls id [UID GID]       changes its ids, prints them, and calls getppid once
- *   calls spin MS            MS milliseconds of its own CPU time between two calls of getppid
+ *   calls spin MS            MS milliseconds of CPU time between two calls of getppid
  *   calls nap MS             sleeps MS milliseconds between two calls of getppid
  *   calls priority N M       N calls of getpriority that succeed, then M that fail with EINVAL
- *   calls wait FILE          calls getppid until FILE exists, and prints how often
+ *   calls wait FILE          calls getppid until FILE exists, and prints the number of calls
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -84,7 +84,7 @@ static void id(char **ids)
 	printf("pid %d tid %ld ppid %d uid %d gid %d\n", getpid(), (long)syscall(SYS_gettid), getppid(), getuid(),
 	       getgid());
 	fflush(stdout);
-	/* This call is distinguished from others by its arguments, which it ignores. */
+	/* This call is distinguished by its arguments, which the kernel ignores. */
 	syscall(SYS_getppid, 11, 22, 33, 44, 55, 66);
 }
 
@@ -96,7 +96,7 @@ static long used(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Most of the time is spent here, not in the vDSO. */
+/* Spends most of the time here, not in the vDSO. */
 static void spin(long ms)
 {
 	volatile int steps;

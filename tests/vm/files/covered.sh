@@ -1,5 +1,6 @@
-# covered.sh FUNCTIONS: whether the lines that --coverage says were executed are those whose count is not 0, for so many functions of a
-# load. Each counts twice, as a load does not do the same each time. What interrupts call is not of the load: an idle CPU calls it too.
+# covered.sh FUNCTIONS: whether the lines that --coverage reports as executed are the lines with a count, for that many
+# functions of a load. Each counts twice, as a load varies. Functions called by interrupts are excluded: an idle CPU
+# calls them too.
 load() {
 	cat <<'END'
 mkdir -p /tmp/there
@@ -20,7 +21,7 @@ dtrace -q -x aggsize=16m -c 'sh load.sh' -n '
 awk '$2 ~ /#/ { next } $1 == "idle" { idle[$2] } $1 == "load" && $3 >= 5 { load[$2] }
     END { for (name in load) if (!(name in idle)) print name }' seen | sort >called
 awk -v most="$1" -v all="$(grep -c . called)" 'int(NR * most / all) > int((NR - 1) * most / all)' called >chosen
-# during OPTIONS: what dtrace prints of the load; it says nothing meanwhile.
+# during OPTIONS: prints dtrace's output for the load, which is silent.
 during() {
 	: >begun
 	dtrace "$@" 2>begun &
@@ -43,7 +44,7 @@ awk 'FILENAME ~ /info$/ && /^SF:/ { file = substr($0, 4) }
         count = substr($0, RSTART + 8, RLENGTH - 8)
         if (!match($0, /"file":"[^"]*"/)) next
         file = substr($0, RSTART + 8, RLENGTH - 9)
-        # The others are those of calls.
+        # The other counts are per call.
         if (!match($0, /"line":[0-9]+,"live"/)) next
         line = file ":" substr($0, RSTART + 7, RLENGTH - 14)
         if (count + 0 > exact[FILENAME, line] + 0) exact[FILENAME, line] = count + 0
@@ -51,7 +52,7 @@ awk 'FILENAME ~ /info$/ && /^SF:/ { file = substr($0, 4) }
     }
     END {
         for (line in lines) {
-            # What a timer does is not of the load.
+            # Exclude timers, which do not belong to the load.
             if (!(line in known) || line ~ /^kernel\/(sched|time|rcu)\//) continue
             all++
             one = state["1.info", line] ":" (exact["1.exact", line] > 0)

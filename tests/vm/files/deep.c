@@ -1,13 +1,13 @@
 /*
- * deep.c: getppid, called in the end from first(), second() and third(), none of which keeps a frame pointer.
+ * deep.c: getppid, called through first(), second() and third(), none of which has a frame pointer.
  *
  *   deep plain N      from main(), N times, with other words on the stack each time
  *   deep thread       from a thread
- *   deep signal       from a handler of a signal, which was sent to itself
- *   deep made         through code that no file has, which keeps a frame pointer
- *   deep DEPTH        below so many calls of again()
+ *   deep signal       from a handler of a signal that it sends to itself
+ *   deep made         through code without a file, which has a frame pointer
+ *   deep DEPTH        below DEPTH calls of again()
  *
- * Then it waits for a moment, as its mappings are read while it exists.
+ * Then it waits briefly, as its mappings are read while it exists.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

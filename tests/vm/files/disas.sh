@@ -1,11 +1,11 @@
-# What dtrace --disas says of functions from the file alone, beside what the module says of the memory.
-# Sets of lines `function offset|bytes|rewritten|verdict`, verdicts `ok` or the reason.
+# disas.sh: compares dtrace --disas from the file only with the module's results from memory.
+# Sets of lines `function offset|bytes|rewritten|verdict`, where the verdict is `ok` or the reason.
 verdicts() {
     sed -n 's/.*"bytes":"\([0-9a-f]*\)".*"function":"\([^"]*\)".*"offset":\([0-9]*\),"reason":\([^}]*\),"rewritten":\([^,]*\),"text.*/\2 \3|\1|\5|\4/p' |
         sed 's/|null|/|-|/; s/null$/ok/; s/"//g'
 }
 
-# Every nth function of the kernel proper, and those of the arguments.
+# Every nth function of the kernel proper, and the functions in the arguments.
 choose() {
     nth=$1
     shift

@@ -1,4 +1,4 @@
-# doctor.sh: a machine as Debian has it, what breaks it, and `dtrace doctor` before and after the command that it prints.
+# doctor.sh: a Debian machine, ways to break it, and `dtrace doctor` before and after the command that it prints.
 
 REL=$(uname -r)
 DIR=/lib/modules/$REL
@@ -11,7 +11,7 @@ mount -t securityfs none /sys/kernel/security 2>/dev/null
     rm $DIR && mkdir -p $DIR/build $DIR/updates/dkms && : >$DIR/build/Makefile && : >$DIR/modules.dep
 }
 
-# The archive and DKMS cannot be reached from a guest: these bring what the packages and a build by DKMS would.
+# A guest cannot reach the archive or run DKMS: these scripts install what the packages and a DKMS build would.
 cat >/usr/bin/apt <<'END'
 #!/bin/sh
 [ "$1 $2" = "install -y" ] || exit 1
@@ -31,7 +31,7 @@ esac
 END
 cat >/usr/bin/apt-cache <<'END'
 #!/bin/sh
-# The lists of the archive: unknown packages have no lines.
+# The package lists: unknown packages have no lines.
 case "$1 $2" in
 "policy kinst"|"policy kinst-dkms"|"policy linux-headers-$(uname -r)"|"policy linux-image-$(uname -r)-dbg"|"policy kmod"|"policy debuginfod")
     [ -e /run/no-lists ] || printf '%s:\n  Installed: (none)\n  Candidate: 1\n  Version table:\n' "$2" ;;
@@ -51,7 +51,7 @@ state() { line "$1"; sed 's/.*"state":"\([a-z]*\)".*/\1/' /run/line; }
 verdict() { line tracing; sed 's/.*"found":"\(.*\)","mend".*/\1/' /run/line; }
 mend() { line "$1"; sed -n 's/.*"mend":"\(.*\)","state".*/\1/p' /run/line | sed 's/\\"/"/g; s/\\\\/\\/g'; }
 
-# A broken state: what is said, the command as it is printed, and what is said then.
+# A broken state: the report, the printed command, and the report after it.
 mended() {
     look
     before=$(state "$1")

@@ -1,8 +1,8 @@
-# Runs the examples of documents as a user would, some at a time, under a load: documents.sh DOCUMENT..., of which help is that of dtrace
-# An example that traces has to print a row, and is then ended; one that does not, ends by itself. Messages are faults, but for the count of
-# probes that matched.
+# Runs the examples of documents as a user would, several at a time, under a load: documents.sh DOCUMENT...; `help` is
+# dtrace's help. An example that traces must print a row, and is then ended; others end by themselves. Messages are
+# errors, except the count of matched probes.
 
-# Rounds of work in which the probes fire. The number of the round is in a file.
+# Rounds of work in which the probes fire. The current round is in a file.
 load() {
     round=0
     while :; do
@@ -18,14 +18,14 @@ load() {
     done >/dev/null 2>&1
 }
 
-# The lines of what is traced, among the first so many: neither the heading nor the rewritten program that -d prints before, whose clauses end
-# with a brace. Few are read while it runs, as each reader of a trace of vfs_read() makes it longer.
+# The traced lines among the first ones: neither the heading nor the program that -d prints before, whose clauses end
+# with a brace. Few are read during the run, as each reader of a trace of vfs_read() makes it longer.
 rows() { head -n "$2" "$1/out" | awk '/^}/ { rows = 0; next } NF && !/^ *CPU +ID/ { rows++ } END { print rows + 0 }'; }
 
 round() { read -r number <round && echo "$number"; }
 
-# Runs one example, until it has printed a row, or a whole round has passed where rows are printed at the end: those of aggregations. Some
-# events, as a wait for the disk, are not in every round.
+# Runs one example, until it has printed a row, or, for aggregations, whose rows are printed at the end, until a whole
+# round has passed. Some events, such as a wait for the disk, are not in every round.
 example() {
     document=${1%% *}
     command=${1#* }
@@ -47,23 +47,24 @@ example() {
     done
     # Not SIGINT, which a shell without job control makes its background commands ignore.
     kill -TERM $pid 2>/dev/null
-    # All examples run at once, and some name the frames of many stacks then.
+    # All examples run at once, and some symbolize many stacks at their end.
     (sleep $((60 * ${PACE:-1})); kill -KILL $pid) >/dev/null 2>&1 &
     watch=$!
     wait $pid
     status=$?
     kill $watch 2>/dev/null
     rows=$(rows "$folder" 5000)
-    # Notices that are no faults: the count of probes, the places that cannot be traced, copies that are not exact, calls under way at the end, how many there are to be, source text that is not there, and a path that is not in memory yet.
+    # Harmless messages: the count of probes, places that cannot be traced, inexact copies, calls in progress at the end,
+    # the expected number of probes, missing source text, and a path that is not in memory yet.
     case $command in *copyinstr*) absent='invalid address' ;; *) absent=' matched ' ;; esac
     said=$(grep -v -e ' matched [0-9]* probe' -e 'left out [0-9]* places' -e 'may be entered elsewhere' -e 'may be missing' -e 'had not ended' -e 'ended after [0-9]* calls' -e 'lines have no text' -e "$absent" "$folder/err")
-    # No row has to come of a description alone, whose event may be rare, nor of a process that has a certain number.
+    # A lone description need not print a row, as its event may be rare; nor need an example with a fixed PID.
     case $command in
     *'/pid == '[0-9]*) wanted=0 ;;
     *'{'*) wanted=1 ;;
     *) wanted=0 ;;
     esac
-    # What traces nothing prints something else, but for what writes a file.
+    # An example that does not trace must print something, unless it writes a file.
     case $command in
     *' --fmt '*) rows=$(grep -c . script.d) ;;
     *) [ -z "$from" ] && wanted=1 && rows=$(grep -c . "$folder/out") ;;
@@ -82,14 +83,14 @@ fi
 echo 'syscall::read:entry { @[execname] = count(); }' >script.d
 ln -sf "$(ls /usr/lib/debug/boot/vmlinux-* | head -n 1)" vmlinux
 { echo '```'; dtrace --help | sed -n '/^Examples:/,$s/^  dtrace/# dtrace/p'; echo '```'; } >help
-# The module ends sessions that make no call for 30 seconds. Naming the frames of many stacks takes longer on a slow machine.
+# The module kills sessions without a call for 30 seconds. Symbolizing many stacks takes longer on a slow machine.
 deadman=/sys/module/kinst/parameters/deadman
 [ -w $deadman ] && echo $((30 * ${PACE:-1})) >$deadman
-# The index of inlined functions is made at first use: once, not by all at once.
+# The index of inlined functions is made at first use: make it once now, not in all examples at once.
 dtrace -l -n 'kinst::get_page:entry' >index.out
 load &
 load=$!
-# The compilers come first: some examples read much of the debug information.
+# Start with the examples that compile longest: some read much of the debug information.
 renice -n 10 -p $load
 for document in "$@"; do
     awk -f examples.awk "$document" | sed "s,^,$document ,"

@@ -1,8 +1,8 @@
 /*
  * family.c: processes, threads and signals in known numbers, with known ends.
  *
- *   family exit N CODE     N children, one after the other, that exit with the code
- *   family kill N SIG      N children that the signal ends
+ *   family exit N CODE     N children, in sequence, that exit with the code
+ *   family kill N SIG      N children that are killed by the signal
  *   family threads N       N threads at once, which all end with the process
  *   family exec FILE       a child that runs the program
  *   family handle N        N signals to itself that it handles, and N that it ignores

@@ -1,5 +1,5 @@
-# followed.sh FUNCTION...: follows the calls of functions and counts their instructions, both over the same load, and compares: an instruction
-# was executed as often as it is on the ways, each way as often as it was gone.
+# followed.sh FUNCTION...: follows the calls of functions and counts their instructions, both over the same load, and
+# compares: an instruction must be executed as often as it is on the paths, times the number of calls of each path.
 mkdir -p /tmp/there
 load() {
     ./calls write 1 2 3 4096 5

@@ -1,6 +1,6 @@
 /*
- * frames.c: getppid, called from middle(), which main() calls, with frame pointers; then it waits for a moment, as the
- * names of its functions are looked up while it exists.
+ * frames.c: getppid, called from middle(), which main() calls, with frame pointers; then it waits briefly, as its
+ * functions are symbolized while it exists.
  */
 #include <sys/syscall.h>
 #include <unistd.h>

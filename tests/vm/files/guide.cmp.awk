@@ -1,10 +1,10 @@
-# Compares what a command of the guide printed with what the page shows: awk -v how=WORDS -f guide.cmp.awk WANT GOT. It prints the first line of
-# the page that is not found, and exits with 1, if they differ.
+# Compares the output of a command of the guide with the page: awk -v how=WORDS -f guide.cmp.awk WANT GOT. If they
+# differ, it prints the first line of the page that is not found, and exits with 1.
 #
-# A number that is a word of its own may be another one, and so may a process in parentheses, a port from 32768 on, an address,
-# the bars of a distribution and how many rows it has. All else is compared as it is. A line `...` is any number of lines.
+# These may differ: a number that is a separate word, a PID in parentheses, a port from 32768 on, an address, the bars
+# of a distribution and its number of rows. Everything else must be the same. A line `...` is any number of lines.
 
-# Whether this number, by `exact` or `exact: 3 77`, has to be the one of the page.
+# Whether this number must equal the page's, by `exact` or `exact: 3 77`.
 function is_exact(number) { return all_exact || (" " numbers " ") ~ (" " number " ") }
 
 function word(text,    begin, end) {

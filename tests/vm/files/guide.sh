@@ -1,18 +1,18 @@
-# Runs a page of the guide as its reader would, and compares what each command prints with what the page shows: guide.sh PAGE. With --write,
-# the page is printed, with what the commands that did not agree have printed.
+# Runs a page of the guide as its reader would, and compares each command's output with the page: guide.sh PAGE. With
+# --write, the page is printed, with the new output of the commands that differ.
 
 write=
 [ "$1" = --write ] && write=1 && shift
 page=$1
 steps=$(mktemp -d)
 awk -v out="$steps" -f guide.awk "$page" || exit
-# The index of inlined functions is made at first use, which is not what the pages measure.
+# The index of inlined functions is made at first use: do it before, so that the pages do not measure it.
 [ -e index.out ] || dtrace -l -n 'kinst::get_page:entry' >index.out
 
-# Runs the command of a step. One that a user ends with Ctrl-C ends some seconds after its probes were armed. Not by SIGINT, which a shell
-# without job control makes its background commands ignore.
+# Runs the command of a step. A command that a user ends with Ctrl-C is ended some seconds after its probes were armed,
+# but not by SIGINT, which a shell without job control makes its background commands ignore.
 run() {
-    # Appended to, as the command and what it runs write to it at the same time.
+    # Appended to, as the command and its children write to it at the same time.
     : >"$1.got"
     if ! grep -q '^^C$' "$1.want"; then
         timeout -s KILL 100 sh -c "$(cat "$1.command")" >>"$1.got" 2>&1 </dev/null
@@ -36,7 +36,7 @@ run() {
 
 checked() {
     begin=$(date +%s)
-    # What else a system does may come in between: a sleep that nobody asked for, a tick of the scheduler. Not three times.
+    # Other activity of the system may interfere, such as an unrelated sleep or a scheduler tick, but not three times.
     agrees=
     for try in 1 2 3; do
         run "$1"
@@ -62,7 +62,7 @@ done
 kill $(jobs -p) 2>/dev/null
 [ $write ] || exit 0
 
-# From the last to the first, as the numbers of the lines are those of the page as it was.
+# From the last to the first, as the line numbers refer to the original page.
 cp "$page" "$steps/page"
 for lines in $(ls -r "$steps"/*.lines 2>/dev/null); do
     read -r first last <"$lines"

@@ -1,5 +1,5 @@
-# hits.sh: what the benchmarks of a hit share. A loop of calls is measured with each way to it, between two without any; a
-# line "NAME NS" is what one hit costs, "NAME none REASON" says that it was not measured.
+# hits.sh: functions shared by the benchmarks of a hit. A loop of calls is measured with each method, between two loops
+# without probes; a line "NAME NS" is the cost of one hit, "NAME none REASON" means that it was not measured.
 . ./peers.sh
 calls=200000
 
@@ -24,7 +24,7 @@ peer() {
 	fi
 }
 
-# ours NAME BACKEND PROBE. The kernel makes a jump of a kprobe a while after the breakpoint.
+# NAME BACKEND PROBE: measures dtrace. The kernel turns a kprobe into a jump some time after the breakpoint.
 printf 'sleep 1\nload lap %d\n' $calls >later.sh
 ours() {
 	base=$(lap)
@@ -37,7 +37,7 @@ ours() {
 	fi
 }
 
-# traced FUNCTION: how ftrace calls the function of a system call: compilers merge those of both ABIs.
+# traced FUNCTION: ftrace's name for the function of a system call: compilers merge the functions of both ABIs.
 traced() {
 	awk -v f=$1 '$1 == f { print f; exit } $1 ~ "^__(x64|do)_" substr(f, 6) "$" { other = $1 } END { print other }' \
 		$T/available_filter_functions | head -n 1

@@ -1,7 +1,7 @@
 /*
- * int80.c: system calls by the 32-bit interface, made by a 64-bit program.
+ * int80.c: system calls through the 32-bit interface, made by a 64-bit program.
  *
- *   int80 N    N calls of number 20, which is getpid there and writev here; it prints what the last one returned
+ *   int80 N    N calls of number 20, which is getpid there and writev here; it prints the last result
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 
 	while (n--)
 		__asm__ volatile("int $0x80" : "=a"(ret) : "0"(20L) : "r8", "r9", "r10", "r11", "memory");
-	/* One call by the 64-bit interface shows that the program is traced at all. */
+	/* One call through the 64-bit interface shows that the program is traced at all. */
 	printf("%s\n", ret == getppid() ? "?" : ret == getpid() ? "the same" : "another");
 	return 0;
 }

@@ -1,4 +1,4 @@
-# interrupt.sh: a signal at a moment of dtrace's preparations.
+# interrupt.sh: sends a signal at a given moment of dtrace's start.
 . ./teardown.sh
 [ -e /sys/kernel/tracing/enabled_functions ] || mount -t tracefs none /sys/kernel/tracing
 
@@ -10,7 +10,7 @@ in_kernel() {
 	done
 }
 
-# The dtrace that is not $first, if that is one.
+# The dtrace that is not $first, if any.
 newest() {
 	for pid in $(pidof dtrace); do
 		[ $pid = "$first" ] || echo $pid
@@ -18,7 +18,7 @@ newest() {
 }
 
 # interrupted SIGNAL WHAT FUNCTION ARGUMENT...: runs dtrace with the arguments, sends the signal once it is in the
-# function, and prints its status. The signal is not ignored, as it is in a command after which & is written.
+# function, and prints its status. The signal is not ignored, unlike in a background command.
 interrupted() {
 	signal=$1 what=$2 function=$3
 	shift 3
@@ -35,7 +35,7 @@ interrupted() {
 	cat heard
 }
 
-# left: what the sessions have left, once the last of them is disarmed.
+# left: prints leftovers of the sessions, once the last of them is disarmed.
 left() {
 	tries=0
 	until used | grep -q 'sessions 0' || [ $tries = 600 ]; do
@@ -43,7 +43,7 @@ left() {
 		sleep 0.1
 	done
 	used
-	# This one stays for some seconds.
+	# This function stays registered for some seconds.
 	echo "$(grep -vc '^kinst_fentry_rest ' /sys/kernel/tracing/enabled_functions) functions of ftrace"
 }
 

@@ -1,7 +1,7 @@
-# jump.sh: what the cases of jump.case share.
+# jump.sh: functions shared by the cases of jump.case.
 . ./places.sh
 
-# The jumps that there are, once the optimizer has seen to all that was armed.
+# The number of jumps, after the optimizer has processed all armed sites.
 jumps() { points settle; }
 
 cat >settled.sh <<'EOF'
@@ -9,15 +9,15 @@ points settle >/tmp/jumps
 exec "$@"
 EOF
 
-# release: ends what hold began.
+# release: ends hold.
 release() {
 	kill -9 $held
 	wait $held 2>/dev/null
 	return 0
 }
 
-# jumpy F FROM TO: an instruction of so many bytes at which a jump stands when it alone is probed: $at is its offset,
-# $behind that of the next one.
+# jumpy F FROM TO: an instruction of FROM to TO bytes that gets a jump when only it is probed: $at is its offset,
+# $behind the offset of the next one.
 jumpy() {
 	points list $1 | awk -v from=$2 -v to=$3 '/^\+/ && $1 != "+0" {
 		if (at != "") print at, $1
@@ -42,7 +42,7 @@ description() {
 	done | paste -sd, -
 }
 
-# alike PHASE F...: counts them by breakpoints and by jumps while the same is done.
+# alike PHASE F...: counts them by breakpoints and by jumps under the same load.
 alike() {
 	probes=$(description "$@")
 	for option in '-x nojump' ''; do

@@ -4,14 +4,14 @@ modules=/lib/modules/$(uname -r)
 [ -d /sys/module/slow ] || insmod slow.ko
 echo 'echo 400 >/sys/module/slow/parameters/calls' >load
 
-# Lines, and the nanoseconds of each.
+# Lines, with the nanoseconds of each.
 lines() {
     dtrace -q --annotate $1 --latency --json -c 'sh load' >objects
     sed -n 's/.*"line":\([0-9]*\).*"spent":{.*"ns":\([0-9]*\).*/\1 \2/p' objects |
         awk '{ ns[$1] += $2; all += $2 } END { for (line in ns) print line, ns[line], int(100 * ns[line] / all); print "all", all }'
 }
 
-# check TEXT LINE LEAST MOST: the share of a line.
+# check TEXT LINE LEAST MOST: checks the share of a line.
 check() {
     awk -v line=$2 -v least=$3 -v most=$4 -v text="$1" '$1 == line { found = $3 } END { print (found >= least && found <= most) ? text : text ": " found " %" }' shares
 }

@@ -1,21 +1,21 @@
 /*
- * loads.c: known amounts of work of the kinds that the counters of a system are about.
+ * loads.c: known amounts of the kinds of work that system counters count.
  *
- *   loads anon N           writes to N pages of memory that are new
- *   loads cow N            a child that writes to N pages of its parent's
- *   loads mapped FILE N    drops a file's pages, and reads from each of N of them, mapped
+ *   loads anon N           writes to N new pages of memory
+ *   loads cow N            a child that writes to N pages of its parent
+ *   loads mapped FILE N    drops a file's pages, and reads from each of N mapped ones
  *   loads fork N           N children by fork(), which do nothing
  *   loads vfork N          N children by vfork(), which execute /bin/true
  *   loads sem N            N operations on a semaphore of System V
  *   loads msg N            N messages sent to a queue of System V, and received
- *   loads udp N            N datagrams to a socket of its own, received
- *   loads tcp N            N connections to a socket of its own, 1000 bytes sent over each
+ *   loads udp N            N datagrams, sent to itself and received
+ *   loads tcp N            N connections to itself, 1000 bytes sent over each
  *   loads refused N        N connections to a port without a listener
- *   loads switches N       N sleeps that give the CPU away and some spinning between two calls of getppid; prints how often it lost its CPU, and how often it could have gone on, without these calls and with them
+ *   loads switches N       N sleeps and spinning between two getppid; prints all and involuntary switches, in and around
  *   loads fences N         N barriers in all threads of the process, one of which spins on another CPU
  *   loads maps N           two threads that map and unmap N times each
  *   loads pipes N          two threads that write N bytes each to one pipe, while a third one reads
- *   loads lines N          writes N lines of 20 bytes to a file of its own, and reads them
+ *   loads lines N          writes N lines of 20 bytes to a temporary file, and reads them
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -196,7 +196,7 @@ static void switches(long n)
 	getrusage(RUSAGE_SELF, &outer[0]);
 	syscall(SYS_getppid);
 	getrusage(RUSAGE_SELF, &inner[0]);
-	/* A sleep that is over before the CPU is given up is no switch. */
+	/* A sleep that ends before the CPU is given up is not a switch. */
 	do {
 		usleep(1000);
 		getrusage(RUSAGE_SELF, &inner[1]);

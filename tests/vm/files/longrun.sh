@@ -1,4 +1,4 @@
-# longrun.sh SECONDS: the memory of a trace that runs for long, with stacks of kernel and programs, while other programs begin and end all the time.
+# longrun.sh SECONDS: the memory of a long trace of kernel and user stacks, while other programs begin and end.
 dtrace -qn 'profile-97 { @[stack(), ustack(), execname] = count(); } tick-1s { printa(@); trunc(@); }' >/dev/null 2>said &
 pid=$!
 until [ "$(cat /sys/module/kinst/parameters/sessions)" != 0 ]; do sleep 0.1; done
@@ -11,7 +11,7 @@ done
 touch enough
 kill -TERM $pid
 wait
-# The least squares of the last half.
+# A least-squares fit of the last half.
 awk '{ n++; x[n] = $1; y[n] = $3 } END { for (i = int(n / 2) + 1; i <= n; i++) { m++; sx += x[i]; sy += y[i]; sxx += x[i] * x[i]; sxy += x[i] * y[i] }
     if (m > 1) printf("%.0f kB an hour in the last half\n", 3600 * (m * sxy - sx * sy) / (m * sxx - sx * sx)) }' memory
 cat said

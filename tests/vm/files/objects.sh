@@ -1,6 +1,6 @@
-# Runs each program of programs/ with two forms of output: prints text and objects of each, after marks.
+# Runs each program of programs/ with two output formats: prints the text and the objects of each, after marks.
 #
-# What a program traces is this work, and the others beside it.
+# The programs trace this work, and each other.
 
 while :; do
 	./work 1 >/dev/null 2>&1
@@ -25,7 +25,7 @@ for file in programs/*.d; do
 		jobs >/dev/null
 	done
 done
-# The last ones still want to see work.
+# The last programs still need work to trace.
 while [ "$(jobs -p | wc -l)" -gt 1 ]; do
 	sleep 0.1
 	jobs >/dev/null

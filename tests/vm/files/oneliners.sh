@@ -1,4 +1,4 @@
-# One-liners over kernel types, each with what it prints.
+# One-liners over kernel types, each with its output.
 
 show() {
 	echo "# $1"
@@ -6,7 +6,7 @@ show() {
 	echo "\$ $*"
 }
 
-# Runs a program of one line while something happens.
+# Runs a one-line program while a command runs.
 run() {
 	show "$1" "dtrace -qn '$2'"
 	: >/tmp/out

@@ -1,8 +1,8 @@
 /*
- * opens.c: opens that fail in ways that are known, and others that do not fail.
+ * opens.c: opens that fail with known errors, and others that succeed.
  *
- *   opens TIMES...   each of these so often: good, bad (flags that do not go together: EINVAL), missing (ENOENT),
- *                    denied (EACCES, after it has become nobody)
+ *   opens TIMES...   how often to do each: good, bad (conflicting flags: EINVAL), missing (ENOENT),
+ *                    denied (EACCES, after switching to user nobody)
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-# peers.sh: bpftrace and perf, in a tree of their own.
+# peers.sh: bpftrace and perf, in a separate root file system.
 . ./tree.sh
 peers=/peers
 tree peers
@@ -6,7 +6,7 @@ tree peers
 # nth N FUNCTION: the offset of its Nth instruction.
 nth() { echo $(($(points list $2 | awk -v n=$1 'NR == n { print substr($1, 2) }'))); }
 
-# attach PROGRAM: starts bpftrace and waits until it traces; $attached is its process, its output is in /tmp/attached.
+# attach PROGRAM: starts bpftrace and waits until it traces; $attached is its PID, its output is in /tmp/attached.
 attach() {
 	: >/tmp/attached
 	chroot $peers bpftrace -e "$1 BEGIN { printf(\"ready\\n\"); }" >/tmp/attached 2>&1 &
@@ -20,7 +20,7 @@ attach() {
 	sleep 1
 }
 
-# counting PID: waits until a perf stat counts: it waits itself once its events are enabled.
+# counting PID: waits until a perf stat counts: it sleeps in wait once its events are enabled.
 counting() {
 	until ls -l /proc/$1/fd 2>/dev/null | grep -q perf_event && grep -q '^State:.*S' /proc/$1/status; do
 		kill -0 $1 2>/dev/null || return 1
@@ -28,7 +28,7 @@ counting() {
 	done
 }
 
-# attach_ways WAY...: bpftrace counts what load does at each of them.
+# attach_ways WAY...: bpftrace counts the hits of load at each of these probes.
 attach_ways() {
 	program=
 	for way in "$@"; do
@@ -37,18 +37,18 @@ attach_ways() {
 	attach "$program"
 }
 
-# detach: ends it, and waits.
+# detach: ends it, and waits for it.
 detach() {
 	kill -INT $attached
 	wait $attached
 }
 
-# ways: how many of the ways of the last one had counted how much.
+# ways: how many probes of the last one have each count.
 ways() {
 	awk '/^@/ { ways[$NF]++ } END { for (hits in ways) print ways[hits] " ways " hits }' /tmp/attached
 }
 
-# ours COMMAND: what we count of it.
+# Our counts for a command.
 ours() {
 	set -- "$(nth 5 ksys_read)" "$*"
 	dtrace -q -c "$2" -n "

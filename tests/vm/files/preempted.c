@@ -1,10 +1,10 @@
 /*
- * preempted.c: calls of getppid() that are preempted by others all the time: preempted SECONDS [THREADS].
+ * preempted.c: calls of getppid() that are constantly preempted by others: preempted SECONDS [THREADS].
  *
- * Each CPU has as many threads of a low priority, which do nothing but call, and one of a real-time priority, which a timer
- * wakes up wherever the others are, and which calls then, too. A tracer whose programs the kernel does not run one inside
- * another loses hits where they can be preempted. Prints "calls N timers M": all calls, and those of the threads
- * that timers wake up.
+ * Each CPU has that many low-priority threads, which only make calls, and a real-time one, which a timer wakes up
+ * wherever the others are, and which then makes a call, too. A tracer loses hits where its programs can be preempted
+ * if the kernel does not nest them. Prints "calls N timers M": all calls, and the calls of the threads that timers
+ * wake up.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-# probed.sh: fires the probes of the driver probed; `probed.sh settled` waits before until all jumps are made.
+# probed.sh: fires the probes of the driver probed; `probed.sh settled` first waits until all jumps are made.
 if [ "$1" = settled ]; then
 	echo "jumps $(./points settle)"
 fi

@@ -1,11 +1,11 @@
-# Runs programs without the module and with it: what they print, their errors and their status are to be the same, but that
-# hits inside of another's work are lost without it. A line `/* with: OPTIONS */` has the options of a program.
+# Runs programs without the module and with it: their output, errors and status must be the same, except that hits
+# inside another probe's work are lost without it. A line `/* with: OPTIONS */` has the options of a program.
 
 run() {
 	sed -n 's|^/\* with: \(.*\) \*/$|\1|p' $2.d >options
 	eval dtrace -x backend=$1 $(cat options) -s $2.d >$2.$1 2>said
 	echo "status $?" >>$2.$1
-	# dd says what it has done when it ends, before or after the last errors.
+	# dd reports its work when it ends, before or after the last errors.
 	grep -v -e 'hits* missed inside' -e ' records ' said >$2.$1.err
 }
 

@@ -17,7 +17,7 @@ fbt::do_mmap:entry
 fbt::vfs_read:entry
 /pid == $target && !reads++/
 {
-	/* Whoever reads /proc/PID/maps holds it for reading. */
+	/* A reader of /proc/PID/maps holds it for reading. */
 	this->l = &curthread->mm->mmap_lock;
 	printf("rwsem %d %d\n", rw_write_held(this->l), rw_iswriter(this->l));
 }

@@ -3,7 +3,7 @@
  *
  * Valid images with a few bytes changed, ioctls with nonsensical sizes and addresses,
  * ioctls in any order and from two threads, and every kind of mmap. The same seed
- * gives the same calls, apart from the threads. The kernel must withstand them; the
+ * gives the same calls, except for the threads. The kernel must survive them; the
  * program only checks that there were both refusals and successes.
  */
 #define _GNU_SOURCE
@@ -54,7 +54,7 @@ static uint64_t function(const char *name)
 
 static uint64_t places[2];
 
-/* A clause with actions of all kinds, at BEGIN, END and two places of the kernel. */
+/* A clause with actions of all kinds, at BEGIN, END and two places in the kernel. */
 static void *image(uint32_t *len)
 {
 	struct kinst_probe p = { 0 };
@@ -219,7 +219,7 @@ static void session(void)
 	close(fd);
 }
 
-/* Whether there was enough of everything. */
+/* Whether there were enough calls of each kind. */
 static int is_rich(void)
 {
 	return loaded > 20 && refused > 20 && mapped > 5 && maps > mapped;

@@ -1,4 +1,4 @@
-/* Runs a command with its standard output, or with -e its standard error, on a terminal, and prints what comes there. */
+/* terminal.c: runs a command with its standard output, or with -e standard error, on a terminal, and prints that. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 		execvp(argv[1 + error], argv + 1 + error);
 		_exit(127);
 	}
-	/* The kernel ends the stream by an error once no process has the terminal open. */
+	/* The kernel ends the stream with an error once no process has the terminal open. */
 	while ((n = read(control, bytes, sizeof(bytes))) > 0)
 		fwrite(bytes, 1, n, stdout);
 	waitpid(child, &status, 0);

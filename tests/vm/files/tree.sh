@@ -1,6 +1,6 @@
-# tree.sh: other people's programs, in trees of their own.
+# tree.sh: third-party programs, in separate root file systems.
 
-# tree NAME: makes /NAME of NAME.tar, to change the root to, unless it is there.
+# tree NAME: unpacks NAME.tar to /NAME, for chroot, unless it exists.
 tree() {
 	[ ! -d /$1 ] || return 0
 	mkdir /$1

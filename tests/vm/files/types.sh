@@ -1,4 +1,4 @@
-# What the cases of types.case share.
+# types.sh: functions shared by the cases of types.case.
 
 # Starts a D program, and returns when its probes are armed.
 start() {
@@ -11,16 +11,16 @@ start() {
 	cat /tmp/err
 }
 
-# Waits for the end of it; what it printed is on stdout. Not in a pipe: the shell there is another one, which has no child
-# to wait for.
+# Waits until it ends; its output is on stdout. Do not use it in a pipe: that is a subshell, which has no child to
+# wait for.
 finish() {
 	wait $tracer
-	[ $? != 127 ] || { echo "finish: the program is no child of this shell" >&2; kill $$; }
+	[ $? != 127 ] || { echo "finish: the program is not a child of this shell" >&2; kill $$; }
 	cat /tmp/err >&2
 	grep -v '^ready$' /tmp/out
 }
 
-# A field of /proc/PID/stat, by the number that proc(5) gives it. The name of the command has no blank in it.
+# A field of /proc/PID/stat, by its number in proc(5). The command name must not contain a blank.
 stat_field() {
 	cut -d ' ' -f "$2" /proc/$1/stat
 }

@@ -1,4 +1,4 @@
-# users.sh: how many have the module; without it, how many places are still events of tracefs. Removing them takes a while.
+# users.sh: the number of users of the module; without it, of tracefs events left. Removing them takes a while.
 if [ -d /sys/module/kinst ]; then
 	lsmod | awk '$1 == "kinst" { print "users " $3 }'
 else

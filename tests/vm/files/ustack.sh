@@ -1,18 +1,18 @@
-# ustack.sh: how many samples of Debian's programs have the whole of their stacks.
+# ustack.sh: how many samples of Debian's programs have complete stacks.
 . ./tree.sh
 tree programs
 mkdir -p /programs/samples
 awk 'BEGIN { srand(1); split("alpha beta gamma delta epsilon", word)
 	for (i = 0; i < 40000; i++) print word[1 + int(rand() * 5)], word[1 + int(rand() * 5)], int(rand() * 100000) }' >/programs/samples/text
 
-# whole: of the samples in out, those whose stack goes back to the function of the C library that calls main(), or _start.
+# whole: the samples in out whose stack reaches the function of the C library that calls main(), or _start.
 whole() {
 	awk '/^stack/ { n = $2; all += n; seen = 0; next }
 		/`(__libc_start_main|_start|clone|clone3)(\+|$)/ { if (!seen++) good += n }
 		END { printf("%d of %d, %.1f %%\n", good, all, all ? 100 * good / all : 0) }' out
 }
 
-# sampled NAME COMMAND: samples it for some seconds with copies of its stack and without.
+# sampled NAME COMMAND: samples it for some seconds, without and with copies of its stack.
 sampled() {
 	case $1 in
 	bash) name=run how= ;; # it is the script's own shell
@@ -27,7 +27,7 @@ sampled() {
 	after=$(whole)
 	grep -i drop err
 	echo "$1: $before without copies, $after with: $(echo $after | awk '{ print ($1 > 300 && $1 >= 0.95 * $3) ? "good" : "bad" }')"
-	# The others, by their last frame.
+	# The other samples, by their last frame.
 	awk '/^stack/ { n = $2; seen = 0; next } /`(__libc_start_main|_start|clone|clone3)(\+|$)/ { seen = 1 }
 		NF { last = $1 } !NF { if (n && !seen) lost[last] += n; n = 0 }
 		END { for (at in lost) print "#", lost[at], at }' out

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 		return 125;
 	for (cap = strtok(argv[2], ","); cap; cap = strtok(NULL, ","))
 		mask |= 1ull << atoi(cap);
-	/* Root's identity brings no capabilities, and a change of it takes none away. */
+	/* UID 0 does not grant capabilities, and changing the UID does not drop any. */
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_KEEP_CAPS) || setgroups(0, NULL) ||
 	    setresgid(atoi(argv[1]), atoi(argv[1]), atoi(argv[1])) ||
 	    setresuid(atoi(argv[1]), atoi(argv[1]), atoi(argv[1]))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* without.c: `without CAPABILITY COMMAND...` runs the command without the capability of this number. */
+/* without.c: `without CAPABILITY COMMAND...` runs the command without the capability with this number. */
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /*
- * work.c: uses a little of everything in the kernel: work ROUNDS. All processes and threads that it creates end
+ * work.c: exercises a little of everything in the kernel: work ROUNDS. All processes and threads that it creates end
  * before it does.
  */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Connections that come in. */
+/* Incoming connections. */
 #pragma D option quiet
 
 syscall::accept*:return

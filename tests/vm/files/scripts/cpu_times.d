@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* The time of processes, of the kernel, and of nothing. */
+/* The time of processes, of the kernel, and idle. */
 #pragma D option quiet
 
 inline int OPT_all = 0;

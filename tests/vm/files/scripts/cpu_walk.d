@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* On which CPUs a program runs. */
+/* The CPUs that a program runs on. */
 #pragma D option quiet
 
 profile:::profile-1000hz

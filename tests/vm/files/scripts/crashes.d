@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Programs that end by a signal that they cause. */
+/* Programs killed by a signal that they cause. */
 #pragma D option quiet
 
 proc:::signal-send

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Files that are made. */
+/* Created files. */
 #pragma D option quiet
 
 syscall::creat:entry { printf("%s %s\n", execname, copyinstr(arg0)); }

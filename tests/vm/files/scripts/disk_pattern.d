@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* How sequential the requests of disks are. */
+/* How sequential disk requests are. */
 #pragma D option quiet
 
 uint64_t last_loc[string];

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Each request of a disk: when it began, how long it took, and who made it. Its end is found by device and block. */
+/* Each disk request: its start, its duration, and its process. The completion is matched by device and block. */
 #pragma D option quiet
 #pragma D option switchrate=10hz
 

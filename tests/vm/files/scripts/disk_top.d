@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Every so often, the bytes of disks by process. */
+/* Disk bytes by process, periodically. */
 #pragma D option quiet
 #pragma D option defaultargs
 

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Each program that begins, with the columns that the options ask for. */
+/* Each program that begins, with the columns that the options select. */
 #pragma D option quiet
 #pragma D option switchrate=10hz
 #pragma D option defaultargs

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Which descriptors are read and written. */
+/* Reads and writes by descriptor. */
 #pragma D option quiet
 #pragma D option defaultargs
 

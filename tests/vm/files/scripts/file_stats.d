@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* What a program does with its files, and how long. */
+/* A program's operations on its files, with times. */
 #pragma D option quiet
 
 syscall::*read:entry, syscall::*write:entry

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* What the file system and its disk do, in order. */
+/* Operations of the file system and its disk, in order. */
 #pragma D option quiet
 #pragma D option switchrate=10hz
 

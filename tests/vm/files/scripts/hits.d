@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* How much of what a program reads comes from the disk. */
+/* The part of a program's reads that comes from the disk. */
 #pragma D option quiet
 
 inline string WHO = "dd";

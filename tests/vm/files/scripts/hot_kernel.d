@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Which functions of the kernel run. */
+/* Running functions of the kernel. */
 #pragma D option quiet
 
 profile:::profile-1001hz

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Which functions of a program run. */
+/* Running functions of a program. */
 #pragma D option quiet
 
 profile:::profile-1001hz

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* The messages of ICMP. */
+/* ICMP messages. */
 #pragma D option quiet
 
 mib:::icmp* { @icmp[probename] = sum(arg0); }

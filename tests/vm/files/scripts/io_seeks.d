@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* How far the head of a disk would have to go, by process. */
+/* The distance that a disk's head would have to move, by process. */
 #pragma D option quiet
 
 self int last[dev_t];

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* What a program did before it ended. */
+/* The last system calls of a program. */
 #pragma D option quiet
 #pragma D option bufpolicy=ring
 #pragma D option bufsize=16k

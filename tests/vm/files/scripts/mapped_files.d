@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Files that are mapped, by process. */
+/* Mapped files, by process. */
 #pragma D option quiet
 
 syscall::mmap:entry

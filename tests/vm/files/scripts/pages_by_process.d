@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Pages that come from disks, by process. */
+/* Pages read from disks, by process. */
 #pragma D option quiet
 
 vminfo:::pgpgin { @pg[execname] = sum(arg0); }

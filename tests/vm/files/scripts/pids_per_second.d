@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* New processes a second. */
+/* New processes per second. */
 #pragma D option quiet
 
 proc:::exec-success { @num = count(); }

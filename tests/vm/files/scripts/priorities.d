@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* The priorities of what runs. */
+/* The priorities of running threads. */
 #pragma D option quiet
 
 profile:::profile-1001hz { @count[execname] = lquantize(curlwpsinfo->pr_pri, 0, 170, 10); }

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* What runs, as a share of the samples. */
+/* Running processes, as shares of the samples. */
 #pragma D option quiet
 #pragma D option defaultargs
 

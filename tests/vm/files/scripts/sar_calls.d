@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* System calls a second, as sar counts them. */
+/* System calls per second, counted like sar. */
 #pragma D option quiet
 
 dtrace:::BEGIN { scall = 0; sread = 0; swrit = 0; fork = 0; exec = 0; rchar = 0; wchar = 0; }

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Calls that change who a process is. */
+/* Calls that change the identity of a process. */
 #pragma D option quiet
 
 syscall::setuid:entry, syscall::setgid:entry { self->uid = uid; self->to = arg0; self->ok = 1; }

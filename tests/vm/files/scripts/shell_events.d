@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* What shells run, read and write. */
+/* Commands, reads and writes of shells. */
 #pragma D option quiet
 
 inline int OPT_quiet = 1;

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* Which threads run. */
+/* Running threads. */
 #pragma D option quiet
 
 profile:::profile-1001 /pid != 0/ { @sample[pid, execname] = lquantize(cpu, 0, 128, 1); @threads[pid, execname, tid] = count(); }

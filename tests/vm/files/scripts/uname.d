@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* What uname says, from the kernel. */
+/* The data of uname, from the kernel. */
 #pragma D option quiet
 
 dtrace:::BEGIN

@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* What a program makes of memory and of system calls, every second. */
+/* Memory activity and system calls of a program, every second. */
 #pragma D option quiet
 
 inline int OPT_header = 1;

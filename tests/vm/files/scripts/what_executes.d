@@ -1,5 +1,5 @@
 #!/usr/sbin/dtrace -s
-/* The first bytes of what is executed. */
+/* The first bytes of executed files. */
 #pragma D option quiet
 
 fbt::bprm_execve:entry
