@@ -66,7 +66,8 @@ fn whole(sources: &mut Sources, file: FileId) {
         let text = desugared.clone();
         let file = sources.add(Source { name: "again.d".to_owned(), origin: Origin::Script, text });
         let again = with(sources, file, &kernel, &mut options);
-        let (_, again) = again.unwrap_or_else(|| panic!("-d prints a program that does not compile:\n{desugared}"));
+        let (_, again) =
+            again.unwrap_or_else(|| panic!("-d prints a program that does not compile:\n{desugared}"));
         assert_eq!(
             disasm::program(&again.program),
             disasm::program(&compiled.program),

@@ -48,7 +48,9 @@ fn printed(program: &ast::Program, source: &Source, options: &ParseOptions<'_>) 
         return;
     }
     let script = Source { origin: Origin::Script, ..source.clone() };
-    let Some(again) = read(&text, &script, options) else { panic!("-d prints a program that does not parse:\n{text}") };
+    let Some(again) = read(&text, &script, options) else {
+        panic!("-d prints a program that does not parse:\n{text}")
+    };
     assert_eq!(
         parser::dump::program(&again),
         parser::dump::program(&clauses),

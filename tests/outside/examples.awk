@@ -1,11 +1,12 @@
-# Prints the examples of a document, one a line: the commands of its blocks whose lines begin with a prompt, and among the words in backticks
-# the commands and the descriptions of probes, each of which becomes a command. Two kinds are none: a shape, in which another name is to be
-# put, and what is before an arrow, which is another system's. tests/outside/documents.rs compiles them, tests/vm/files/documents.sh runs them.
+# Prints the examples of a document, one per line: the lines of its code blocks that begin with a prompt, and the commands
+# and probe descriptions in backticks; each description becomes a command. Excluded are templates, which contain a
+# placeholder, and text before an arrow, which is for another system. tests/outside/documents.rs compiles the examples,
+# tests/vm/files/documents.sh runs them.
 
 /^```/ { block = !block; next }
 
 block {
-	# The driver hello is an example itself, and not loaded.
+	# The driver hello is an example itself, and is not loaded.
 	if (/hello:::| -P hello/)
 		next
 	if (sub(/^# dtrace /, "dtrace "))

@@ -54,7 +54,7 @@ example() {
     status=$?
     kill $watch 2>/dev/null
     rows=$(rows "$folder" 5000)
-    # Harmless messages: the count of probes, places that cannot be traced, inexact copies, calls in progress at the end,
+    # Harmless messages: the count of probes, untraceable places, inexact copies, calls in progress at the end,
     # the expected number of probes, missing source text, and a path that is not in memory yet.
     case $command in *copyinstr*) absent='invalid address' ;; *) absent=' matched ' ;; esac
     said=$(grep -v -e ' matched [0-9]* probe' -e 'left out [0-9]* places' -e 'may be entered elsewhere' -e 'may be missing' -e 'had not ended' -e 'ended after [0-9]* calls' -e 'lines have no text' -e "$absent" "$folder/err")

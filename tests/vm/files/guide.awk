@@ -1,8 +1,8 @@
-# Takes a page of the guide apart, for guide.sh: awk -v out=FOLDER -f guide.awk PAGE writes what is to be run as FOLDER/001.KIND, 002.KIND …
+# Splits a page of the guide, for guide.sh: awk -v out=FOLDER -f guide.awk PAGE writes its steps as FOLDER/001.KIND, 002.KIND …
 #
 #   NNN.setup            a hidden set-up: commands for the shell
-#   NNN.file, .name      a text that the page shows, and the file that it is in
-#   NNN.command          a command, with NNN.want, the lines that it is to print, NNN.lines, the first and the last of them in the page,
+#   NNN.file, .name      the contents of a file that the page shows, and its name
+#   NNN.command          a command, with NNN.want, its expected lines, NNN.lines, the first and last of them in the page,
 #                        and NNN.how, the words of the comment before its block
 #
 # docs/guide/src/about.md describes the notation.
@@ -18,7 +18,7 @@ function begin_command(text) {
 	in_command = 1
 }
 
-# Closes the command that was begun, whose output ends before this line.
+# Closes the current command, whose output ends before this line.
 function end_command() {
 	if (!in_command)
 		return

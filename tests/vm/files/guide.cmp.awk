@@ -42,7 +42,7 @@ function add(list, number, line) {
 	return number + 1
 }
 
-# Whether the lines of the page from a on are those of the output from b on. Remembered is the furthest line that matched.
+# Whether the page's lines from a on equal the output's from b on. Records the furthest line that matched.
 function same(a, b) {
 	if (a - 1 > furthest)
 		furthest = a - 1
@@ -57,7 +57,7 @@ function same(a, b) {
 	return b <= got && want[a] == have[b] && same(a + 1, b + 1)
 }
 
-# The same in any order, where a line `...` means that others may be there.
+# The same in any order, where a line `...` allows other lines.
 function found(    a, b, rest, left) {
 	left = got
 	for (a = 1; a <= wanted; a++) {
@@ -85,10 +85,10 @@ BEGIN {
 		numbers = substr(how, RSTART + 7, RLENGTH - 7)
 }
 
-# Blank lines are as they fall.
+# Blank lines are ignored.
 !/[^ \t]/ { next }
 FILENAME == ARGV[1] {
-	# The terminal's own echo of Ctrl-C.
+	# The terminal's echo of Ctrl-C.
 	if ($0 == "^C")
 		next
 	wanted = add(want, wanted, normal($0))
@@ -102,7 +102,7 @@ FILENAME == ARGV[1] {
 END {
 	wanted += 0
 	got += 0
-	# An output that anything would match is a mistake of the page.
+	# If any output would match, the page is wrong.
 	if (wanted && !fixed && !all_exact && numbers == "") {
 		print "no line of the page is fixed"
 		exit 1

@@ -11,7 +11,7 @@
  *   loads udp N            N datagrams, sent to itself and received
  *   loads tcp N            N connections to itself, 1000 bytes sent over each
  *   loads refused N        N connections to a port without a listener
- *   loads switches N       N sleeps and spinning between two getppid; prints all and involuntary switches, in and around
+ *   loads switches N       N sleeps and spinning between two getppid; prints all and involuntary switches
  *   loads fences N         N barriers in all threads of the process, one of which spins on another CPU
  *   loads maps N           two threads that map and unmap N times each
  *   loads pipes N          two threads that write N bytes each to one pipe, while a third one reads
