@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * places/func.c: a function that has been read: what is at an offset, and the reasons against it.
+ * places/func.c: the instructions of a function that has been read, by offset, and the reasons against each.
  */
 #include <linux/mm.h>
 #include <linux/module.h>

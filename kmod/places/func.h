@@ -46,7 +46,7 @@ void kinst_func_put(struct kinst_func *f);
 const struct kinst_func_insn *kinst_func_at(const struct kinst_func *f, u32 offset, enum kinst_reason *reason,
 					    struct kinst_result *res);
 
-/* Decodes what is at the offset. False if it is not an instruction. */
+/* Decodes the instruction at the offset. False if it is not one. */
 bool kinst_func_decode_at(const struct kinst_func *f, u32 off, struct kinst_arch_insn *insn);
 
 /* Decodes one of the function's instructions again. */

@@ -101,7 +101,7 @@ static u8 kinst_func_flags(const struct kinst_func *f, const struct kinst_arch_i
 	return 0;
 }
 
-/* Decodes as far as possible, and cuts off the padding before the next function, which kallsyms includes. */
+/* Decodes up to the first invalid byte, and cuts off the padding before the next function, which kallsyms includes. */
 static void kinst_func_walk(struct kinst_func *f)
 {
 	struct kinst_arch_insn insn;

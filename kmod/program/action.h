@@ -22,7 +22,7 @@ enum kinst_records {
 	RECORD_DIFO, /* the size of the DIFO's type */
 	RECORD_ARG, /* the argument */
 	RECORD_COUNTED, /* a word, and the argument */
-	RECORD_FRAMES, /* as many words as the argument says */
+	RECORD_FRAMES, /* the argument gives the number of words */
 	RECORD_USER_FRAMES, /* a word, frames (argument's lower half), a copy of the stack (upper half, if not 0) */
 };
 

@@ -25,7 +25,7 @@ struct kinst_slot {
 #define KINST_NSCOPES 3
 enum kinst_scope { SCOPE_GLOBAL, SCOPE_THREAD, SCOPE_LOCAL };
 
-/* An action, and where its record goes. */
+/* An action, and the place of its record. */
 struct kinst_act {
 	struct kinst_action a;
 	u32 size; /* bytes of its record; 0: none */

@@ -12,7 +12,7 @@
  * goes to its CPU's dirty list, and the cleaner makes it available again when every
  * program that was running at the time has ended.
  *
- * Context: probe, in the guard, unless said otherwise.
+ * Context: probe, in the guard, unless noted otherwise.
  */
 #include "context.h"
 #include "program/vars.h"
@@ -422,7 +422,7 @@ NOKPROBE_SYMBOL(kinst_dyn_store);
 
 /* ---- globals and clause-locals ---- */
 
-/* For a value by reference, the word before the data tells whether 0 was stored. */
+/* For a value by reference, the word before the data records whether 0 was stored. */
 static nokprobe_inline u64 *place_of(struct kinst_ctx *c, u32 scope, const struct kinst_slot *slot)
 {
 	return (u64 *)((scope == SCOPE_GLOBAL ? c->vars->globals : c->vcpu->locals) + slot->off);

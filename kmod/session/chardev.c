@@ -38,7 +38,7 @@ module_param(deadman, uint, 0600);
 MODULE_PARM_DESC(deadman, "kill a session after this many seconds without an ioctl from its consumer (0: never)");
 
 #define KINST_FEW_PROBES 1000 /* quickly disarmed; with more, an exiting process does not wait for it */
-#define CLEAN_US 10000 /* between two cleanings, unless the image says otherwise */
+#define CLEAN_US 10000 /* between two cleanings, unless set by the image */
 
 struct kinst_file {
 	struct kinst_session s;
@@ -343,7 +343,7 @@ static long ioctl_stop(struct kinst_file *f)
 		kinst_sources_disarm(&f->sources);
 	/* No other program runs now: END is the last one. */
 	kinst_dtrace_end(&f->s);
-	clean_specs(f); /* all that was committed is complete when the state is STOPPED */
+	clean_specs(f); /* all commits are complete when the state is STOPPED */
 	WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
 	wake_up_interruptible(&f->wait);
 	return 0;

@@ -3,7 +3,7 @@
  * text/jump.c: the optimizer. A jump to a detour costs a fraction of a breakpoint, so
  * a site gets one if that is safe; otherwise it silently stays a breakpoint.
  *
- *   breakpoint -> prepared: hits continue in the detour's copies of all that the jump will cover
+ *   breakpoint -> prepared: hits continue in the detour's copies of the instructions to be covered
  *              -> no task is left in the middle of it -> patched
  *   and back:  patched -> breakpoint -> its tail restored -> hits continue in the site's own slot
  *

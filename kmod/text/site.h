@@ -59,7 +59,7 @@ struct kinst_hop {
 	u8 len;
 };
 
-/* The conditions, besides that of a branch, under which control takes the edge of a listener. */
+/* Further conditions, besides a branch's, under which control takes the edge of a listener. */
 struct kinst_way {
 	unsigned long target; /* of an indirect jump */
 	struct kinst_arch_operand operand;

@@ -7,7 +7,7 @@
  * the interrupted code. All functions up to here are in the list of places/trappath.c,
  * and this file calls nothing outside the module: a probe there would hit itself. From
  * kinst_hit() on, a guard ensures that a hit inside a probe's own work runs no
- * program (program/kernel/guard.h); the instruction is executed all the same.
+ * program (program/kernel/guard.h); the instruction is still executed.
  */
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>

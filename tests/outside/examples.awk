@@ -1,7 +1,7 @@
-# Prints the examples of a document, one per line: the lines of its code blocks that begin with a prompt, and the commands
-# and probe descriptions in backticks; each description becomes a command. Excluded are templates, which contain a
-# placeholder, and text before an arrow, which is for another system. tests/outside/documents.rs compiles the examples,
-# tests/vm/files/documents.sh runs them.
+# Prints the examples of a document, one per line: the lines of its code blocks that begin with a prompt, and the
+# commands and probe descriptions in backticks; each description becomes a command. Excluded are templates, which
+# contain a placeholder, and text before an arrow, which is for another system. tests/outside/documents.rs compiles
+# the examples, tests/vm/files/documents.sh runs them.
 
 /^```/ { block = !block; next }
 

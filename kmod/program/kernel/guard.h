@@ -2,7 +2,7 @@
 /*
  * program/kernel/guard.h: the guard that lets a CPU run one program at a time and rejects other hits.
  *
- * A hit inside a program, inside what it calls, or in an NMI on top of it, is
+ * A hit inside a program, inside a function that it calls, or in an NMI on top of it, is
  * counted and runs nothing. Nothing that a program uses on its CPU therefore
  * needs a lock, and no hit can recurse.
  *

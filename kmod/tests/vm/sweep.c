@@ -6,7 +6,7 @@
  *   sweep [OPTION]... -- COMMAND...
  *       --from ADDR      begin with the function at ADDR or after it
  *       --to ADDR        end before ADDR
- *       --batches N      no more than N batches
+ *       --batches N      at most N batches
  *       --size N         probes of a batch; a function is never split [15000]
  *       --sample N       every Nth function only
  *       --skip ADDR:TO   exclude the functions in [ADDR, TO) (may be repeated)
