@@ -139,9 +139,9 @@ bool kinst_arch_is_tail_call(const struct kinst_arch_insn *insn);
 
 /*
  * Lists of function names, each ended by NULL. Names: the functions between a trap and our handler; the functions
- * that run while no trap is handled; the roots of the walk over the calls on the trap path. Prefixes of names: functions that
- * the walk over the trap path, and the walk over code without handlers, do not follow; where all walks end, and
- * where the latter ends.
+ * that run while no trap is handled; the roots of the walk over the calls on the trap path. Prefixes of names: the
+ * functions that the walk over the trap path, and the walk over code without handlers, do not follow; where all walks
+ * end, and where the latter ends.
  */
 extern const char *const kinst_arch_trap_path[];
 extern const char *const kinst_arch_no_trap[];
