@@ -30,7 +30,7 @@
 #include <linux/jump_label.h>
 #include <linux/objtool.h>
 
-/* The nop is no target of indirect calls, though data refers to it: objtool would warn. */
+/* Indirect calls never reach the nop, though data refers to it: objtool would warn. */
 #ifdef ANNOTATE_NOENDBR
 #define __KINST_SDT_NOP ANNOTATE_NOENDBR "\n9910:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 #else
@@ -117,7 +117,7 @@
 		__kinst_sdt_arg(0, a), __kinst_sdt_arg(1, b), __kinst_sdt_arg(2, c),               \
 		__kinst_sdt_arg(3, d), __kinst_sdt_arg(4, e), __kinst_sdt_arg(5, f))
 
-/* What kinst.ko opens while the probe is traced. It believes nothing without the magic, and a jump label for the key. */
+/* The gate that kinst.ko opens while the probe is traced, if the magic is right and the key has a jump label. */
 struct kinst_sdt_gate {
 	unsigned long long magic;
 	struct static_key_false key;
