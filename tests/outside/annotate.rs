@@ -61,7 +61,7 @@ fn programs_that_take_the_time() {
 #[test]
 fn whose_time_cannot_be_taken() {
     let cases: [(&[&str], &str); 3] = [
-        (&["--annotate", "vfs_read", "--exact", "--latency"], "--exact or --latency"),
+        (&["--annotate", "vfs_read", "--exact", "--latency"], "--exact and --latency exclude each other"),
         (&["--latency", "-n", "BEGIN"], "go with --annotate"),
         (&["--annotate", "__do_softirq", "--latency", "--dump"], "--latency: the entry and the return of"),
     ];
