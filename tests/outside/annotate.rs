@@ -63,7 +63,7 @@ fn whose_time_cannot_be_taken() {
     let cases: [(&[&str], &str); 3] = [
         (&["--annotate", "vfs_read", "--exact", "--latency"], "--exact and --latency exclude each other"),
         (&["--latency", "-n", "BEGIN"], "go with --annotate"),
-        (&["--annotate", "__do_softirq", "--latency", "--dump"], "--latency: the entry and the return of"),
+        (&["--annotate", "__do_softirq", "--latency", "--dump"], "--latency: the entry and return of"),
     ];
     for (arguments, expected) in cases {
         let Some((good, program, said)) = dtrace(arguments) else { return };

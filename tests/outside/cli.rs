@@ -80,7 +80,7 @@ fn usage() {
     refused(&["-y"], 2, &["'-y'", "Usage: dtrace", "--help"]);
     refused(&["--nosuch"], 2, &["'--nosuch'", "Usage: dtrace"]);
     refused(&["-n"], 2, &["a value is required for '--name <PROBE>'"]);
-    refused(&["-l", "-V"], 2, &["-l, -V and --index", "cannot be combined"]);
+    refused(&["-l", "-V"], 2, &["-l, -V and --index exclude each other"]);
     refused(&["-39", "-n", "BEGIN"], 2, &["illegal option -- 39"]);
     refused(&["-32", "-n", "BEGIN"], 2, &["only the 64-bit data model"]);
     refused(&["--message-format=xml", "-e", "-n", "BEGIN"], 2, &["expected text or json"]);

@@ -233,7 +233,7 @@ fn the_end_waits_so_long_and_no_longer() {
     assert!(begin.elapsed() >= Duration::from_secs(1));
     let said = collector.messages().pop().unwrap();
     assert!(
-        said.contains("has not taken 1 log record and 3 data points within 1 s of the end: lost"),
+        said.contains("has not accepted 1 log record and 3 data points within 1 s of the end: lost"),
         "{said}"
     );
     assert!(collector.has_lost());
