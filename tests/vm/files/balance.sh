@@ -21,6 +21,7 @@ places() {
 # The names of functions that do not exist here, or have refused places.
 unwanted() {
 	sed -n 's/^dtrace: \([^ ]*\) cannot be traced: .*/\1/p' err >refused
+	sed -n 's/^dtrace: kinst::\([^:]*\):[a-z]* is left out: .*/\1/p' err
 	awk 'NR == FNR { bad[$1] = 1; next } $1 in bad { print $2 }' refused map
 	sed -n 's/.*inlined copies of `\(.*\)` can be traced.*/\1/p; s/.*: no function `\([^`]*\)`.*/\1/p; s/.*the function `\(.*\)` has no code.*/\1/p; s/.*the code of `\(.*\)` was freed.*/\1/p' err
 }
