@@ -97,7 +97,7 @@ pub enum By {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unable {
     /// A probe of a kind that only the module has, by index.
-    #[error("the probe is not supported without the kernel module")]
+    #[error("such a probe is not supported")]
     Probe(u32),
     /// The clauses at a probe.
     #[error("{why}")]

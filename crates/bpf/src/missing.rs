@@ -13,13 +13,13 @@ pub enum Missing {
     #[error("the variable {} is not supported here", .0.name())]
     Builtin(Builtin),
     /// An action that needs the module.
-    #[error("{}() is not supported without the kernel module", format!("{:?}", .0).to_ascii_lowercase())]
+    #[error("{}() is not supported", format!("{:?}", .0).to_ascii_lowercase())]
     Action(ActionKind),
     /// The variable `ipl`, if the location of the interrupt count is unknown.
     #[error("the variable ipl is not supported: the kernel does not show where it counts interrupts")]
     Interrupts,
     /// Anything else, by the name for the message.
-    #[error("{0} is not supported without the kernel module")]
+    #[error("{0} is not supported")]
     Other(&'static str),
     /// A `strsize` larger than this many bytes.
     #[error("strsize is more than {0}")]

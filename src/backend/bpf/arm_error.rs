@@ -58,7 +58,7 @@ impl ArmError {
             | EnableError::Rights(_)
             | EnableError::Lockdown
             | EnableError::WriteUser
-            | EnableError::Strings
+            | EnableError::TooLarge
             | EnableError::Memory
             | EnableError::Descriptors
             | EnableError::Request { .. }

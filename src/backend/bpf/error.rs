@@ -47,8 +47,8 @@ pub enum EnableError {
     #[error("the kernel does not let programs write to process memory")]
     WriteUser,
     /// The verifier finds the program too large or too complex.
-    #[error("the strings are too long for these operations")]
-    Strings,
+    #[error("the program is too large for the verifier of the kernel's BPF")]
+    TooLarge,
     /// `ENOMEM` or `E2BIG` from a request, or a buffer whose size overflows.
     #[error("the kernel does not have enough memory for the buffers")]
     Memory,
@@ -214,7 +214,7 @@ impl EnableError {
             EnableError::Rights(request) => request.help(),
             EnableError::Lockdown => "boot without lockdown=confidentiality; lockdown=integrity is permitted",
             EnableError::WriteUser => "copyout() needs CAP_SYS_ADMIN, and a kernel that is not locked down",
-            EnableError::Strings => "lower -x strsize, or load the module",
+            EnableError::TooLarge => "lower -x strsize, make clauses shorter, or load the module",
             EnableError::Memory => "lower the buffers: -b 256k, -x aggsize=256k",
             EnableError::Descriptors => "ulimit -n 65536, as root",
             EnableError::Verifier { .. } => "this is a bug of the compiler: please report it",

@@ -19,7 +19,7 @@ pub(super) fn load(
             true => request(Request::LoadProgram)(errno),
             // The kernel denies it a helper, or the verifier's instruction limit is exceeded.
             false if log.contains("bpf_probe_write_user") => EnableError::WriteUser,
-            false if log.contains("is too large") || log.contains("is too complex") => EnableError::Strings,
+            false if log.contains("is too large") || log.contains("is too complex") => EnableError::TooLarge,
             false => EnableError::Verifier { log },
         }
     })
