@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
+use super::pattern::regex;
 use super::{Finding, Source};
 
 /// The markers of kmod/context.h.
@@ -14,10 +15,6 @@ static MARKED: LazyLock<Regex> =
 static NOKPROBE: LazyLock<Regex> = LazyLock::new(|| regex(r"^NOKPROBE_SYMBOL\((\w+)\)"));
 static BARE: LazyLock<Regex> = LazyLock::new(|| regex(r"\bnotrace\b"));
 static INLINE: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(__always_inline|inline)\b"));
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("it is a regular expression")
-}
 
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     if !is_of_module(source) {

@@ -11,8 +11,8 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
         "file names consist of letters, digits and ._-+#; is this a mistyped redirection of a shell?";
     let mut findings: Vec<Finding> = odd.map(|source| source.finding(1, message)).collect();
     for source in sources.iter().filter(|source| is_listed(source)) {
-        if said(source).is_none() {
-            let name = name(source);
+        let name = name(source);
+        if !has_line(source, &name) {
             let message = format!("the first line is not `{name}: what it is`");
             findings.push(source.finding(if source.is_rust() { 1 } else { 2 }, message));
         }
@@ -26,11 +26,10 @@ fn is_listed(source: &Source) -> bool {
         && source.is_in(PRODUCT)
         && source.path != "src/lib.rs"
         && !source.is_in(&["src/bin"]);
-    let c = [".c", ".h", ".S"].iter().any(|end| source.path.ends_with(end));
-    rust || c && source.is_in(&["kmod"]) && !source.is_in(&["kmod/tests"])
+    rust || source.is_c() && source.is_in(&["kmod"]) && !source.is_in(&["kmod/tests"])
 }
 
-/// The name in the list: `parser/lex/` for its mod.rs, `dif/insn.rs` for a file of the crate dif, and `dif/` for its
+/// The name in the first line: `parser/lex/` for its mod.rs, `dif/insn.rs` for a file of the crate dif, and `dif/` for its
 /// lib.rs, `kmod/text/trap.c` for a file of the module.
 fn name(source: &Source) -> String {
     let name = source.path.strip_prefix("src/").unwrap_or(&source.path);
@@ -42,23 +41,18 @@ fn name(source: &Source) -> String {
     folder.map_or_else(|| name.clone(), str::to_owned)
 }
 
-/// The description of the file: its first sentence or paragraph, after its name.
-fn said(source: &Source) -> Option<String> {
-    let name = name(source);
-    if source.is_rust() {
-        let line = source.text.lines().next()?.strip_prefix("//! ")?;
-        return Some(line.strip_prefix(&name)?.strip_prefix(": ")?.to_owned());
-    }
-    let name = name.strip_prefix("kmod/")?;
-    let comment = &source.text[source.text.find("\n/*")? + 3..];
-    let comment = &comment[..comment.find("*/")?];
-    let lines = comment.lines().map(|line| line.trim().trim_start_matches('*').trim());
-    let text: Vec<&str> =
-        lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()).collect();
-    let text = text.join(" ");
-    let said = text.strip_prefix(name)?.strip_prefix(": ")?;
-    let end = said.find(". ").map_or(said.len(), |end| end + 1);
-    Some(said[..end].to_owned())
+/// Whether a file begins with its line: in C, after the licence, in the first comment.
+fn has_line(source: &Source, name: &str) -> bool {
+    let (line, name) = match source.is_rust() {
+        true => (source.text.lines().next().and_then(|line| line.strip_prefix("//! ")), name),
+        false => {
+            let comment = source.text.split_once("\n/*").map(|(_, comment)| comment.lines());
+            let mut lines =
+                comment.into_iter().flatten().map(|line| line.trim().trim_start_matches('*').trim());
+            (lines.find(|line| !line.is_empty()), name.strip_prefix("kmod/").unwrap_or(name))
+        }
+    };
+    line.and_then(|line| line.strip_prefix(name)).is_some_and(|rest| rest.starts_with(": "))
 }
 
 #[cfg(test)]

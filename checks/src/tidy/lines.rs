@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex_lite::Regex;
 use xtask::workspace;
 
+use super::pattern::regex;
 use super::table::{FOREIGN, IMPURE, MAY_SKIP, PURE, SKIPS, UNFINISHED, VERSION_TESTS, WORDS};
 use super::{Finding, Source};
 
@@ -24,8 +25,6 @@ struct Rules {
 
 impl Rules {
     fn new() -> Rules {
-        let regex =
-            |pattern: &str| Regex::new(pattern).expect("the table's patterns are regular expressions");
         Rules {
             impure: IMPURE.iter().map(|(pattern, what)| (regex(pattern), *what)).collect(),
             skips: regex(SKIPS),
@@ -69,8 +68,7 @@ fn first_line(source: &Source) -> Option<Finding> {
     if source.is_rust() && !first.starts_with("//! ") {
         return Some(source.finding(1, "the first line does not say what the file is: `//! …`"));
     }
-    let is_c = [".c", ".h", ".S"].iter().any(|end| source.path.ends_with(end));
-    if is_c && source.is_in(&["kmod"]) && !first.contains("SPDX-License-Identifier:") {
+    if source.is_c() && source.is_in(&["kmod"]) && !first.contains("SPDX-License-Identifier:") {
         return Some(
             source.finding(1, "the first line does not name the licence: `SPDX-License-Identifier: …`"),
         );

@@ -8,6 +8,7 @@ mod files;
 mod imports;
 mod includes;
 mod lines;
+mod pattern;
 mod prose;
 mod sizes;
 mod table;
@@ -50,6 +51,10 @@ impl Source {
 
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
+    }
+
+    pub(crate) fn is_c(&self) -> bool {
+        [".c", ".h", ".S"].iter().any(|end| self.path.ends_with(end))
     }
 
     /// Whether the path is below one of these folders, or one of these files.

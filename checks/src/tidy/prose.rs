@@ -4,34 +4,15 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-use super::table::{FOREIGN, LONG, MARKDOWN_COLUMNS, OPENINGS, SHORT, STILTED};
+use super::pattern::regex;
+use super::table::{AS_BUILT, FOREIGN, LONG, MARKDOWN_COLUMNS, NATURAL, OPENINGS, SHORT, STILTED};
 use super::{Finding, Source};
 
 static STILTED_WORDS: LazyLock<Regex> = LazyLock::new(|| regex(STILTED));
 static OPENING: LazyLock<Regex> = LazyLock::new(|| regex(OPENINGS));
 
-/// Expressions with a word that is stilted elsewhere.
-const EXPRESSIONS: [&str; 9] = [
-    "there is no",
-    "there are no",
-    "there was no",
-    "there were no",
-    "no such",
-    "no longer",
-    "no more",
-    "no less",
-    "no fewer",
-];
-
-/// Files whose text is part of what is built from them: with another comment, a kernel is built anew.
-const BUILT: &str = "xtask/kernels";
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the table's patterns are regular expressions")
-}
-
 pub(super) fn check(source: &Source) -> Vec<Finding> {
-    if source.is_in(FOREIGN) || source.is_in(&[BUILT]) {
+    if source.is_in(FOREIGN) || source.is_in(&[AS_BUILT]) {
         return Vec::new();
     }
     if source.path.ends_with(".md") { document(source) } else { comments(source) }
@@ -58,7 +39,7 @@ fn document(source: &Source) -> Vec<Finding> {
 }
 
 fn comments(source: &Source) -> Vec<Finding> {
-    let is_c = [".c", ".h", ".S"].iter().any(|end| source.path.ends_with(end));
+    let is_c = source.is_c();
     if !is_c && !source.is_rust() || source.is_in(LONG) {
         return Vec::new();
     }
@@ -78,7 +59,7 @@ fn comments(source: &Source) -> Vec<Finding> {
         }
         // Names and quotations are between backticks or quotes.
         let prose: String = text.split(['`', '"']).step_by(2).collect();
-        let prose = EXPRESSIONS.iter().fold(prose, |prose, expression| prose.replace(expression, ""));
+        let prose = NATURAL.iter().fold(prose, |prose, expression| prose.replace(expression, ""));
         if let Some(word) = STILTED_WORDS.find(&prose) {
             let word = word.as_str().trim();
             findings.push(source.finding(index + 1, format!("{word:?} in a comment: see docs/STYLE.md")));

@@ -4,8 +4,7 @@ use super::table::{FILE_LINES, FUNCTION_LINES, LONG, LONG_FILES, LONG_FUNCTIONS}
 use super::{Finding, Source};
 
 pub(super) fn check(source: &Source) -> Vec<Finding> {
-    let is_code = [".rs", ".c", ".h", ".S"].iter().any(|end| source.path.ends_with(end));
-    if !is_code || source.is_in(LONG) {
+    if !source.is_rust() && !source.is_c() || source.is_in(LONG) {
         return Vec::new();
     }
     let lines: Vec<&str> = source.text.lines().collect();

@@ -279,9 +279,25 @@ pub(super) const VERSION_TESTS: &str = "kmod/compat";
 pub(super) const FOREIGN: &[&str] =
     &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "fuzz/Cargo.lock", "fuzz/regressions", "kmod/COPYING"];
 
-/// Words that a comment does without (docs/STYLE.md, "Comments"): things are not persons, text is *after* other text,
+/// Words that a comment does without (docs/STYLE.md, "Comments, messages and documents"): things are not persons, text is *after* other text,
 /// and what is somewhere *is* there. As a regular expression.
 pub(super) const STILTED: &str = r"(?i)\b(nobody[^.]|somebody|whoever|whom|told|tells|behind|stood|stands? (?:at|before|after|on|there|where)|(?:is|are|was|were|be) no [a-z]+|of (?:its|their) own|ours|for ever)\b";
+
+/// Expressions with a word that is stilted elsewhere.
+pub(super) const NATURAL: &[&str] = &[
+    "there is no",
+    "there are no",
+    "there was no",
+    "there were no",
+    "no such",
+    "no longer",
+    "no more",
+    "no less",
+    "no fewer",
+];
+
+/// Files whose comments stay as they are: another text is another kernel to build.
+pub(super) const AS_BUILT: &str = "xtask/kernels";
 
 /// Words that no comment begins with: a noun or a verb says sooner what it is about. As a regular expression.
 pub(super) const OPENINGS: &str = r"^(What|Where|Those|Who|Whose|Whoever|Whatever|Of|That|Which)\b";

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+use super::functions::name_of_clone;
 use super::make;
 use crate::cache::directory::{self, Contents, Digest, Directory, hash};
 use crate::cache::file::Sealed;
@@ -320,11 +321,6 @@ impl Pace {
         }
         !self.stopped.load(Ordering::Relaxed)
     }
-}
-
-/// Returns the name of a clone's function: `f` for `f.isra.0`.
-fn name_of_clone(name: &str) -> &str {
-    name.split_once('.').map_or(name, |(function, _)| function)
 }
 
 fn directory_name(release: &str, digest: [u8; 8]) -> String {

@@ -51,8 +51,7 @@ pub(super) fn among(image: Image<'_>, names: &[String]) -> Vec<ImageFunction> {
     let Some(index) = image.index() else { return explored(image, names.to_vec()) };
     let is_wanted = |name: &&str| names.binary_search_by(|wanted| wanted.as_str().cmp(name)).is_ok();
     let own = image.symbols().into_iter().flat_map(Symbols::iter);
-    // For a clone, the name of its function.
-    let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
+    let own = own.map(|(name, _)| name_of_clone(name));
     let here: BTreeSet<&str> = index.names().filter(is_wanted).chain(own.filter(is_wanted)).collect();
     let known = here.iter().map(|name| index.function(name).unwrap_or_default()).collect();
     with_instances(image, here.into_iter().map(str::to_owned).collect(), known)
@@ -124,4 +123,9 @@ fn with_instances(image: Image<'_>, names: Vec<String>, known: Vec<Known>) -> Ve
         ImageFunction { image: image.id(), name, known, out_of_line }
     });
     found.filter(|found| found.known.inline || !found.out_of_line.is_empty()).collect()
+}
+
+/// Returns the name of a clone's function: `f` for `f.isra.0`.
+pub(super) fn name_of_clone(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(function, _)| function)
 }
