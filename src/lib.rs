@@ -50,7 +50,7 @@ pub mod knowledge;
 pub mod options;
 pub mod vocabulary;
 
-pub use kinst_base::{attributes, diag, glob, image, machine, probe, reason, source, uapi};
+pub use kinst_base::{attributes, diag, glob, image, machine, probe, reason, source, space, uapi};
 pub use {
     kinst_bpf as bpf, kinst_debuginfo as debuginfo, kinst_dif as dif, kinst_dwarf as dwarf,
     kinst_host as host, kinst_os as os, kinst_sites as sites, kinst_types as types,

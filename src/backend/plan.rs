@@ -97,7 +97,6 @@ mod tests {
     use super::*;
     use crate::backend::refused::{Refusal, Refused};
     use kinst_base::diag::Tag;
-    use kinst_base::image::Address;
     use kinst_base::probe::{Fields, Place, Probe};
     use kinst_base::uapi;
     use kinst_dif::Clause;
@@ -106,7 +105,7 @@ mod tests {
     struct Three;
 
     fn probe(id: u32, name: &str) -> Probe {
-        let place = Place::Insn { func: Address::Kernel(0x1000), offset: id, bytes: Vec::new() };
+        let place = Place::Insn { func: 0x1000, offset: id, bytes: Vec::new() };
         Probe { id, name: Fields::new("kinst", "vmlinux", "f", name), place }
     }
 

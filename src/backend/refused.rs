@@ -98,13 +98,12 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kinst_base::image::Address;
     use kinst_base::probe::{Fields, Place};
 
     #[test]
     fn a_refused_probe_has_its_name_and_the_reason() {
         let probe = |id: u32, name: &str| {
-            let place = Place::Insn { func: Address::Kernel(0x1000), offset: id, bytes: Vec::new() };
+            let place = Place::Insn { func: 0x1000, offset: id, bytes: Vec::new() };
             Probe { id, name: Fields::new("kinst", "vmlinux", "f", name), place }
         };
         let result = uapi::Result { reason: 7, ..uapi::Result::default() };

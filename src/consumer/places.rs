@@ -75,7 +75,6 @@ fn by_address(enabled: &Enabled) -> HashMap<u64, Vec<&Ecb>> {
 mod tests {
     use super::*;
     use crate::consumer::symbols::{KernelSymbol, UserPlace};
-    use kinst_base::image::Address;
     use kinst_base::probe::Fields;
 
     /// `f` is inlined into `g`, and `g` into `h`.
@@ -106,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_copy_is_at_its_place() {
-        let insn = |offset| Place::Insn { func: Address::Kernel(0x1000), offset, bytes: Vec::new() };
+        let insn = |offset| Place::Insn { func: 0x1000, offset, bytes: Vec::new() };
         let enabled =
             enabled(vec![insn(4), insn(8)], &[(0, Some("f")), (0, Some("g")), (1, None), (1, Some("f"))]);
         let places = Places::new(&enabled);

@@ -2,7 +2,6 @@
 
 use crate::model::Event;
 use kinst::dif::insn::{Builtin, Subr};
-use kinst::image::Address;
 use kinst::probe::{Fields, Place, Probe};
 use kinst::uapi::Flt;
 use kinst_oracle::interp::{Machine, Space};
@@ -93,7 +92,7 @@ impl Machine for World {
 pub(crate) fn probe() -> Probe {
     Probe {
         id: 7,
-        place: Place::Insn { func: Address::Kernel(0x1000), offset: 4, bytes: vec![0x90] },
+        place: Place::Insn { func: 0x1000, offset: 4, bytes: vec![0x90] },
         name: Fields::new("kinst", "vmlinux", "f", "4"),
     }
 }

@@ -8,8 +8,8 @@ use kinst::dif::object::{self, Ecb, EncodeError, Image};
 use kinst::dif::{
     Action, ActionKind, Clause, CtfKind, Options, Program, Scope, Type, Variable, VariableKind,
 };
-use kinst::image::{Address, FileId};
-use kinst::probe::{Fields, Place, Probe};
+use kinst::image::FileId;
+use kinst::probe::{Fields, InProgram, Place, Probe};
 use kinst::uapi::{self, Verify};
 use kinst_oracle::verify::{Limits, Refusal, verify};
 
@@ -197,12 +197,10 @@ fn what_cannot_be_encoded_says_why() {
     );
     let nul = Probe { name: Fields::new("kinst", "", "a\0b", "4"), ..probe.clone() };
     assert_eq!(encode(&program(), &[nul], &[]), Err(EncodeError::NulInName("a\0b".to_string())));
-    let long = Probe {
-        place: Place::Insn { func: Address::Kernel(1), offset: 0, bytes: vec![0; 17] },
-        ..probe.clone()
-    };
+    let long = Probe { place: Place::Insn { func: 1, offset: 0, bytes: vec![0; 17] }, ..probe.clone() };
     assert_eq!(encode(&program(), &[long], &[]), Err(EncodeError::InsnBytes(0)));
-    let place = Place::Insn { func: Address::File(FileId(0), 1), offset: 0, bytes: Vec::new() };
+    let place = InProgram { file: FileId(0), process: None, end: None, spots: Vec::new() };
+    let place = Place::Program(Box::new(place));
     assert_eq!(encode(&program(), &[Probe { place, ..probe }], &[]), Err(EncodeError::NotKernel(0)));
     let mut bad = program();
     bad.clauses[0].actions[0].difo = Some(9);
@@ -215,7 +213,7 @@ fn twenty_thousand_probes_share_their_names() {
         .map(|index| Probe {
             id: index,
             place: Place::Insn {
-                func: Address::Kernel(0xffff_ffff_8100_0000 + u64::from(index) * 64),
+                func: 0xffff_ffff_8100_0000 + u64::from(index) * 64,
                 offset: 13,
                 bytes: vec![0x90],
             },

@@ -35,9 +35,7 @@ impl Symbols for Here {
 impl Spots for Here {
     fn spots(&self, place: &Place) -> Result<Vec<Spot>, SpotError> {
         let address = match place {
-            Place::Insn { func, offset, .. } => {
-                func.in_kernel().ok_or(SpotError::NotKernel)? + u64::from(*offset)
-            }
+            Place::Insn { func, offset, .. } => func + u64::from(*offset),
             Place::FbtEntry { func } | Place::FbtReturn { func } => *func,
             _ => return Ok(Vec::new()),
         };

@@ -1,4 +1,4 @@
-//! base/image.rs: images that contain code (the kernel proper, a module, a program's file), and addresses in them.
+//! base/image.rs: images that contain code: the kernel proper, a module, or the file of a program.
 
 /// The kernel proper in a description's module field; `kernel` is an alias.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -34,22 +34,3 @@ impl ModuleId {
 /// One of the files of a run that contain the code of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
-
-/// An address and its address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Address {
-    /// An address in the running kernel, which has one address space for all of its modules.
-    Kernel(u64),
-    /// An offset from the start of a file, which each program may map at a different address.
-    File(FileId, u64),
-}
-
-impl Address {
-    /// The address in the kernel; `None` if the address is in a file.
-    pub fn in_kernel(self) -> Option<u64> {
-        match self {
-            Address::Kernel(address) => Some(address),
-            Address::File(..) => None,
-        }
-    }
-}

@@ -8,4 +8,5 @@ pub mod machine;
 pub mod probe;
 pub mod reason;
 pub mod source;
+pub mod space;
 pub mod uapi;

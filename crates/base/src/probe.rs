@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::image::Address;
+use crate::image::FileId;
+use crate::space::Space;
 
 /// `provider:module:function:name`. In a description, an empty field matches anything, and globs are kept as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,9 +29,12 @@ pub enum Description {
     Site(Box<Site>),
 }
 
-/// An instruction of the kernel, or an edge of its control flow: what `kinst:module:function:53-61` names.
+/// An instruction, or an edge of the control flow: what `kinst:module:function:53-61` names, and in a program
+/// `pid1234:module:function:35-3d`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
+    /// The kernel, a process, or all processes that map a file.
+    pub space: Space,
     /// A glob, or empty: any module that has the function.
     pub module: String,
     /// The function's symbol; `name#2` where there are namesakes.
@@ -88,8 +92,7 @@ pub struct Probe {
 }
 
 /// The place where a probe fires; the kinds are those of the ABI. `func` is the address of a function's
-/// symbol, and offsets count from it. Instructions and edges may be in any image; the other places are in the
-/// running kernel.
+/// symbol, and offsets count from it. All places but those of [`Place::Program`] are in the running kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// `dtrace:::BEGIN`: the first probe of a run.
@@ -101,8 +104,8 @@ pub enum Place {
     /// `bytes` is the instruction that is expected there, at most 16 bytes; empty means that it is not
     /// compared.
     Insn {
-        /// Address of the function's symbol.
-        func: Address,
+        /// Run-time address of the function's symbol.
+        func: u64,
         /// Bytes from the symbol.
         offset: u32,
         /// Expected instruction; empty: not compared.
@@ -110,8 +113,8 @@ pub enum Place {
     },
     /// The branch at `offset` when it goes to `to`, a signed distance.
     Edge {
-        /// Address of the function's symbol.
-        func: Address,
+        /// Run-time address of the function's symbol.
+        func: u64,
         /// Bytes from the symbol.
         offset: u32,
         /// Static keys that it crosses; 0: none.
@@ -176,12 +179,27 @@ pub enum Place {
         /// Distance from `func` to the gate, in bytes.
         to: u32,
     },
+    /// A place in a program or library.
+    Program(Box<InProgram>),
+}
+
+/// A place in the file of a program or library. Its instructions are known from the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InProgram {
+    /// The file.
+    pub file: FileId,
+    /// The only process whose hits count; `None`: all that map the file.
+    pub process: Option<u32>,
+    /// The end of a function's run, which gives the probe its arguments; `None` for an instruction or an edge.
+    pub end: Option<End>,
+    /// The instructions at which it fires, by their addresses in the file's layout.
+    pub spots: Vec<Spot>,
 }
 
 /// An instruction at which a probe fires, and the hits that count: a [`Place`] resolved in the kernel's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
-    /// Run-time address.
+    /// Run-time address; in a program, an address in the file's layout.
     pub address: u64,
     /// The offset in the function; a return probe identifies its exits by it.
     pub exit: u64,
@@ -289,20 +307,23 @@ impl Description {
 impl Site {
     /// The last field of the description: `53`; for an edge `53-61` or `53-f.cold+4`; over a static key `53-61-80`.
     pub fn name(&self) -> String {
-        let mut name = self.offset.to_string();
+        let mut name = self.space.number(self.offset);
         for key in &self.over {
-            name += &format!("-{key}");
+            name += &format!("-{}", self.space.number(*key));
         }
         match &self.to {
             None => name,
-            Some(to) => format!("{name}-{to}"),
+            Some(Target { function: None, offset }) => format!("{name}-{}", self.space.number(*offset)),
+            Some(Target { function: Some(function), offset }) => {
+                format!("{name}-{function}+{}", self.space.number(*offset))
+            }
         }
     }
 
-    /// The site as a description of kinst.
+    /// The site as a description.
     pub fn fields(&self) -> Fields {
         Fields {
-            provider: "kinst".to_owned(),
+            provider: self.space.provider(),
             module: self.module.clone(),
             function: self.function.clone(),
             name: self.name(),
@@ -323,6 +344,7 @@ impl Probe {
         let inside = matches!(self.place, Place::Edge { to, .. } if to.cast_signed() >= 0);
         let to = if inside { path.pop() } else { None };
         Some(Site {
+            space: Space::Kernel,
             module: self.name.module.clone(),
             function: self.name.function.clone(),
             offset: offset.into(),
@@ -345,11 +367,11 @@ impl Place {
     pub fn func(&self) -> Option<u64> {
         use Place as P;
         match self {
-            P::Insn { func, .. } | P::Edge { func, .. } => func.in_kernel(),
+            P::Insn { func, .. } | P::Edge { func, .. } => Some(*func),
             P::FbtEntry { func } | P::FbtReturn { func } | P::Sdt { func } => Some(*func),
             P::Driver { func, .. } | P::Gate { func, .. } => Some(*func),
             P::Begin | P::End | P::Error | P::Profile { .. } | P::Tick { .. } => None,
-            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Event { .. } => None,
+            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Event { .. } | P::Program(_) => None,
         }
     }
 

@@ -350,7 +350,7 @@ fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeK
         Place::Sdt { .. } => ProbeKind::Trace(arguments.copied().unwrap_or_default()),
         Place::Event { .. } => ProbeKind::Event,
         // The clauses of ERROR are part of every program.
-        Place::Error | Place::Gate { .. } => return None,
+        Place::Error | Place::Gate { .. } | Place::Program(_) => return None,
     })
 }
 
@@ -406,7 +406,6 @@ fn heads(enabled: &Enabled, base: u32) -> (Vec<Head>, Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kinst_base::image::Address;
     use kinst_base::probe::{Fields, Probe};
     use kinst_dif::Clause;
 
@@ -431,7 +430,7 @@ mod tests {
             (0..).zip(probes).flat_map(|(clause, all)| all.iter().map(move |n| (clause, *n)))
         {
             let (index, func) = (enabled.probes.len() as u32, 0x1000 * (1 + enabled.probes.len() as u64));
-            let place = Place::Insn { func: Address::Kernel(func), offset: 0, bytes: vec![0x90] };
+            let place = Place::Insn { func: func, offset: 0, bytes: vec![0x90] };
             enabled.probes.push(Probe { id: index, place, name: Fields::new("kinst", "vmlinux", "f", "0") });
             enabled.ecbs.push((index, clause).into());
             let spot = |n| Spot { address: func + n as u64, exit: 0, when: When::Always, keys: Vec::new() };

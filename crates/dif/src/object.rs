@@ -2,7 +2,6 @@
 
 use super::image::fits;
 use super::program::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
-use kinst_base::image::Address;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{End, Place, Probe};
 use kinst_base::uapi::{self, Plain};
@@ -154,15 +153,14 @@ impl Tables {
 
     fn probe(&mut self, index: usize, probe: &Probe) -> Result<(), EncodeError> {
         let mut over = [0; 2];
-        let in_kernel = |func: &Address| func.in_kernel().ok_or(EncodeError::NotKernel(index));
         let (kind, func, offset, to, bytes): (u32, u64, u32, u32, &[u8]) = match &probe.place {
             Place::Begin => (uapi::P_BEGIN, 0, 0, 0, &[]),
             Place::End => (uapi::P_END, 0, 0, 0, &[]),
             Place::Error => (uapi::P_ERROR, 0, 0, 0, &[]),
-            Place::Insn { func, offset, bytes } => (uapi::P_INSN, in_kernel(func)?, *offset, 0, bytes),
+            Place::Insn { func, offset, bytes } => (uapi::P_INSN, *func, *offset, 0, bytes),
             Place::Edge { func, offset, over: keys, to, bytes } => {
                 over = *keys;
-                (uapi::P_EDGE, in_kernel(func)?, *offset, *to, bytes)
+                (uapi::P_EDGE, *func, *offset, *to, bytes)
             }
             Place::Driver { func, offset } => {
                 (uapi::P_INSN, *func, *offset, 0, Machine::HERE.facts().driver_nop)
@@ -176,6 +174,7 @@ impl Tables {
             Place::Sdt { func } => (uapi::P_SDT, *func, 0, 0, &[]),
             Place::Event { number } => (uapi::P_EVENT, *number, 0, 0, &[]),
             Place::Gate { func, to } => (uapi::P_GATE, *func, 0, *to, &[]),
+            Place::Program(_) => return Err(EncodeError::NotKernel(index)),
         };
         let mut entry = uapi::Probe {
             id: probe.id,

@@ -75,7 +75,8 @@ impl Arming<'_> {
             | Place::Driver { .. }
             | Place::FbtEntry { .. }
             | Place::FbtReturn { .. }
-            | Place::Gate { .. } => {
+            | Place::Gate { .. }
+            | Place::Program(_) => {
                 self.at_places(unit, &program)?;
                 self.session.at_places.push(program);
             }

@@ -219,7 +219,8 @@ fn own<'p>(probes: impl Iterator<Item = &'p Probe>, spots: &dyn Spots) -> Vec<(u
             | Place::FbtReturn { .. }
             | Place::Profile { .. }
             | Place::Tick { .. }
-            | Place::Gate { .. } => {}
+            | Place::Gate { .. }
+            | Place::Program(_) => {}
         }
     }
     names.sort_unstable();

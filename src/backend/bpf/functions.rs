@@ -176,7 +176,8 @@ fn wanted<'p>(program: &Program, enabled: &'p Enabled, walking: &HashSet<u32>) -
             | Place::SyscallReturn { .. }
             | Place::Sdt { .. }
             | Place::Event { .. }
-            | Place::Gate { .. } => return None,
+            | Place::Gate { .. }
+            | Place::Program(_) => return None,
         };
         let [registers, argument] = only.get(&index).copied().unwrap_or_default();
         let only_kprobes = match () {

@@ -1,6 +1,5 @@
 //! sites/catalog/kinst.rs: the probes of kinst: the instructions and edges that a description names.
 
-use kinst_base::image::Address;
 use kinst_base::image::ModuleId;
 use std::sync::Arc;
 
@@ -246,7 +245,7 @@ impl Catalog {
             return probe;
         }
         let index = made.probes.len();
-        let func = Address::Kernel(self.kernel.run_time(module, symbol.address).unwrap_or(0));
+        let func = self.kernel.run_time(module, symbol.address).unwrap_or(0);
         let bytes = Vec::new();
         let (place, name) = match edge {
             Some(EdgeTo { over, to, name }) => (Place::Edge { func, offset, over, to, bytes }, name),

@@ -3,9 +3,6 @@
 /// Why the instructions of a place or a function are unavailable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpotError {
-    /// The instruction or edge is in a user program.
-    #[error("it is in a user program, not in the kernel")]
-    NotKernel,
     /// No function's symbol contains the address, or the function is larger than 1 MiB.
     #[error("no function begins there")]
     NoFunction,

@@ -14,17 +14,15 @@ impl Spots for Text {
     fn spots(&self, place: &Place) -> Result<Vec<Spot>, SpotError> {
         let at = |address| Spot { address, exit: 0, when: When::Always, keys: Vec::new() };
         match *place {
-            Place::Insn { func, offset, .. } => {
-                Ok(vec![at(func.in_kernel().ok_or(SpotError::NotKernel)?.wrapping_add(offset.into()))])
-            }
+            Place::Insn { func, offset, .. } => Ok(vec![at(func.wrapping_add(offset.into()))]),
             Place::Driver { func, offset } => Ok(vec![at(func.wrapping_add(offset.into()))]),
             Place::FbtEntry { func } => Ok(vec![at(func)]),
             Place::FbtReturn { func } => self.exits(func),
             Place::Edge { func, offset, over, to, .. } => {
-                let func = func.in_kernel().ok_or(SpotError::NotKernel)?;
                 let target = |to: u32| func.wrapping_add_signed(to.cast_signed().into());
                 self.edge(func, offset, over, target(to)).map(|spot| vec![spot])
             }
+            Place::Program(ref place) => Ok(place.spots.clone()),
             _ => Ok(Vec::new()),
         }
     }
