@@ -10,7 +10,7 @@ use kinst_base::machine::Machine;
 use kinst_base::probe::{Description, Fields, Site};
 use kinst_debuginfo::{Bytes, ElfFile, read_shown};
 use kinst_dwarf::variables::scope::{NoScope, Scope};
-use kinst_sites::{Driven, ProbeCatalog as _};
+use kinst_sites::{Driven, ProbeCatalog as _, ProgramFile};
 
 /// The files of one kernel. Each query opens only the files that it needs.
 pub trait Files {
@@ -66,6 +66,11 @@ pub trait Files {
 
     /// The file with the debug information of a module, or of the kernel proper.
     fn debug(&self, module: &str) -> Option<&ElfFile>;
+
+    /// A program or library, by the key of its types.
+    fn program(&self, _key: &str) -> Option<Arc<ProgramFile>> {
+        None
+    }
 
     /// The address of a symbol in the file with the debug information of its module.
     fn linked(&self, symbol: &Located) -> Option<u64>;
@@ -174,8 +179,8 @@ impl Files for Installed<'_> {
     }
 
     fn scopes(&self, sites: &[Site]) -> Vec<Result<Scope, NoScope>> {
-        match self.kernel() {
-            Some(kernel) => kernel.scopes(sites),
+        match self.catalog() {
+            Some(catalog) => catalog.scopes(sites),
             None => {
                 let why = || NoScope::DebugInformation(self.without_types());
                 sites.iter().map(|_| Err(why())).collect()
@@ -209,6 +214,10 @@ impl Files for Installed<'_> {
     fn debug(&self, module: &str) -> Option<&ElfFile> {
         let (kernel, place) = self.place(module)?;
         kernel.debug(place)
+    }
+
+    fn program(&self, key: &str) -> Option<Arc<ProgramFile>> {
+        self.catalog()?.program(key)
     }
 
     fn linked(&self, symbol: &Located) -> Option<u64> {

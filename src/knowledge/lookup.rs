@@ -110,6 +110,9 @@ impl<F: Files> Knowledge<F> {
 
     /// Queries the debug information of a module.
     fn ask_debug<T>(&self, module: &str, ask: impl Fn(&dwarf::Types<'_>) -> Option<T>) -> Option<T> {
+        if module.starts_with('/') {
+            return self.ask_program(module, ask);
+        }
         let sections = dwarf::Sections::load(self.files.debug(module)?)?;
         let number = {
             let mut debugged = lock(&self.debugged);
@@ -123,7 +126,16 @@ impl<F: Files> Knowledge<F> {
             self.search(Scope::of(module), |btf| btf.tagged(kind, name).filter(is_complete))
                 .or_else(|| self.search(Scope::Proper, |btf| btf.tagged(kind, name).filter(is_complete)))
         };
-        ask(&sections.types(number, &defined))
+        ask(&sections.types(TypeOrigin::Kernel(number), &defined))
+    }
+
+    /// Queries the debug information of a program, by its file's key. Its types are its own: no name is looked up
+    /// elsewhere.
+    fn ask_program<T>(&self, key: &str, ask: impl Fn(&dwarf::Types<'_>) -> Option<T>) -> Option<T> {
+        let number = key.strip_prefix('/')?.parse().ok()?;
+        let file = self.files.program(key)?;
+        let sections = dwarf::Sections::load(file.debug_file()?)?;
+        ask(&sections.types(TypeOrigin::File(number), &|_, _| None))
     }
 
     /// Queries the debug information of a scope that has no BTF.
@@ -137,7 +149,13 @@ impl<F: Files> Knowledge<F> {
 
     /// Queries the debug information that defines a handle.
     fn ask_owner<T>(&self, tagged: &Tagged, ask: impl Fn(&dwarf::Types<'_>) -> T) -> Option<T> {
-        let TypeOrigin::Kernel(number) = tagged.id.origin else { return None };
+        let number = match tagged.id.origin {
+            TypeOrigin::Kernel(number) => number,
+            TypeOrigin::File(number) => {
+                return self.ask_program(&format!("/{number}"), |types| Some(ask(types)));
+            }
+            TypeOrigin::Program => return None,
+        };
         let place = usize::from(number.checked_sub(DEBUGGED)?);
         let module = lock(&self.debugged).get(place).cloned()?;
         self.ask_debug(&module, |types| Some(ask(types)))
@@ -160,7 +178,7 @@ impl<F: Files> Knowledge<F> {
     fn file_of(&self, tagged: &Tagged) -> Option<Arc<Btf>> {
         match tagged.id.origin {
             TypeOrigin::Kernel(number) => self.numbered(number),
-            TypeOrigin::Program => None,
+            TypeOrigin::Program | TypeOrigin::File(_) => None,
         }
     }
 }
@@ -199,6 +217,10 @@ impl<F: Files> TypeSource for Knowledge<F> {
         }
         // A module may declare it forward without a definition, while the kernel proper or another module
         // defines it.
+        if let TypeOrigin::File(_) = tagged.id.origin {
+            let defined = self.ask_owner(tagged, |types| types.defined(tagged.kind, &tagged.name)).flatten();
+            return defined.unwrap_or_else(|| tagged.clone());
+        }
         let own = self.file_of(tagged).and_then(|btf| btf.tagged(tagged.kind, &tagged.name));
         match own.filter(is_complete).or_else(|| self.tagged(tagged.kind, &tagged.name)) {
             Some(Type::Record(found) | Type::Enum(found)) if found.bytes.is_some() => found,

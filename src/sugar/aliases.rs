@@ -14,6 +14,7 @@ use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::glob::{Pattern, is_glob};
 use kinst_base::probe::{Description, Fields};
 use kinst_base::source::Span;
+use kinst_base::space::Space;
 use kinst_sites::Places;
 
 /// A description that is not an alias; only this pass makes one from a program's description.
@@ -78,7 +79,8 @@ impl Aliases {
         // No index of inlined copies exists yet in which to look up sites.
         let exists = |fields: &Fields| {
             let description = Description::Fields(Box::new(fields.clone()));
-            fields.provider == "kinst" || !places.probes(&description).is_empty()
+            let is_of_code = fields.provider == "kinst" || Space::of_program(&fields.provider).is_some();
+            is_of_code || !places.probes(&description).is_empty()
         };
         programs.into_iter().map(|program| self.program(program, &exists, lenient)).collect()
     }

@@ -6,6 +6,7 @@ use crate::parser::ast::{ProbeDesc, ProbeDescKind};
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::is_glob;
 use kinst_base::probe::{Description, End, Fields, Site};
+use kinst_base::space::Space;
 use kinst_sites::{
     Boundary, FoundSite, FunctionSites, InlineProbe, Lenient, NothingWanted, SiteIndex, SourceLine,
 };
@@ -36,12 +37,16 @@ pub(super) fn expand(
     index: &MakeIndex<'_>,
     lenient: bool,
 ) -> Result<Vec<plain::Program>, Stopped> {
-    let mut wanted: Vec<InlineProbe> = programs.iter().flat_map(wanted).collect();
-    wanted.sort();
-    wanted.dedup();
+    let wanted: Vec<(Space, InlineProbe)> = programs.iter().flat_map(wanted).collect();
     let index = match wanted.is_empty() {
         true => Box::new(NothingWanted),
-        false => index(wanted).map_err(|diagnostic| vec![*diagnostic])?,
+        false => {
+            let of_kernel = wanted.into_iter().filter(|(space, _)| *space == Space::Kernel);
+            let mut of_kernel: Vec<InlineProbe> = of_kernel.map(|(_, probe)| probe).collect();
+            of_kernel.sort();
+            of_kernel.dedup();
+            index(of_kernel).map_err(|diagnostic| vec![*diagnostic])?
+        }
     };
     let index: Box<dyn SiteIndex> = if lenient { Box::new(Lenient(index)) } else { index };
     let mut before = Vec::new();
@@ -65,17 +70,21 @@ fn expand_one(
     if errors.is_empty() { Ok(program) } else { Err(errors) }
 }
 
-/// Returns the functions whose sites are needed.
-fn wanted(program: &plain::Program<Unaliased>) -> impl Iterator<Item = InlineProbe> {
+/// Returns the functions whose sites are needed, each with the space of its code.
+fn wanted(program: &plain::Program<Unaliased>) -> impl Iterator<Item = (Space, InlineProbe)> {
     let clauses = program.items.iter().filter_map(|item| match item {
         plain::Item::Clause(clause) => Some(clause),
         _ => None,
     });
     let fields = clauses.flat_map(|clause| &clause.probes).filter_map(|probe| {
         let probe = probe.written();
-        inline_probe(probe).map(|(fields, _)| fields).or(line_probe(probe).map(|(fields, _)| fields))
+        let inline = inline_probe(probe).map(|(space, fields, _)| (space, fields));
+        inline.or(line_probe(probe).map(|(space, fields, _)| (space, fields)))
     });
-    fields.map(|fields| InlineProbe { module: fields.module.clone(), function: fields.function.clone() })
+    fields.map(|(space, fields)| {
+        let (module, function) = (fields.module.clone(), fields.function.clone());
+        (space, InlineProbe { module, function })
+    })
 }
 
 /// Replaces the description by its first site and appends the other sites to the list, in the order of
@@ -86,12 +95,18 @@ fn expand_list(
     errors: &mut Vec<Diagnostic>,
 ) -> Vec<plain::ProbeDesc> {
     let (mut expanded, mut appended) = (Vec::new(), Vec::new());
+    let probes: Vec<ProbeDesc> = probes.collect();
+    // The printed form of a description in a program names the function itself beside its copies.
+    let written: HashSet<Fields> = probes.iter().filter_map(place_in_program).collect();
     for probe in probes {
         let span = probe.span;
         match sites(&probe, index) {
             None => expanded.push(plain::ProbeDesc::as_written(probe)),
             Some(Ok(made)) => {
-                let mut made = made.into_iter().map(|kind| plain::ProbeDesc { kind, span });
+                let is_new =
+                    |kind: &Description| kind.fields().is_none_or(|fields| !written.contains(&fields));
+                let made = made.into_iter().filter(is_new);
+                let mut made = made.map(|kind| plain::ProbeDesc { kind, span });
                 expanded.push(made.next().unwrap_or(plain::ProbeDesc::as_written(probe)));
                 appended.extend(made);
             }
@@ -113,30 +128,54 @@ fn expand_list(
 
 /// Returns the replacement of a description; `None` if it is unchanged.
 fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Description>, Box<Diagnostic>>> {
-    if let Some((fields, boundary)) = inline_probe(probe) {
+    if let Some((space, fields, boundary)) = inline_probe(probe) {
+        let of_space = (space != Space::Kernel).then(|| index.in_space(space)).flatten();
+        let index = of_space.as_deref().unwrap_or(index);
         let functions = index.inline_sites(&fields.module, &fields.function, boundary);
         let end = match boundary {
             Boundary::Entry => End::Entry,
             Boundary::Return => End::Return,
         };
-        return Some(functions.map(|functions| descriptions(fields, end, &functions)));
+        return Some(functions.map(|functions| match space {
+            Space::Kernel => descriptions(fields, end, &functions),
+            space => in_programs(space, end, functions),
+        }));
     }
-    let (fields, line) = line_probe(probe)?;
-    if fields.function.is_empty() || is_glob(&fields.function) {
-        return Some(Err(Box::new(line_of_many(fields))));
+    let (space, fields, line) = line_probe(probe)?;
+    let anywhere = space != Space::Kernel && fields.function.is_empty() && line.file.is_some();
+    if (fields.function.is_empty() || is_glob(&fields.function)) && !anywhere {
+        return Some(Err(Box::new(line_of_many(space, fields))));
     }
+    let of_space = (space != Space::Kernel).then(|| index.in_space(space)).flatten();
+    let index = of_space.as_deref().unwrap_or(index);
     // A line of another file may be inside a copy of another function.
     let place = |FoundSite { site, .. }: &FoundSite| match line.file {
         Some(_) => Site { copy: None, inlined: false, ..site.clone() },
         None => site.clone(),
     };
     let sites = index.line_sites(&fields.module, &fields.function, &line);
-    let made = |found: &FoundSite| kinst(fields, place(found), found.module_needed);
+    let made = |found: &FoundSite| match space {
+        Space::Kernel => kinst(fields, place(found), found.module_needed),
+        _ => Description::Site(Box::new(place(found))),
+    };
     Some(sites.map(|sites| sites.iter().map(made).collect()))
 }
 
+/// Returns the code that the instructions of a provider are in.
+fn space_of(fields: &Fields) -> Option<Space> {
+    let of_kernel = (fields.provider == "kinst").then_some(Space::Kernel);
+    of_kernel.or_else(|| Space::of_program(&fields.provider))
+}
+
+/// Returns the fields of a description of one place in a program, or of a function's end.
+fn place_in_program(probe: &ProbeDesc) -> Option<Fields> {
+    let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
+    let is_one = Space::of_program(&fields.provider).is_some() && inline_probe(probe).is_none();
+    is_one.then(|| Fields::clone(fields))
+}
+
 /// Parses `L123`, or `file.c@123`.
-fn line_probe(probe: &ProbeDesc) -> Option<(&Fields, SourceLine)> {
+fn line_probe(probe: &ProbeDesc) -> Option<(Space, &Fields, SourceLine)> {
     let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
     let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
     let line = match fields.name.split_once('@') {
@@ -146,23 +185,55 @@ fn line_probe(probe: &ProbeDesc) -> Option<(&Fields, SourceLine)> {
         Some(_) => return None,
         None => SourceLine { file: None, line: number(fields.name.strip_prefix('L')?)? },
     };
-    (fields.provider == "kinst").then_some((fields, line))
+    Some((space_of(fields)?, fields, line))
 }
 
-fn line_of_many(fields: &Fields) -> Diagnostic {
+fn line_of_many(space: Space, fields: &Fields) -> Diagnostic {
+    let example = match space {
+        Space::Kernel => "kinst::vfs_read".to_owned(),
+        space => format!("{}:{}:main", space.provider(), fields.module),
+    };
     Diagnostic::error(tags::PDESC_ZERO, format!("`{}` needs the name of one function", fields.name))
         .note("a line is searched for in the code and inlined copies of one function, whose name must be complete")
-        .help(format!("name the function: kinst::vfs_read:{}", fields.name))
+        .help(format!("name the function: {example}:{}", fields.name))
 }
 
-fn inline_probe(probe: &ProbeDesc) -> Option<(&Fields, Boundary)> {
+fn inline_probe(probe: &ProbeDesc) -> Option<(Space, &Fields, Boundary)> {
     let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
     let boundary = match fields.name.as_str() {
         "entry" => Boundary::Entry,
         "return" => Boundary::Return,
         _ => return None,
     };
-    (fields.provider == "kinst" && !fields.function.is_empty()).then_some((fields, boundary))
+    let space = space_of(fields)?;
+    let named = match space {
+        Space::Kernel => !fields.function.is_empty(),
+        // A dash is the whole file, whose names are addresses.
+        _ => fields.function != "-",
+    };
+    named.then_some((space, fields, boundary))
+}
+
+/// Returns the copies of functions in programs, and the functions themselves.
+fn in_programs(space: Space, end: End, functions: Vec<FunctionSites>) -> Vec<Description> {
+    let mut made: Vec<Description> = Vec::new();
+    let name = match end {
+        End::Entry => "entry",
+        End::Return => "return",
+    };
+    for function in functions {
+        let copy = |found: FoundSite| {
+            let copy = Some(function.function.clone());
+            Description::Site(Box::new(Site { copy, inlined: true, end: Some(end), ..found.site }))
+        };
+        made.extend(function.sites.into_iter().map(copy));
+        let own = function.out_of_line.iter();
+        made.extend(own.map(|own| {
+            let fields = Fields::new(&space.provider(), &function.module, own, name);
+            Description::Fields(Box::new(fields))
+        }));
+    }
+    made
 }
 
 /// Returns, for each module, the copies and then the instances that fbt can probe.

@@ -87,6 +87,11 @@ impl ElfFile {
         ElfFile::parse(path, unpack::read(path)?)
     }
 
+    /// Opens a file through another path than its own, such as a link of /proc.
+    pub fn open_through(link: &Path, path: &Path) -> Result<ElfFile, Error> {
+        ElfFile::parse(path, unpack::read(link)?)
+    }
+
     /// Parses the bytes of a file; `path` is for messages and for files beside it. Anything but little-endian
     /// ELF is an error.
     pub fn parse(path: &Path, bytes: Bytes) -> Result<ElfFile, Error> {
@@ -194,6 +199,19 @@ impl ElfFile {
             let inside = (file.start as u64..file.end as u64).contains(&file_offset);
             inside.then(|| section.address + (file_offset - file.start as u64))
         })
+    }
+
+    /// The position in the file of the byte at an address; `None` if the file does not have it.
+    pub fn offset_of(&self, address: u64) -> Option<u64> {
+        let section = self.section_at(address)?;
+        let file = section.file.clone()?;
+        let at = file.start as u64 + (address - section.address);
+        (at < file.end as u64).then_some(at)
+    }
+
+    /// Whether it is of a 32-bit machine.
+    pub fn is_32_bit(&self) -> bool {
+        self.file().is_ok_and(|file| !file.is_64())
     }
 
     /// Whether the file contains the bytes of instructions; a file with only debug information does not.

@@ -5,6 +5,7 @@ pub mod clock;
 pub mod device;
 mod errno;
 pub mod limits;
+pub mod maps;
 pub mod output;
 pub mod perf;
 mod poll;

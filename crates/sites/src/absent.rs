@@ -2,6 +2,7 @@
 
 use super::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::space::Space;
 
 /// The index for programs that name no inlined function.
 pub struct NothingWanted;
@@ -18,9 +19,9 @@ impl SiteIndex for NothingWanted {
 
 /// The index for -Z: a function that does not exist has no sites. Its description stays unchanged and matches
 /// no probe.
-pub struct Lenient(pub Box<dyn SiteIndex>);
+pub struct Lenient<'i>(pub Box<dyn SiteIndex + 'i>);
 
-impl Lenient {
+impl Lenient<'_> {
     fn none_of<T>(answer: Result<Vec<T>, Box<Diagnostic>>) -> Result<Vec<T>, Box<Diagnostic>> {
         match answer {
             Err(error) if error.tag == tags::PDESC_ZERO => Ok(Vec::new()),
@@ -29,7 +30,7 @@ impl Lenient {
     }
 }
 
-impl SiteIndex for Lenient {
+impl SiteIndex for Lenient<'_> {
     fn inline_sites(
         &self,
         module: &str,
@@ -37,6 +38,10 @@ impl SiteIndex for Lenient {
         boundary: Boundary,
     ) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
         Lenient::none_of(self.0.inline_sites(module, function, boundary))
+    }
+
+    fn in_space(&self, space: Space) -> Option<Box<dyn SiteIndex + '_>> {
+        Some(Box::new(Lenient(self.0.in_space(space)?)))
     }
 
     fn line_sites(

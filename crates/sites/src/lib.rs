@@ -11,6 +11,7 @@ mod index;
 pub mod listing;
 mod memory;
 mod model;
+mod programs;
 mod symtab;
 mod target;
 
@@ -31,8 +32,9 @@ pub use listing::verdict::Verdict;
 pub use memory::{Ftraced, LiveError, LiveText, Memory, SpotError, Spots, Symbols, Text};
 pub use model::{
     Boundary, Driven, DrivenArgument, DrivenType, FoundSite, FunctionSites, InScope, LiveInsn, Places,
-    ProbeCatalog, SiteIndex, SourceLine,
+    ProbeCatalog, ProgramFiles, SiteIndex, SourceLine,
 };
+pub use programs::{ProgramFile, Programs, Ready};
 pub use target::loaded::Loaded;
 pub use target::program::{InFunction, Program};
 pub use target::stack as user_stack;

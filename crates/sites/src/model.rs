@@ -1,11 +1,14 @@
 //! sites/model.rs: the types and traits for sites that are shared between the modules of this crate and its users.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kinst_base::diag::Diagnostic;
+use kinst_base::image::FileId;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Description, Fields, Probe, Site};
 use kinst_base::reason::Untraceable;
+use kinst_base::space::Space;
 use kinst_dwarf::variables::scope::{NoScope, Scope};
 use kinst_dwarf::variables::term::Term;
 use kinst_types::intrinsic::Intrinsic;
@@ -60,6 +63,11 @@ pub trait SiteIndex {
         function: &str,
         boundary: Boundary,
     ) -> Result<Vec<FunctionSites>, Box<Diagnostic>>;
+
+    /// Returns the index of the programs of a space; `None` if this index has none.
+    fn in_space(&self, _: Space) -> Option<Box<dyn SiteIndex + '_>> {
+        None
+    }
 
     /// Returns the sites where a line's statement begins: one for the function's own code, and one for each
     /// inlined copy.
@@ -166,6 +174,15 @@ pub trait ProbeCatalog {
     fn gates(&self, _probes: &[Probe]) -> Vec<Probe> {
         Vec::new()
     }
+}
+
+/// The files of the places in programs.
+pub trait ProgramFiles {
+    /// Returns a path that leads to the file.
+    fn path(&self, file: FileId) -> Option<PathBuf>;
+
+    /// Returns the position in the file of an address of its layout.
+    fn offset(&self, file: FileId, address: u64) -> Option<u64>;
 }
 
 /// An instruction of a function in memory.

@@ -103,7 +103,7 @@ impl Declared {
     fn body(&self, tagged: &Tagged) -> Option<&Body> {
         match tagged.id.origin {
             TypeOrigin::Program => self.definitions.get(tagged.id.index as usize)?.body.as_ref(),
-            TypeOrigin::Kernel(_) => None,
+            TypeOrigin::Kernel(_) | TypeOrigin::File(_) => None,
         }
     }
 }
@@ -123,7 +123,7 @@ impl TypeSource for Declared {
     fn complete(&self, tagged: &Tagged) -> Tagged {
         let known = match tagged.id.origin {
             TypeOrigin::Program => self.definitions.get(tagged.id.index as usize),
-            TypeOrigin::Kernel(_) => None,
+            TypeOrigin::Kernel(_) | TypeOrigin::File(_) => None,
         };
         known.map_or_else(|| tagged.clone(), |definition| definition.tagged.clone())
     }

@@ -95,6 +95,8 @@ pub enum TypeOrigin {
     Program,
     /// One of the kernel's files of types, by index: the kernel proper, then modules.
     Kernel(u16),
+    /// The debug information of a program or library, by index. Its addresses are those of a process.
+    File(u16),
 }
 
 impl Type {
@@ -212,13 +214,18 @@ impl Type {
 }
 
 impl Tagged {
-    /// A forward declaration is the same type as any definition of its name; in the kernel one name is one
-    /// type.
+    /// A forward declaration is the same type as any definition of its name; in the kernel, and in one program, one
+    /// name is one type.
     pub fn same(&self, other: &Tagged) -> bool {
         let named = self.kind == other.kind && self.name == other.name && !self.name.is_empty();
-        let of_kernel = |tagged: &Tagged| matches!(tagged.id.origin, TypeOrigin::Kernel(_));
+        let is_of_one_set = match (self.id.origin, other.id.origin) {
+            (TypeOrigin::Kernel(_), TypeOrigin::Kernel(_)) => true,
+            (TypeOrigin::File(one), TypeOrigin::File(other)) => one == other,
+            (TypeOrigin::File(_), _) | (_, TypeOrigin::File(_)) => return false,
+            _ => false,
+        };
         let forward = self.bytes.is_none() || other.bytes.is_none();
-        self.id == other.id || named && (forward || of_kernel(self) && of_kernel(other))
+        self.id == other.id || named && (forward || is_of_one_set)
     }
 }
 

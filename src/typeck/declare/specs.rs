@@ -20,7 +20,7 @@ impl Types<'_> {
     fn source(&self, tagged: &Tagged) -> &dyn TypeSource {
         match tagged.id.origin {
             TypeOrigin::Program => self.declared,
-            TypeOrigin::Kernel(_) => self.kernel,
+            TypeOrigin::Kernel(_) | TypeOrigin::File(_) => self.kernel,
         }
     }
 }

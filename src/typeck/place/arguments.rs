@@ -1,5 +1,6 @@
 //! typeck/place/arguments.rs: args[]: the arguments that the probes of a clause define.
 
+use super::described::first_instruction;
 use crate::parser::ast;
 use crate::sugar::plain::ProbeDesc;
 use crate::typeck::declare::provider::Argument;
@@ -13,6 +14,7 @@ use kinst_base::diag::tags;
 use kinst_base::glob::is_glob;
 use kinst_base::probe::{Description, Fields};
 use kinst_base::source::Span;
+use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
 use kinst_types::intrinsic::{INT, LONG, ULONG};
 use kinst_types::{Prototype, TagKind, Type};
@@ -197,11 +199,29 @@ impl Checker<'_> {
         match fields.provider.as_str() {
             "sdt" => {}
             "syscall" => return self.system_call(&fields.function),
+            provider if Space::of_program(provider).is_some() => return self.prototype_in_program(fields),
             _ => return self.env.kernel.prototype(module, &fields.function),
         }
         let caller = self.env.kernel.prototype(module, &format!("__traceiter_{}", fields.name))?;
         let params = caller.params.into_iter().skip(1).collect();
         Some(Prototype { params, ..caller })
+    }
+
+    /// Returns the prototype of a function in a program. The parameters of a clone are not in the registers that the
+    /// calling convention says.
+    fn prototype_in_program(&self, fields: &Fields) -> Option<Prototype> {
+        if fields.function.contains('.') {
+            return None;
+        }
+        let scope = self.env.places.scopes(&[first_instruction(fields)]).pop()?;
+        let scope = scope.as_ref().as_ref().ok()?;
+        let own = scope.frames.last()?;
+        let params = own.parameters.iter().map(|parameter| {
+            let ty = self.type_of_variable(parameter, scope);
+            (parameter.name.clone(), ty)
+        });
+        let returns = own.returns.map_or(Type::Void, |place| self.env.kernel.type_at(&scope.module, place));
+        Some(Prototype { params: params.collect(), returns: self.complete(returns) })
     }
 
     /// Returns the prototype of a system call, whose pointers refer to the memory of the process.
@@ -291,7 +311,8 @@ fn same(a: &Argument, b: &Argument) -> bool {
 
 /// Whether the probes of this provider have function arguments.
 fn has_prototypes(fields: &Fields) -> bool {
-    matches!(fields.provider.as_str(), "fbt" | "sdt" | "syscall")
+    let provider = fields.provider.as_str();
+    matches!(provider, "fbt" | "sdt" | "syscall") || Space::of_program(provider).is_some()
 }
 
 fn is_return(fields: &Fields) -> bool {
@@ -300,7 +321,8 @@ fn is_return(fields: &Fields) -> bool {
 
 /// The type of the first argument of a return probe: in fbt the offset of the return, in syscall the value.
 fn first_of_return(fields: &Fields) -> Type {
-    if fields.provider == "fbt" { INT } else { LONG }
+    let is_offset = fields.provider == "fbt" || Space::of_program(&fields.provider).is_some();
+    if is_offset { INT } else { LONG }
 }
 
 fn is_untyped(found: &Result<Argument>) -> bool {

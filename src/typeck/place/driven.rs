@@ -90,7 +90,7 @@ impl Checker<'_> {
             let place = self.require_place("args", span)?;
             return self.absent_at(what, "a program cannot read its location".to_owned(), ty, &place, span);
         };
-        let value = self.term(value, span)?;
+        let value = self.term(value, false, span)?;
         // The load is as large as the argument, but the upper bits of a register are undefined.
         let value = Expr::new(ExprKind::Convert(Box::new(value)), native(argument.ty), span);
         Ok(Expr::new(ExprKind::Convert(Box::new(value)), ty, span))

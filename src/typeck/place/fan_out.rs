@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::arguments::number_of;
+use super::described::{first_instruction, is_of_code};
 use crate::parser::{ast, visit};
 use crate::sugar::plain::{self, ProbeDesc};
 use crate::typeck::env::MissingLocals;
@@ -13,6 +14,7 @@ use crate::typeck::{error, typed};
 use kinst_base::glob::is_glob;
 use kinst_base::probe::{Description, Fields, Site};
 use kinst_base::source::Span;
+use kinst_base::space::Space;
 use kinst_dwarf::variables::scope::NoScope;
 
 impl Checker<'_> {
@@ -23,7 +25,7 @@ impl Checker<'_> {
         for item in &program.items {
             let plain::Item::Clause(clause) = item else { continue };
             let named = self.variables_named(clause).any();
-            for probe in clause.probes.iter().filter(|probe| is_of_kinst(&probe.kind)) {
+            for probe in clause.probes.iter().filter(|probe| is_of_code(&probe.kind)) {
                 if !named && !self.env.stability {
                     continue;
                 }
@@ -48,7 +50,7 @@ impl Checker<'_> {
         let named = self.variables_named(clause);
         let partly = !self.left_out.is_empty();
         let is_place = |probe: &ProbeDesc| {
-            (named.any() || partly) && is_of_kinst(&probe.kind) || (named.locals || partly) && is_entry(probe)
+            (named.any() || partly) && is_of_code(&probe.kind) || (named.locals || partly) && is_entry(probe)
         };
         let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) =
             clause.probes.iter().cloned().partition(is_place);
@@ -194,7 +196,7 @@ impl Checker<'_> {
             Description::Id(_) => return Err(nothing()),
         };
         let described = |kind| ProbeDesc { kind, span: probe.span };
-        let places: Vec<(ProbeDesc, Site)> = match is_of_kinst(&probe.kind) {
+        let places: Vec<(ProbeDesc, Site)> = match is_of_code(&probe.kind) {
             true => {
                 let sites = self.env.places.instructions(fields);
                 let error = |diagnostic| error::Local::Description { diagnostic, span: probe.span };
@@ -221,7 +223,7 @@ impl Checker<'_> {
     pub(in crate::typeck) fn sites_of(&self, description: &Description) -> Vec<Site> {
         match description {
             Description::Site(site) => vec![Site::clone(site)],
-            Description::Fields(fields) if is_of_kinst(description) => {
+            Description::Fields(fields) if is_of_code(description) => {
                 self.env.places.instructions(fields).unwrap_or_default()
             }
             Description::Fields(_) | Description::Id(_) => Vec::new(),
@@ -287,22 +289,9 @@ impl Named {
 fn is_entry(probe: &ProbeDesc) -> bool {
     match &probe.kind {
         Description::Fields(fields) => {
-            fields.provider == "fbt" && fields.name == "entry" && !fields.function.is_empty()
+            let has_code = fields.provider == "fbt" || Space::of_program(&fields.provider).is_some();
+            has_code && fields.name == "entry" && !fields.function.is_empty()
         }
         Description::Id(_) | Description::Site(_) => false,
-    }
-}
-
-/// Returns the site of the first instruction of a function with an fbt probe.
-fn first_instruction(fields: &Fields) -> Site {
-    Site { module: fields.module.clone(), function: fields.function.clone(), ..Site::default() }
-}
-
-/// Whether this names one or more instructions of the kernel.
-pub(in crate::typeck) fn is_of_kinst(description: &Description) -> bool {
-    match description {
-        Description::Site(_) => true,
-        Description::Fields(fields) => fields.provider == "kinst" && !fields.function.is_empty(),
-        Description::Id(_) => false,
     }
 }

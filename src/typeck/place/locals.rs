@@ -1,6 +1,6 @@
 //! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction: the variables of the kernel's code.
 
-use super::fan_out::is_of_kinst;
+use super::described::is_of_code;
 use crate::parser::ast;
 use crate::typeck::env::MissingLocals;
 use crate::typeck::error;
@@ -90,7 +90,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Option<Result<Expr>> {
         // In fbt, the prototype defines the arguments.
-        let place = self.place.clone().filter(|place| is_of_kinst(&place.probe.kind))?;
+        let place = self.place.clone().filter(|place| is_of_code(&place.probe.kind))?;
         Some(self.site_argument(&place, number, index, span))
     }
 
@@ -182,7 +182,8 @@ impl Checker<'_> {
         }
         match &variable.location {
             Ok(Location::Memory(address)) => {
-                let address = Expr { ty: Type::pointer_to(ty.clone()), ..self.term(address, span)? };
+                let to = Type::Pointer { to: Box::new(ty.clone()), user: scope.user };
+                let address = Expr { ty: to, ..self.term(address, scope.user, span)? };
                 let value = self.dereference(address, span)?;
                 // Converted, and so not an lvalue: programs may not write to the kernel's data.
                 Ok(if ty.is_by_ref() {
@@ -192,11 +193,11 @@ impl Checker<'_> {
                 })
             }
             Ok(Location::Value(value)) if !ty.is_by_ref() => {
-                let value = self.term(value, span)?;
+                let value = self.term(value, scope.user, span)?;
                 Ok(Expr::new(ExprKind::Convert(Box::new(value)), ty, span))
             }
             Ok(Location::Value(value)) if bytes.is_some_and(|bytes| bytes <= REGISTER_BYTES) => {
-                let value = self.term(value, span)?;
+                let value = self.term(value, scope.user, span)?;
                 self.held(value, ty, span)
             }
             Ok(Location::Value(_)) => {
@@ -273,8 +274,8 @@ impl Checker<'_> {
         Ok(expr(ExprKind::Comma { left: Box::new(expr(kept, &pointer)), right: Box::new(rest) }, &ty))
     }
 
-    /// Builds the expression over the saved registers and memory.
-    pub(super) fn term(&self, term: &Term, span: Span) -> Result<Expr> {
+    /// Builds the expression over the saved registers and memory; `user` says whether that of a process.
+    pub(super) fn term(&self, term: &Term, user: bool, span: Span) -> Result<Expr> {
         let expr = |kind, ty| Expr::new(kind, ty, span);
         Ok(match term {
             Term::Register(register) => {
@@ -293,12 +294,13 @@ impl Checker<'_> {
                     4 => UINT,
                     _ => ULONG,
                 };
-                let address = Expr { ty: Type::pointer_to(unit), ..self.term(address, span)? };
+                let to = Type::Pointer { to: Box::new(unit), user };
+                let address = Expr { ty: to, ..self.term(address, user, span)? };
                 let loaded = self.dereference(address, span)?;
                 expr(ExprKind::Convert(Box::new(loaded)), ULONG)
             }
             Term::Unary(op, operand) => {
-                let operand = Box::new(self.term(operand, span)?);
+                let operand = Box::new(self.term(operand, user, span)?);
                 match op {
                     Unary::Negate => expr(ExprKind::Negate(operand), ULONG),
                     Unary::Complement => expr(ExprKind::Complement(operand), ULONG),
@@ -316,7 +318,8 @@ impl Checker<'_> {
                     Binary::Shr => (ArithOp::Shr, ULONG),
                     Binary::Sar => (ArithOp::Shr, LONG),
                 };
-                let (left, right) = (Box::new(self.term(left, span)?), Box::new(self.term(right, span)?));
+                let left = Box::new(self.term(left, user, span)?);
+                let right = Box::new(self.term(right, user, span)?);
                 let value = expr(ExprKind::Arith { op, left, right }, ty);
                 Expr { ty: value.ty.clone(), ..value }
             }

@@ -1,7 +1,7 @@
 //! typeck/place/print_all.rs: print(args) and print(locals): all variables at a probe, and why some cannot be read.
 
 use super::arguments::name;
-use super::fan_out::is_of_kinst;
+use super::described::is_of_code;
 use crate::parser::ast;
 use crate::typeck::error;
 use crate::typeck::error::Result;
@@ -47,7 +47,7 @@ impl Checker<'_> {
     }
 
     fn all_arguments(&mut self, args: &ast::Expr, span: Span) -> Result<Vec<Printed>> {
-        if let Some(place) = self.place.clone().filter(|place| is_of_kinst(&place.probe.kind)) {
+        if let Some(place) = self.place.clone().filter(|place| is_of_code(&place.probe.kind)) {
             let scope = self.require_scope(&place, "`args`", args.span)?;
             let parameters = scope.frame().map(|frame| frame.parameters.as_slice()).unwrap_or_default();
             let named = parameters

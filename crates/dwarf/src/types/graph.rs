@@ -55,7 +55,9 @@ impl Types<'_> {
         let name = || unit.name(entry).unwrap_or_default();
         match tag {
             dw::DW_TAG_base_type => base(&unit, entry),
-            dw::DW_TAG_pointer_type => Type::pointer_to(to()),
+            dw::DW_TAG_pointer_type => {
+                Type::Pointer { to: Box::new(to()), user: matches!(self.origin, TypeOrigin::File(_)) }
+            }
             dw::DW_TAG_const_type
             | dw::DW_TAG_volatile_type
             | dw::DW_TAG_restrict_type
@@ -83,10 +85,7 @@ impl Types<'_> {
         {
             return known;
         }
-        let id = TypeId {
-            origin: TypeOrigin::Kernel(self.number),
-            index: u32::try_from(unit.global(entry)).unwrap_or(0),
-        };
+        let id = TypeId { origin: self.origin, index: u32::try_from(unit.global(entry)).unwrap_or(0) };
         match kind {
             TagKind::Enum => {
                 let bytes = bytes.filter(|bytes| matches!(bytes, 1 | 2 | 8)).or(Some(4));
@@ -129,7 +128,7 @@ impl Types<'_> {
             let bit_offset = base.wrapping_add(offset);
             match (unit.name(child), &ty) {
                 (Some(name), _) => members.push(Member { name, ty, bit_offset, bits }),
-                (None, Type::Record(inner)) if inner.id.origin == TypeOrigin::Kernel(self.number) => {
+                (None, Type::Record(inner)) if inner.id.origin == self.origin => {
                     self.push_members(inner.id.index.into(), bit_offset, nesting, members);
                 }
                 _ => {}

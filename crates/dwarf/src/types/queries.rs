@@ -30,6 +30,14 @@ impl Types<'_> {
         self.definition(name, |tag| graph::kind_of(tag) == Some(kind))
     }
 
+    /// The definition of a struct, union or enum that another unit only declares.
+    pub fn defined(&self, kind: TagKind, name: &str) -> Option<Tagged> {
+        match self.tagged(kind, name)? {
+            Type::Record(found) | Type::Enum(found) if found.bytes.is_some() => Some(found),
+            _ => None,
+        }
+    }
+
     /// A base type or typedef.
     pub fn named(&self, name: &str) -> Option<Type> {
         use gimli::constants::{DW_TAG_base_type, DW_TAG_typedef};

@@ -3,7 +3,7 @@
 use super::unit::Units;
 use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 use kinst_debuginfo::ElfFile;
-use kinst_types::{TagKind, Type};
+use kinst_types::{TagKind, Type, TypeOrigin};
 
 /// The sections of one file, which it owns.
 pub struct Sections<'a>(DwarfSections<&'a [u8]>);
@@ -30,16 +30,16 @@ impl<'a> Sections<'a> {
         DwarfSections::load(section).ok().map(Sections)
     }
 
-    /// The types of this file, with handles of file index `number`.
-    pub fn types<'s>(&'s self, number: u16, known: &'s Known<'s>) -> Types<'s> {
+    /// The types of this file, with handles of this origin. The pointers of a program's file lead into a process.
+    pub fn types<'s>(&'s self, origin: TypeOrigin, known: &'s Known<'s>) -> Types<'s> {
         let dwarf = self.0.borrow(|section| EndianSlice::new(section, LittleEndian));
-        Types { units: Units::new(dwarf), number, known }
+        Types { units: Units::new(dwarf), origin, known }
     }
 }
 
 /// Queries about the types of one file.
 pub struct Types<'a> {
     pub(super) units: Units<'a>,
-    pub(super) number: u16,
+    pub(super) origin: TypeOrigin,
     pub(super) known: &'a Known<'a>,
 }

@@ -162,6 +162,7 @@ impl<'d> Reader<'_, 'd> {
         // Parameters of a clone that its origin lacks, and all parameters without an origin.
         parameters.sort_by_key(|parameter| parameter.die);
         declared.extend(parameters);
+        let returns = self.completed(self.described(frame.die)?).ty;
         let variables =
             |list: Vec<Described<'d>>| list.into_iter().map(|described| self.variable(described)).collect();
         Ok(scope::Frame {
@@ -169,6 +170,7 @@ impl<'d> Reader<'_, 'd> {
             parameters: variables(declared),
             locals: variables(locals),
             gone: variables(gone),
+            returns,
         })
     }
 

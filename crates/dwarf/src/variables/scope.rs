@@ -14,6 +14,8 @@ pub struct Scope {
     pub function: String,
     /// Bytes from the function symbol.
     pub offset: u64,
+    /// Whether it is in a program: addresses are those of a process.
+    pub user: bool,
     /// Never empty; the last one is the function that has the instruction.
     pub frames: Vec<Frame>,
 }
@@ -29,6 +31,8 @@ pub struct Frame {
     pub locals: Vec<Variable>,
     /// Variables of the function that this copy has lost entirely.
     pub gone: Vec<Variable>,
+    /// The offset of the result's type in .debug_info; `None` for void.
+    pub returns: Option<u64>,
 }
 
 /// A variable or parameter, and how to read it at one instruction.

@@ -180,7 +180,10 @@ impl Catalog {
 
     /// Returns the places that glob descriptions skipped because they cannot be traced, one line for each.
     pub fn left_out(&self) -> Vec<String> {
-        self.made().left_out.values().cloned().collect()
+        let made = self.made();
+        let of_programs = made.in_programs.left_out.iter();
+        let of_programs = of_programs.map(|(place, why)| format!("{place} cannot be traced: {why}"));
+        made.left_out.values().cloned().chain(of_programs).collect()
     }
 
     /// Returns the instructions of a function from memory, or from the file without a kernel to read.

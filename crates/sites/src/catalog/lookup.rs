@@ -3,19 +3,23 @@
 use super::dtrace::{DTRACE, dtrace_probe};
 use super::fields::meaning;
 use super::kinst::{FIRST_KINST_ID, Wanted};
+use super::programs::FIRST_PROGRAM_ID;
 use super::store::Catalog;
 use super::unplaced::FIRST_UNPLACED_ID;
 use super::{foreign, refusals, short, syscalls, tracepoints};
 use crate::model::ProbeCatalog;
+use crate::programs::many_processes;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::{self, Pattern};
 use kinst_base::probe::{Description, Fields, Probe};
+use kinst_base::space::Space;
 
 impl ProbeCatalog for Catalog {
     fn matches(&self, description: &Description) -> Result<Vec<Probe>, Box<Diagnostic>> {
         match description {
             Description::Id(id) => Ok(self.by_id(*id).into_iter().collect()),
             Description::Fields(fields) => self.matching(fields),
+            Description::Site(site) if site.space != Space::Kernel => self.at_program_site(site),
             Description::Site(site) => {
                 let found = self.kinst(&site.module, &site.function, &Wanted::of_site(site))?;
                 if found.is_empty() {
@@ -33,6 +37,12 @@ impl ProbeCatalog for Catalog {
 
 impl Catalog {
     fn matching(&self, fields: &Fields) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        if let Some(space) = Space::of_program(&fields.provider) {
+            return self.in_programs(space, fields);
+        }
+        if Space::is_of_many(&fields.provider) {
+            return Err(Box::new(many_processes(&fields.provider)));
+        }
         let pattern = Pattern::new(&fields.provider);
         let mut probes = Vec::new();
         if pattern.matches("dtrace") {
@@ -104,6 +114,9 @@ impl Catalog {
         let index = id.checked_sub(1)? as usize;
         if let Some((name, place)) = DTRACE.get(index) {
             return Some(dtrace_probe(id, name, place.clone()));
+        }
+        if let Some(index) = id.checked_sub(FIRST_PROGRAM_ID) {
+            return self.made().in_programs.probes.get(index as usize).cloned();
         }
         if let Some(index) = id.checked_sub(FIRST_KINST_ID) {
             return self.made().probes.get(index as usize).cloned();

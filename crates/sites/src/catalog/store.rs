@@ -1,11 +1,13 @@
 //! sites/catalog/store.rs: the catalogue and the results that it retains.
 
+use super::in_program;
 use super::reach::Reach;
 use super::syscalls::Call;
 use super::tracepoints::Tracepoint;
 use crate::code::notes::Argument;
 use crate::memory::{LiveError, LiveText};
 use crate::model::LiveInsn;
+use crate::programs::Programs;
 use crate::target::Kernel;
 use kinst_base::image::ModuleId;
 use kinst_base::probe::Probe;
@@ -16,6 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 /// is looked up.
 pub struct Catalog {
     pub(crate) kernel: Arc<Kernel>,
+    /// `None` in a catalogue of the kernel's probes alone.
+    pub(super) programs: Option<Arc<Programs>>,
     pub(crate) live: Option<Box<dyn LiveText>>,
     /// `None` if refusals are known only when a probe is armed.
     pub(crate) reach: Option<Box<dyn Reach>>,
@@ -55,8 +59,18 @@ pub(super) struct Made {
     pub(super) probes: Vec<Probe>,
     pub(super) by_place: HashMap<At, usize>,
     pub(super) text: HashMap<(ModuleId, u64), Arc<Text>>,
+    pub(super) in_programs: InPrograms,
     /// Skipped places by module, function, and offset; without offset for a whole function.
     pub(super) left_out: BTreeMap<(ModuleId, u64, Option<u32>), String>,
+}
+
+/// The probes of programs, which exist once they are named.
+#[derive(Default)]
+pub(super) struct InPrograms {
+    pub(super) probes: Vec<Probe>,
+    pub(super) by_place: HashMap<in_program::At, usize>,
+    /// Skipped places by description, with the reasons.
+    pub(super) left_out: BTreeMap<String, String>,
 }
 
 /// The instructions of one function, if available.
@@ -71,6 +85,7 @@ impl Catalog {
     pub fn new(kernel: Arc<Kernel>, live: Option<Box<dyn LiveText>>) -> Catalog {
         Catalog {
             kernel,
+            programs: None,
             live,
             reach: None,
             functions: OnceLock::new(),
@@ -84,6 +99,11 @@ impl Catalog {
     /// Restricts the catalogue to probes that the back end can trace.
     pub fn with_reach(self, reach: Option<Box<dyn Reach>>) -> Catalog {
         Catalog { reach, ..self }
+    }
+
+    /// Adds the probes of the programs that descriptions name.
+    pub fn with_programs(self, programs: Arc<Programs>) -> Catalog {
+        Catalog { programs: Some(programs), ..self }
     }
 
     /// Returns the kernel of the probes.

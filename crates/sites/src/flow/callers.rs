@@ -298,6 +298,13 @@ impl<'a> Callers<'a> {
         ways
     }
 
+    /// Returns the targets of the jump table that the instruction at an address uses.
+    pub(crate) fn table_of(&self, address: u64) -> Vec<u64> {
+        let jumps = &self.marks.indirect;
+        let found = jumps.binary_search_by_key(&address, |jump| jump.at).ok();
+        found.and_then(|at| jumps.get(at)).map(|jump| jump.targets.clone()).unwrap_or_default()
+    }
+
     /// Whether the instruction only transfers control.
     pub(crate) fn is_branch(&self, address: u64) -> bool {
         self.step(address).is_some_and(|step| matches!(step.control, Control::Jump(_) | Control::Branch(_)))

@@ -78,6 +78,14 @@ impl Flow {
         self.parts.iter().any(|part| part.holds(one) && part.holds(other))
     }
 
+    /// Returns the addresses of the function, part by part.
+    pub(crate) fn ranges(&self) -> Vec<Range<u64>> {
+        let range = |part: &Read| part.address..part.address + part.places.len() as u64;
+        let mut ranges: Vec<Range<u64>> = self.parts.iter().map(range).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        ranges
+    }
+
     /// Returns the number of instructions.
     pub fn len(&self) -> usize {
         self.address.len()

@@ -44,6 +44,17 @@ impl<'k> Image<'k> {
         })
     }
 
+    /// Returns the functions that a name without globs means, by address.
+    pub(crate) fn functions_named(self, function: &str) -> Vec<Symbol> {
+        let (name, ordinal) = split_ordinal(function);
+        let all = self.symbols().map(|symbols| symbols.named(name)).unwrap_or_default().into_iter();
+        let all: Vec<Symbol> = match ordinal {
+            Some(ordinal) => all.skip(ordinal - 1).take(1).copied().collect(),
+            None => all.copied().collect(),
+        };
+        all.into_iter().filter(|symbol| !symbol.gone()).collect()
+    }
+
     /// Returns the function that contains an address, unless its code has been freed.
     pub(crate) fn caller(self, address: u64) -> Result<&'k Symbol, NoSite> {
         let symbol = self.symbols().and_then(|symbols| symbols.containing(address));

@@ -7,14 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rayon::prelude::*;
 
 use super::functions::{self, ImageFunction};
+use super::program_sites::ProgramSites;
 use super::{line_sites, refusals};
 use crate::cache::known::Known;
 use crate::image::Image;
 use crate::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
+use crate::programs::Programs;
 use crate::target::Kernel;
 use crate::target::refusals::{Missing, no_debug_information, no_module};
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::{Pattern, is_glob};
+use kinst_base::space::Space;
 
 /// A function with probed boundaries: the fields of `kinst:module:function:entry`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,6 +32,7 @@ pub struct InlineProbe {
 /// wanted functions are looked up together.
 pub struct DwarfIndex {
     kernel: Arc<Kernel>,
+    programs: Option<Arc<Programs>>,
     wanted: Vec<InlineProbe>,
     /// Maximum number of probes for a glob over functions.
     max_probes: usize,
@@ -47,6 +51,7 @@ impl DwarfIndex {
     pub fn new(kernel: Arc<Kernel>, wanted: impl IntoIterator<Item = InlineProbe>) -> DwarfIndex {
         DwarfIndex {
             kernel,
+            programs: None,
             wanted: wanted.into_iter().filter(|probe| !is_glob(&probe.function)).collect(),
             max_probes: MAX_PROBES,
             most_armed: usize::MAX,
@@ -58,6 +63,11 @@ impl DwarfIndex {
     /// Sets the limits for globs over functions: the user's and the kernel module's.
     pub fn with_max_probes(self, max_probes: usize, most_armed: usize) -> DwarfIndex {
         DwarfIndex { max_probes, most_armed, ..self }
+    }
+
+    /// Adds the programs that the descriptions of a run name.
+    pub fn with_programs(self, programs: Arc<Programs>) -> DwarfIndex {
+        DwarfIndex { programs: Some(programs), ..self }
     }
 
     /// Looks up the given function together with all wanted ones, unless that has been done.
@@ -203,6 +213,11 @@ impl DwarfIndex {
 }
 
 impl SiteIndex for DwarfIndex {
+    fn in_space(&self, space: Space) -> Option<Box<dyn SiteIndex + '_>> {
+        let programs = self.programs.as_deref()?;
+        Some(Box::new(ProgramSites::new(programs, space, self.max_probes)))
+    }
+
     fn inline_sites(
         &self,
         module: &str,

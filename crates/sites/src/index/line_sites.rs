@@ -8,10 +8,12 @@ use crate::image::Image;
 use crate::image::info::Info;
 use crate::image::naming::split_ordinal;
 use crate::model::{FoundSite, SourceLine};
+use crate::symtab::Symbols;
 use crate::target::Kernel;
 use crate::target::refusals::{Missing, no_debug_information, no_module};
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::Site;
+use kinst_base::space::Space;
 use kinst_dwarf::{Body, Frame, Statement};
 
 /// Returns one site for each body and copy of the function that has code on the line, in the order of the
@@ -26,7 +28,7 @@ pub(super) fn line_sites(
     if modules.is_empty() {
         return Err(Box::new(no_module(kernel, module)));
     }
-    let mut search = Search { kernel, line, seen: Seen::default(), sites: Vec::new(), taken: HashSet::new() };
+    let mut search = Search::new(line);
     for module in &modules {
         if !kernel.image(*module).may_mention(split_ordinal(function).0) {
             if *module == ModuleId::PROPER && kernel.layout(*module).is_none() {
@@ -37,14 +39,14 @@ pub(super) fn line_sites(
         let Some(info) = kernel.image(*module).info() else {
             return Err(Box::new(no_lines(kernel, &modules, *module, function)));
         };
-        let searched = info.and_then(|info| search.image(*module, &info, function));
+        let searched = info.and_then(|info| search.image(kernel.image(*module), &info, function));
         searched.map_err(|error| Box::new(error.diagnostic()))?;
     }
     let Search { seen, sites, .. } = search;
     match sites.is_empty() {
         false => Ok(sites),
         true if seen.bodies == 0 => Err(Box::new(no_sites(kernel, &modules, function, &[]))),
-        true => Err(Box::new(no_code_on_line(function, line, &seen))),
+        true => Err(Box::new(no_code_on_line(&Space::Kernel, function, line, &seen))),
     }
 }
 
@@ -54,11 +56,11 @@ fn no_lines(kernel: &Kernel, modules: &[ModuleId], module: ModuleId, function: &
     no_debug_information(kernel, module, function, Missing::Lines { out_of_line: known })
 }
 
-struct Search<'k> {
-    kernel: &'k Kernel,
-    line: &'k SourceLine,
-    seen: Seen,
-    sites: Vec<FoundSite>,
+/// A search for a line in images.
+pub(super) struct Search<'l> {
+    line: &'l SourceLine,
+    pub seen: Seen,
+    pub sites: Vec<FoundSite>,
     taken: HashSet<(ImageId, u64)>,
 }
 
@@ -74,24 +76,28 @@ pub(crate) struct Seen {
     pub all: BTreeMap<String, BTreeSet<u64>>,
 }
 
-impl Search<'_> {
-    fn image(
+impl<'l> Search<'l> {
+    pub(super) fn new(line: &'l SourceLine) -> Search<'l> {
+        Search { line, seen: Seen::default(), sites: Vec::new(), taken: HashSet::new() }
+    }
+
+    /// Takes the first instruction of the line in each body and copy of a function.
+    pub(super) fn image(
         &mut self,
-        module: ModuleId,
+        image: Image<'_>,
         info: &Info<'_>,
         function: &str,
     ) -> Result<(), kinst_debuginfo::Error> {
         let (name, ordinal) = split_ordinal(function);
-        let image = self.kernel.image(module);
         let symbols = image.symbols();
         let named = match ordinal {
-            Some(_) => self.kernel.functions_named(&[module], function),
+            Some(_) => image.functions_named(function),
             None => {
                 let instances = symbols.map(|symbols| symbols.instances(name)).unwrap_or_default();
-                instances.iter().flat_map(|name| self.kernel.functions_named(&[module], name)).collect()
+                instances.iter().flat_map(|name| image.functions_named(name)).collect()
             }
         };
-        for (_, symbol) in named {
+        for symbol in named {
             if let Some(body) = info.body_at(symbol.address)? {
                 let function = body.function();
                 // The symbol may be an assembly function with the same name.
@@ -110,6 +116,44 @@ impl Search<'_> {
             };
             if let Some(frame) = body.frames().find(|frame| frame.die == copy.die) {
                 self.body(image, info, &body, frame)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the first instruction of a line of a file in each body and copy that has code on it.
+    pub(super) fn anywhere(
+        &mut self,
+        image: Image<'_>,
+        info: &Info<'_>,
+    ) -> Result<(), kinst_debuginfo::Error> {
+        let Some(file) = &self.line.file else { return Ok(()) };
+        let mut frames: HashSet<u64> = HashSet::new();
+        let own = image.symbols().into_iter().flat_map(Symbols::records);
+        let mut last = None;
+        for symbol in own.filter(|symbol| !symbol.gone()) {
+            // Several symbols may name one function.
+            if last.replace(symbol.address) == Some(symbol.address) {
+                continue;
+            }
+            let range = symbol.address..symbol.address.saturating_add(symbol.size);
+            let Some(lines) = info.lines_in(&range)? else { continue };
+            for statement in lines.statements(range) {
+                if !is_suffix(file, statement.place.file) {
+                    continue;
+                }
+                self.seen.add(&statement, true);
+                if u64::from(statement.place.line) != self.line.line {
+                    continue;
+                }
+                let body = info.body_at(statement.address)?;
+                let frame =
+                    body.as_ref().and_then(|body| body.at(statement.address).first().map(|frame| frame.die));
+                if frame.is_none_or(|die| frames.insert(die))
+                    && self.taken.insert((image.id(), statement.address))
+                {
+                    self.sites.extend(image.site(statement.address).ok());
+                }
             }
         }
         Ok(())
@@ -216,8 +260,23 @@ fn same_file(a: &str, b: &str) -> bool {
     !a.is_empty() && !b.is_empty() && (is_suffix(a, b) || is_suffix(b, a))
 }
 
+/// Reports that no code of the files is on the line.
+pub(super) fn no_code_on_line_of_file(line: &SourceLine, seen: &Seen) -> Diagnostic {
+    let file = line.file.as_deref().unwrap_or_default();
+    let lines = seen.lines_of(file);
+    if lines.is_empty() {
+        return Diagnostic::error(tags::PDESC_ZERO, format!("no code is from the file `{file}`"))
+            .help("the end of a path is enough: parse.c@123, src/parse.c@123");
+    }
+    let found =
+        Diagnostic::error(tags::PDESC_ZERO, format!("no statement begins on line {} of {file}", line.line));
+    let near = [lines.range(..line.line).next_back(), lines.range(line.line..).next()];
+    let near: Vec<String> = near.into_iter().flatten().map(|line| format!("{file}@{line}")).collect();
+    found.help(format!("the nearest lines with code: {}", near.join(", ")))
+}
+
 /// Reports that the function has no code on the line.
-fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
+pub(super) fn no_code_on_line(space: &Space, function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
     let number = line.line;
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
     let (lines, form): (BTreeSet<u64>, String) = match &line.file {
@@ -238,7 +297,8 @@ fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic
         return error(format!("no statement of `{function}` has code"));
     };
     let files: Vec<&str> = seen.own.keys().map(String::as_str).collect();
-    let offer = |line: &u64| format!("kinst::{function}:{form}{line}");
+    let provider = space.provider();
+    let offer = |line: &u64| format!("{provider}::{function}:{form}{line}");
     match (before, after) {
         (Some(before), Some(after)) => error(format!("no statement of `{function}` begins on line {number}"))
             .note(format!("the nearest lines with code are {before} and {after}"))

@@ -6,6 +6,7 @@ mod dwarf_index;
 mod functions;
 mod line_sites;
 mod make;
+mod program_sites;
 pub(super) mod refusals;
 
 pub use build::Built;

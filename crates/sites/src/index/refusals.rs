@@ -15,14 +15,7 @@ pub(crate) fn no_sites(
 ) -> Diagnostic {
     let copies: u32 = known.iter().map(|known| known.dropped.copies).sum();
     if copies > 0 {
-        let mut error = Diagnostic::error(
-            tags::PDESC_ZERO,
-            format!("none of the {copies} inlined copies of `{function}` can be traced"),
-        );
-        for known in known {
-            error = error.note(known.dropped.reasons());
-        }
-        return error;
+        return no_copies(function, copies, known);
     }
     if known.iter().any(|known| known.inline) {
         return Diagnostic::error(tags::PDESC_ZERO, format!("the function `{function}` has no code"))
@@ -48,6 +41,13 @@ pub(crate) fn no_sites(
     }
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// Copies exist, but none of them can be probed.
+pub(super) fn no_copies(function: &str, copies: u32, known: &[&Known]) -> Diagnostic {
+    let title = format!("none of the {copies} inlined copies of `{function}` can be traced");
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    known.iter().fold(error, |error, known| error.note(known.dropped.reasons()))
 }
 
 /// Returns similar names: first of functions with symbols, then of inlined ones.

@@ -2,13 +2,18 @@
 
 use crate::catalog::Catalog;
 use crate::image::Image;
+use crate::programs::ProgramFile;
 use crate::symtab::Symbol;
 use crate::target::Kernel;
 use kinst_base::diag::Diagnostic;
-use kinst_base::image::ModuleId;
+use kinst_base::image::{FileId, ImageId, ModuleId};
+use kinst_base::machine::Machine;
 use kinst_base::probe::{Fields, Site};
+use kinst_base::space::Space;
 use kinst_dwarf::Variables;
-use kinst_dwarf::variables::scope::{NoScope, Scope};
+use kinst_dwarf::variables::scope::{Missing, NoScope, Scope};
+use kinst_dwarf::variables::term::{Binary, Location, Register, Term};
+use std::sync::Arc;
 
 /// An instruction located in an image.
 struct Found<'q> {
@@ -20,29 +25,12 @@ struct Found<'q> {
 }
 
 impl Kernel {
-    /// Returns the variables in scope at each instruction, in order. The debug information of each module is
-    /// opened once.
+    /// Returns the variables in scope at each instruction of the kernel, in order.
     pub fn scopes(&self, asked: &[Site]) -> Vec<Result<Scope, NoScope>> {
-        let mut answers: Vec<Result<Scope, NoScope>> = Vec::with_capacity(asked.len());
-        let mut found: Vec<Found<'_>> = Vec::new();
-        for (index, asked) in asked.iter().enumerate() {
-            answers.push(Err(NoScope::Function(asked.function.clone())));
-            if let Some((module, symbol)) = self.place_of(asked) {
-                found.push(Found { index, asked, image: self.image(module), symbol });
-            }
-        }
-        found.sort_by_key(|found| found.image.id());
-        for group in found.chunk_by(|a, b| a.image.id() == b.image.id()) {
-            let Some(first) = group.first() else { continue };
-            let opened = open(first.image);
-            for found in group {
-                answers[found.index] = match &opened {
-                    Ok(variables) => scope(variables, found),
-                    Err(why) => Err(why.clone()),
-                };
-            }
-        }
-        answers
+        scopes(asked, |_, asked| {
+            let (module, symbol) = self.place_of(asked)?;
+            Some((self.image(module), symbol))
+        })
     }
 
     fn place_of(&self, asked: &Site) -> Option<(ModuleId, Symbol)> {
@@ -50,6 +38,33 @@ impl Kernel {
         let named = self.functions_named(&modules, &asked.function);
         named.into_iter().find(|(_, symbol)| asked.offset < symbol.size || symbol.size == 0)
     }
+}
+
+/// Looks up the variables at each instruction. The debug information of each image is opened once.
+fn scopes<'q>(
+    asked: &'q [Site],
+    place: impl Fn(usize, &'q Site) -> Option<(Image<'q>, Symbol)>,
+) -> Vec<Result<Scope, NoScope>> {
+    let mut answers: Vec<Result<Scope, NoScope>> = Vec::with_capacity(asked.len());
+    let mut found: Vec<Found<'q>> = Vec::new();
+    for (index, asked) in asked.iter().enumerate() {
+        answers.push(Err(NoScope::Function(asked.function.clone())));
+        if let Some((image, symbol)) = place(index, asked) {
+            found.push(Found { index, asked, image, symbol });
+        }
+    }
+    found.sort_by_key(|found| found.image.id());
+    for group in found.chunk_by(|a, b| a.image.id() == b.image.id()) {
+        let Some(first) = group.first() else { continue };
+        let opened = open(first.image);
+        for found in group {
+            answers[found.index] = match &opened {
+                Ok(variables) => scope(variables, found),
+                Err(why) => Err(why.clone()),
+            };
+        }
+    }
+    answers
 }
 
 fn open(image: Image<'_>) -> Result<Variables<'_>, NoScope> {
@@ -84,7 +99,71 @@ fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope>
         why => why,
     })?;
     let module = image.name().to_owned();
-    Ok(Scope { module, function: asked.function.clone(), offset: asked.offset, frames })
+    let function = asked.function.clone();
+    let mut scope = Scope { module, function, offset: asked.offset, user: false, frames };
+    if let ImageId::File(file) = image.id() {
+        in_process(&mut scope, file, (symbol, address));
+    }
+    Ok(scope)
+}
+
+/// Converts the locations of variables to those in a process, which may map the file anywhere.
+fn in_process(scope: &mut Scope, file: FileId, (symbol, address): (&Symbol, u64)) {
+    scope.user = true;
+    scope.module = ProgramFile::key_of(file);
+    let instruction_pointer = Register::new(Machine::X86_64, INSTRUCTION_POINTER);
+    let is_first = address == symbol.address;
+    let own = scope.frames.len().saturating_sub(1);
+    for (depth, frame) in scope.frames.iter_mut().enumerate() {
+        for variable in frame.locals.iter_mut().chain(&mut frame.parameters).chain(&mut frame.gone) {
+            let Ok(Location::Value(term) | Location::Memory(term)) = &mut variable.location else { continue };
+            // Before a function has made its frame, its variables there have no values.
+            if is_first && depth == own && is_below_frame(term) {
+                variable.location = Err(Missing::NotCovered);
+                continue;
+            }
+            match instruction_pointer {
+                Some(register) => relocate(term, register, address),
+                None => variable.location = Err(Missing::Address),
+            }
+        }
+    }
+}
+
+/// The instruction pointer's number in debug information for x86-64.
+const INSTRUCTION_POINTER: u16 = 16;
+/// The stack pointer's number there.
+const STACK_POINTER: u8 = 7;
+
+/// Whether an address at the first instruction of a function is below the return address.
+fn is_below_frame(term: &Term) -> bool {
+    match term {
+        Term::Binary(Binary::Add, base, by) => match (&**base, &**by) {
+            (Term::Register(register), Term::Constant(by)) => {
+                register.number() == STACK_POINTER && by.cast_signed() < 0
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Replaces addresses of the file by distances from the instruction at which the program is.
+fn relocate(term: &mut Term, instruction_pointer: Register, instruction: u64) {
+    match term {
+        Term::Address(address) => {
+            let distance = Term::Constant(address.wrapping_sub(instruction));
+            *term = Term::binary(Binary::Add, Term::Register(instruction_pointer), distance);
+        }
+        Term::Load { address: operand, .. } | Term::Unary(_, operand) => {
+            relocate(operand, instruction_pointer, instruction);
+        }
+        Term::Binary(_, left, right) => {
+            relocate(left, instruction_pointer, instruction);
+            relocate(right, instruction_pointer, instruction);
+        }
+        Term::Register(_) | Term::Constant(_) | Term::PerCpu(_) => {}
+    }
 }
 
 /// Returns sites at which all registers have the same values as at `asked`: the end of an edge from a branch,
@@ -108,9 +187,36 @@ fn same_state(image: Image<'_>, symbol: &Symbol, asked: &Site) -> Vec<u64> {
 }
 
 impl Catalog {
+    /// Returns the variables in scope at each instruction, in order, in the kernel and in programs.
+    pub fn scopes(&self, asked: &[Site]) -> Vec<Result<Scope, NoScope>> {
+        let (of_kernel, of_programs): (Vec<_>, Vec<_>) =
+            (0..asked.len()).partition(|index| asked[*index].space == Space::Kernel);
+        let sites =
+            |indices: &[usize]| indices.iter().map(|index| asked[*index].clone()).collect::<Vec<Site>>();
+        let mut answers: Vec<(usize, Result<Scope, NoScope>)> = Vec::with_capacity(asked.len());
+        answers.extend(of_kernel.iter().copied().zip(self.kernel().scopes(&sites(&of_kernel))));
+        let files: Vec<_> = of_programs.iter().map(|index| self.place_in_program(&asked[*index])).collect();
+        let in_programs = sites(&of_programs);
+        let place = |index: usize, _: &Site| {
+            let (file, symbol) = files.get(index)?.as_ref()?;
+            Some((file.image(), *symbol))
+        };
+        answers.extend(of_programs.iter().copied().zip(scopes(&in_programs, place)));
+        answers.sort_by_key(|(index, _)| *index);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// Returns the file with this key; see [`ProgramFile::key`].
+    pub fn program(&self, key: &str) -> Option<Arc<ProgramFile>> {
+        self.programs().ok()?.file_of_key(key)
+    }
+
     /// Returns the instructions that match a kinst description, each as an unambiguous site. Fails if the
     /// description is impossible.
     pub fn instructions_named(&self, fields: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
+        if let Some(space) = Space::of_program(&fields.provider) {
+            return self.program_sites(space, fields);
+        }
         let mut named = Vec::new();
         for (of, symbol, probe) in self.kinst_probes(fields)? {
             let Some(site) = probe.site() else { continue };

@@ -1,0 +1,259 @@
+//! sites/catalog/in_program.rs: the places in one function of a program: its entry, exits, instructions and edges.
+
+use super::program_refusals as refusals;
+use super::store::Catalog;
+use crate::code::decode::{self, Control, Insn, Step};
+use crate::flow::Undecodable;
+use crate::flow::points::Point;
+use crate::image::Image;
+use crate::programs::Meant;
+use crate::symtab::Symbol;
+use kinst_base::diag::Diagnostic;
+use kinst_base::image::FileId;
+use kinst_base::machine::Machine;
+use kinst_base::probe::{End, Fields, InProgram, Place, Probe, Site, Spot, Target, When};
+use kinst_base::space::Space;
+
+/// A function of a program.
+pub(super) struct Function<'a> {
+    pub space: Space,
+    pub meant: &'a Meant,
+    pub symbol: Symbol,
+    /// Name in the description.
+    pub name: &'a str,
+}
+
+/// The probes of a function by which they are remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Known {
+    End(End),
+    Insn(u64),
+    Edge(u64, u64),
+}
+
+/// A probe of a program: its space and file, its function, and the place in it.
+pub(super) type At = (Space, FileId, u64, Known);
+
+/// Why an end of a function has no probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoEnd {
+    #[error("no instruction of it returns")]
+    NoExit,
+    #[error("{0}")]
+    Undecodable(Undecodable),
+    #[error("the conditions of a branch that leaves it are unknown")]
+    UnknownBranch,
+}
+
+impl<'a> Function<'a> {
+    pub(super) fn image(&self) -> Image<'a> {
+        self.meant.file.image()
+    }
+
+    /// Returns the site of an offset, or of an edge from it.
+    pub(super) fn site(&self, offset: u64, to: Option<Target>) -> Site {
+        Site {
+            space: self.space,
+            module: self.meant.module.clone(),
+            function: self.name.to_owned(),
+            offset,
+            to,
+            ..Site::default()
+        }
+    }
+
+    /// Returns the instructions of the function, as they are in the file.
+    fn instructions(&self) -> Result<Vec<Insn>, Box<Diagnostic>> {
+        let found = self.image().instructions(&self.symbol);
+        found.ok_or_else(|| Box::new(refusals::no_code(self)))
+    }
+
+    pub(super) fn offsets(&self) -> Result<Vec<u64>, Box<Diagnostic>> {
+        Ok(self.instructions()?.into_iter().map(|insn| insn.offset.into()).collect())
+    }
+
+    /// Returns the spot of the function's first instruction.
+    pub(super) fn entry(&self) -> Result<Vec<Spot>, NoEnd> {
+        Ok(vec![always(self.symbol.address)])
+    }
+
+    /// Returns the spots where control leaves the function: returns, and jumps to other functions.
+    pub(super) fn exits(&self) -> Result<Vec<Spot>, NoEnd> {
+        let callers = self.image().callers().ok_or(NoEnd::Undecodable(Undecodable::NoCode))?;
+        let mut flow = callers.flow(&self.symbol).map_err(NoEnd::Undecodable)?;
+        let start = self.symbol.address;
+        let exits = flow.exits(&[start], &flow.ranges(), None);
+        let exits = exits.ok_or(NoEnd::Undecodable(Undecodable::Entry(start)))?;
+        let spot = |point: &Point| -> Option<Spot> {
+            let exit = point.address().wrapping_sub(start);
+            let when = match *point {
+                Point::At(_) => When::Always,
+                Point::Edge { from, to, .. } => self.when(from, to)?,
+            };
+            Some(Spot { exit, when, ..always(point.address()) })
+        };
+        let spots: Option<Vec<Spot>> = exits.sites.iter().map(spot).collect();
+        match spots {
+            None => Err(NoEnd::UnknownBranch),
+            Some(spots) if spots.is_empty() => Err(NoEnd::NoExit),
+            Some(spots) => Ok(spots),
+        }
+    }
+
+    /// Returns the spot of the instruction at an offset, which must be the beginning of one.
+    pub(super) fn instruction(&self, offset: u64) -> Result<Spot, Box<Diagnostic>> {
+        let insns = self.instructions()?;
+        match insns.iter().any(|insn| u64::from(insn.offset) == offset) {
+            true => Ok(always(self.symbol.address + offset)),
+            false => Err(Box::new(refusals::no_boundary(self, offset, &insns))),
+        }
+    }
+
+    /// Returns the spot of an edge, and its end.
+    pub(super) fn edge(&self, from: u64, to: &Target) -> Result<(Spot, Target), Box<Diagnostic>> {
+        let spot = self.instruction(from)?;
+        let ways = self.ways(spot.address);
+        let is_meant = |(_, target): &&(u64, Target)| target == to;
+        let found = ways.iter().find(is_meant).and_then(|(address, target)| {
+            Some((Spot { when: self.when(spot.address, *address)?, ..spot.clone() }, target.clone()))
+        });
+        found.ok_or_else(|| Box::new(refusals::no_edge(self, from, to, &ways)))
+    }
+
+    /// Returns the edges of all branches.
+    pub(super) fn edges(&self) -> Result<Vec<(u64, Target, Spot)>, Box<Diagnostic>> {
+        let mut edges = Vec::new();
+        for offset in self.offsets()? {
+            let address = self.symbol.address + offset;
+            let ways = self.ways(address);
+            // An instruction with one successor is not a branch; its edge can still be named explicitly.
+            for (to, target) in ways.iter().filter(|_| ways.len() > 1) {
+                if let Some(when) = self.when(address, *to) {
+                    edges.push((offset, target.clone(), Spot { when, ..always(address) }));
+                }
+            }
+        }
+        Ok(edges)
+    }
+
+    /// Returns the successors of an instruction: addresses, and their names in descriptions.
+    fn ways(&self, address: u64) -> Vec<(u64, Target)> {
+        let image = self.image();
+        let to = image.callers().map(|callers| callers.ways(address)).unwrap_or_default();
+        let mut to: Vec<u64> = match to.is_empty() {
+            true => self.step(address).map(|step| decode::ways(&step)).unwrap_or_default(),
+            false => to,
+        };
+        to.extend(image.callers().map(|callers| callers.table_of(address)).unwrap_or_default());
+        to.sort_unstable();
+        to.dedup();
+        to.into_iter().filter_map(|to| Some((to, image.target(address, to)?))).collect()
+    }
+
+    fn step(&self, address: u64) -> Option<Step> {
+        decode::step(self.machine(), self.image().code(address, LONGEST)?, address)
+    }
+
+    fn machine(&self) -> Machine {
+        self.meant.file.elf().machine().unwrap_or_default()
+    }
+
+    /// Returns the hits of an instruction at which control goes to an address.
+    fn when(&self, from: u64, to: u64) -> Option<When> {
+        let code = self.image().code(from, LONGEST).or_else(|| self.rest_of_section(from))?;
+        let set = decode::of(self.machine());
+        let step = decode::step(self.machine(), code, from)?;
+        match step.control {
+            Control::Next | Control::Call(_) => (step.next() == to).then_some(When::Always),
+            Control::Jump(target) => (target == to).then_some(When::Always),
+            Control::Branch(target) if target == to && step.next() == to => Some(When::Always),
+            Control::Branch(target) => {
+                let [taken, not_taken] = set.branch(code)?;
+                match to {
+                    to if to == target => Some(taken),
+                    to if to == step.next() => Some(not_taken),
+                    _ => None,
+                }
+            }
+            Control::JumpIndirect | Control::JumpThrough => Some(When::Goes(set.jump(code, from)?, to)),
+            Control::Return | Control::Trap => None,
+        }
+    }
+
+    fn rest_of_section(&self, address: u64) -> Option<&'a [u8]> {
+        self.meant.file.elf().code_at(address)
+    }
+}
+
+/// The most bytes of an instruction.
+const LONGEST: u64 = 15;
+
+fn always(address: u64) -> Spot {
+    Spot { address, exit: 0, when: When::Always, keys: Vec::new() }
+}
+
+impl Catalog {
+    pub(super) fn make_insn(
+        &self,
+        function: &Function<'_>,
+        offset: u64,
+        spot: Spot,
+    ) -> (Probe, Option<Site>) {
+        let probe = self.make_in(function, Known::Insn(offset), vec![spot]);
+        (probe, Some(function.site(offset, None)))
+    }
+
+    pub(super) fn make_edge_in(
+        &self,
+        function: &Function<'_>,
+        from: u64,
+        to: Target,
+        spot: Spot,
+    ) -> (Probe, Option<Site>) {
+        let end = match &to.function {
+            None => function.symbol.address + to.offset,
+            Some(name) => {
+                let named = function.image().functions_named(name);
+                named.first().map_or(0, |symbol| symbol.address) + to.offset
+            }
+        };
+        let site = function.site(from, Some(to));
+        let mut probe = self.make_in(function, Known::Edge(from, end), vec![spot]);
+        probe.name.name = site.name();
+        (probe, Some(site))
+    }
+
+    /// Makes a probe, or returns the one that was made for the place.
+    pub(super) fn make_in(&self, function: &Function<'_>, known: Known, spots: Vec<Spot>) -> Probe {
+        let Function { space, meant, symbol, name } = function;
+        let at: At = (*space, meant.file.id(), symbol.address, known);
+        let mut made = self.made();
+        if let Some(index) = made.in_programs.by_place.get(&at) {
+            let mut probe = made.in_programs.probes[*index].clone();
+            probe.name.function = (*name).to_owned();
+            return probe;
+        }
+        let index = made.in_programs.probes.len();
+        let (end, last) = match known {
+            Known::End(end @ End::Entry) => (Some(end), "entry".to_owned()),
+            Known::End(end @ End::Return) => (Some(end), "return".to_owned()),
+            Known::Insn(offset) => (None, space.number(offset)),
+            Known::Edge(from, _) => (None, space.number(from)),
+        };
+        let place = InProgram { file: meant.file.id(), process: space.process(), end, spots };
+        let probe = Probe {
+            id: super::programs::FIRST_PROGRAM_ID + index as u32,
+            name: Fields::new(&space.provider(), &meant.module, name, &last),
+            place: Place::Program(Box::new(place)),
+        };
+        made.in_programs.probes.push(probe.clone());
+        made.in_programs.by_place.insert(at, index);
+        probe
+    }
+
+    /// Notes an instruction that a glob matches, but that cannot be traced.
+    pub(super) fn leave_out(&self, function: &Function<'_>, offset: u64, why: &Diagnostic) {
+        let site = function.site(offset, None).fields();
+        self.made().in_programs.left_out.insert(site.to_string(), why.title.clone());
+    }
+}

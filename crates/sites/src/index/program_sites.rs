@@ -1,0 +1,170 @@
+//! sites/index/program_sites.rs: the sites of functions in the programs and libraries that descriptions name.
+
+use std::sync::Arc;
+
+use super::functions::{self, ImageFunction};
+use super::line_sites::{self, Search};
+use super::refusals::{self, Count};
+use crate::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
+use crate::programs::{self, Meant, ProgramFile, Programs};
+use kinst_base::diag::Diagnostic;
+use kinst_base::glob::{Pattern, is_glob};
+use kinst_base::probe::Site;
+use kinst_base::space::Space;
+
+/// [`SiteIndex`] over the programs of one space: a process, or a file in all processes.
+pub(super) struct ProgramSites<'p> {
+    programs: &'p Programs,
+    space: Space,
+    /// Maximum number of probes for a glob over functions.
+    max_probes: usize,
+}
+
+impl<'p> ProgramSites<'p> {
+    pub(super) fn new(programs: &'p Programs, space: Space, max_probes: usize) -> ProgramSites<'p> {
+        ProgramSites { programs, space, max_probes }
+    }
+
+    /// Returns all functions of a file that match, inlined ones and others.
+    fn found(&self, meant: &Meant, function: &str) -> Vec<ImageFunction> {
+        let image = meant.file.image();
+        if !function.is_empty() && !is_glob(function) {
+            return functions::named(image, vec![function.to_owned()]);
+        }
+        let glob = Pattern::new(function);
+        let mut names = functions::names(image, |name| glob.matches(name) || name == function);
+        names.sort_unstable();
+        names.dedup();
+        functions::among(image, &names)
+    }
+
+    /// Converts the points of a function to sites of this space.
+    fn sites(&self, meant: &Meant, found: &ImageFunction, boundary: Boundary) -> Option<FunctionSites> {
+        let sites = functions::sites(meant.file.image(), found, boundary)?;
+        let placed = |found: FoundSite| self.placed(meant, found);
+        let sites = FunctionSites {
+            module: meant.module.clone(),
+            sites: sites.sites.into_iter().map(placed).collect(),
+            ..sites
+        };
+        Some(sites)
+    }
+
+    /// Names the file of a site: another file of the process may have a function of the same name.
+    fn placed(&self, meant: &Meant, found: FoundSite) -> FoundSite {
+        let site = Site { space: self.space, module: meant.module.clone(), ..found.site };
+        FoundSite { site, module_needed: true }
+    }
+
+    fn too_many(
+        &self,
+        function: &str,
+        found: &[(&Meant, ImageFunction)],
+        boundary: Boundary,
+    ) -> Option<Diagnostic> {
+        let count: usize =
+            found.iter().map(|(_, found)| found.points(boundary).len() + found.out_of_line.len()).sum();
+        let pattern = if function.is_empty() { "*" } else { function };
+        let count = Count::Exact { count, functions: found.len() };
+        (count.least() > self.max_probes).then(|| refusals::too_many_sites(pattern, count, self.max_probes))
+    }
+}
+
+fn remark(meant: &Meant, found: &ImageFunction) {
+    let image = meant.file.image();
+    for remark in found.known.dropped.remarks() {
+        image.all().remark(format!("{}: {}: {remark}", meant.module, found.name));
+    }
+    if meant.file.debug_file().is_none() {
+        let path = meant.file.path().display();
+        image
+            .all()
+            .remark(format!("{path} has no debug information: inlined copies of {} are unknown", found.name));
+    }
+}
+
+impl SiteIndex for ProgramSites<'_> {
+    fn inline_sites(
+        &self,
+        module: &str,
+        function: &str,
+        boundary: Boundary,
+    ) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
+        let meant = self.programs.meant(self.space, module)?;
+        let mut found: Vec<(&Meant, ImageFunction)> = Vec::new();
+        let several = function.is_empty() || is_glob(function);
+        for meant in &meant {
+            // A glob is refused before the files of a large process are all read.
+            let least = meant.file.image();
+            if several && function.is_empty() {
+                let count = functions::own_names(least).count();
+                if count > self.max_probes {
+                    let count = Count::AtLeast(count);
+                    return Err(Box::new(refusals::too_many_sites("*", count, self.max_probes)));
+                }
+            }
+            found.extend(self.found(meant, function).into_iter().map(|found| (meant, found)));
+        }
+        if let Some(error) = self.too_many(function, &found, boundary).filter(|_| several) {
+            return Err(Box::new(error));
+        }
+        found.iter().for_each(|(meant, found)| remark(meant, found));
+        let sites = found.iter().filter_map(|(meant, found)| self.sites(meant, found, boundary));
+        let sites: Vec<FunctionSites> = sites.collect();
+        if sites.is_empty() {
+            let copies: u32 = found.iter().map(|(_, found)| found.known.dropped.copies).sum();
+            if copies > 0 {
+                let known: Vec<_> = found.iter().map(|(_, found)| &found.known).collect();
+                return Err(Box::new(refusals::no_copies(function, copies, &known)));
+            }
+            let files: Vec<&ProgramFile> = meant.iter().map(|meant| &*meant.file).collect();
+            return Err(Box::new(programs::no_function(
+                &files,
+                function,
+                self.programs.has_anonymous_code(self.space),
+            )));
+        }
+        Ok(sites)
+    }
+
+    fn line_sites(
+        &self,
+        module: &str,
+        function: &str,
+        line: &SourceLine,
+    ) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
+        let meant = self.programs.meant(self.space, module)?;
+        let mut search = Search::new(line);
+        let mut placed: Vec<FoundSite> = Vec::new();
+        let mut without: Option<&Arc<ProgramFile>> = None;
+        for meant in &meant {
+            let image = meant.file.image();
+            let Some(info) = image.info() else {
+                without = without.or(Some(&meant.file));
+                continue;
+            };
+            let before = search.sites.len();
+            let searched = info.and_then(|info| match function {
+                "" => search.anywhere(image, &info),
+                function => search.image(image, &info, function),
+            });
+            searched.map_err(|error| Box::new(error.diagnostic()))?;
+            placed.extend(search.sites[before..].iter().cloned().map(|found| self.placed(meant, found)));
+        }
+        if !placed.is_empty() {
+            return Ok(placed);
+        }
+        let files: Vec<&ProgramFile> = meant.iter().map(|meant| &*meant.file).collect();
+        Err(Box::new(match (&files[..], without) {
+            ([_], Some(file)) => {
+                let shown = if function.is_empty() { "the program" } else { function };
+                programs::no_debug_information(file, shown, "lines")
+            }
+            _ if function.is_empty() => line_sites::no_code_on_line_of_file(line, &search.seen),
+            _ if search.seen.bodies == 0 => {
+                programs::no_function(&files, function, self.programs.has_anonymous_code(self.space))
+            }
+            _ => line_sites::no_code_on_line(&self.space, function, line, &search.seen),
+        }))
+    }
+}

@@ -1,0 +1,240 @@
+//! sites/programs/file.rs: one program or library: its symbols, its debug information, and its instructions.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::cache::image::ImageIndex;
+use crate::cache::source::Source;
+use crate::code::tables::Tables;
+use crate::flow::callers::Callers;
+use crate::flow::marks::Linked;
+use crate::image::{Image, Images};
+use crate::symtab::{Role, Symbols};
+use kinst_base::diag::Diagnostic;
+use kinst_base::image::{FileId, ImageId};
+use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
+
+/// A callback that reports what the program is waiting for.
+pub(super) type Say = dyn Fn(&str) + Send + Sync;
+
+/// A program or library, open for queries. It is a set of one image: a description in a program names the file of
+/// each probe.
+pub struct ProgramFile {
+    id: FileId,
+    /// Name in the second field of a description.
+    name: String,
+    /// Path as its process, or the user, names it.
+    path: PathBuf,
+    /// The file stays open: its name may be removed, or lead to another file.
+    open: File,
+    image: ElfFile,
+    debug: OnceLock<Searched>,
+    symbols: OnceLock<Symbols>,
+    linked: OnceLock<Linked>,
+    say: Option<Arc<Say>>,
+    warnings: Mutex<Vec<Diagnostic>>,
+    remarks: Mutex<Vec<String>>,
+}
+
+impl ProgramFile {
+    /// Opens the file that `link` leads to.
+    pub(super) fn open(
+        id: FileId,
+        name: &str,
+        (link, path): (&Path, &Path),
+        say: Option<Arc<Say>>,
+    ) -> Result<ProgramFile, Error> {
+        let open = File::open(link).map_err(|cause| Error::io(path, cause))?;
+        let image = ElfFile::open_through(&of_descriptor(&open), path)?;
+        Ok(ProgramFile {
+            id,
+            name: name.to_owned(),
+            path: path.to_owned(),
+            open,
+            image,
+            debug: OnceLock::new(),
+            symbols: OnceLock::new(),
+            linked: OnceLock::new(),
+            say,
+            warnings: Mutex::default(),
+            remarks: Mutex::default(),
+        })
+    }
+
+    /// Returns the number of the file in this run.
+    pub fn id(&self) -> FileId {
+        self.id
+    }
+
+    /// Returns the file's name in the second field of a description.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the path, as the process or the user names it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns a path that leads to this file as long as it is open here.
+    pub fn link(&self) -> PathBuf {
+        of_descriptor(&self.open)
+    }
+
+    /// Returns the key by which types of this file are looked up; no module of a kernel has such a name.
+    pub fn key(&self) -> String {
+        ProgramFile::key_of(self.id)
+    }
+
+    pub(crate) fn key_of(id: FileId) -> String {
+        format!("/{}", id.0)
+    }
+
+    /// Returns the ELF file.
+    pub fn elf(&self) -> &ElfFile {
+        &self.image
+    }
+
+    /// Returns the file as an image.
+    pub fn image(&self) -> Image<'_> {
+        Image::new(self, ImageId::File(self.id))
+    }
+
+    /// Returns the functions; without a symbol table, those that the file exports.
+    pub fn functions(&self) -> &Symbols {
+        self.symbols.get_or_init(|| {
+            let separate = self.debug_file().filter(|_| !self.image.has_dwarf());
+            // A separate file has all symbols, the stripped one only those that it exports.
+            let symbols = separate.map(|file| Symbols::of_image(file, Role::Program));
+            match symbols {
+                Some(Ok(symbols)) if symbols.iter().next().is_some() => symbols,
+                _ => Symbols::of_image(&self.image, Role::Program).unwrap_or_else(|error| {
+                    self.warn(error.warning());
+                    Symbols::default()
+                }),
+            }
+        })
+    }
+
+    /// Returns the file with the debug information: this one, or a separate one with its build id.
+    pub fn debug_file(&self) -> Option<&ElfFile> {
+        if self.image.has_dwarf() {
+            return Some(&self.image);
+        }
+        self.searched().found.as_ref()
+    }
+
+    /// Returns the search for a separate file with the debug information.
+    pub(super) fn searched(&self) -> &Searched {
+        self.debug.get_or_init(|| {
+            let mut searched = debug_file_of(&self.image);
+            if let Some(say) = self.say.as_deref() {
+                searched.ask(self.image.build_id(), &self.path.display().to_string(), say);
+            }
+            searched
+        })
+    }
+
+    fn linked(&self) -> &Linked {
+        self.linked.get_or_init(|| match self.image.machine() {
+            Some(_) => Linked::of_program(&self.image, self.debug_file().unwrap_or(&self.image)),
+            None => Linked::default(),
+        })
+    }
+
+    /// Takes the problems that do not stop a run.
+    pub(super) fn take_warnings(&self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the remarks for `-v`.
+    pub(super) fn take_remarks(&self) -> Vec<String> {
+        std::mem::take(&mut self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Returns the link of /proc to an open file.
+fn of_descriptor(open: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()))
+}
+
+impl Images for ProgramFile {
+    fn name(&self, _: ImageId) -> &str {
+        &self.name
+    }
+
+    fn is_first(&self, _: ImageId) -> bool {
+        true
+    }
+
+    fn is_shared(&self, function: &str) -> bool {
+        self.functions().named(function).len() > 1
+    }
+
+    fn symbols(&self, _: ImageId) -> Option<&Symbols> {
+        Some(self.functions())
+    }
+
+    fn debug(&self, _: ImageId) -> Option<&ElfFile> {
+        self.debug_file()
+    }
+
+    fn layout(&self, _: ImageId) -> Option<&ElfFile> {
+        Some(self.debug_file().unwrap_or(&self.image))
+    }
+
+    fn binary(&self, _: ImageId) -> Option<&ElfFile> {
+        Some(&self.image)
+    }
+
+    fn index(&self, _: ImageId) -> Option<&Arc<ImageIndex>> {
+        None
+    }
+
+    fn cached_source(&self, _: ImageId) -> Option<Source> {
+        None
+    }
+
+    fn debug_package(&self) -> String {
+        "compile it with -g, or install the package with its debug information".to_owned()
+    }
+
+    fn callers(&self, _: ImageId) -> Option<Callers<'_>> {
+        self.image.machine()?;
+        let linked = self.linked();
+        Some(Callers::new(self.functions(), linked.code(&self.image), &linked.marks))
+    }
+
+    fn tables(&self, _: ImageId) -> Option<&Tables> {
+        None
+    }
+
+    fn reference(&self, _: ImageId, _: Range<u64>) -> Option<&Reference> {
+        None
+    }
+
+    fn run_time(&self, _: ImageId, address: u64) -> Option<u64> {
+        Some(address)
+    }
+
+    fn is_linked_in_memory(&self, _: ImageId) -> bool {
+        false
+    }
+
+    fn name_at(&self, address: u64) -> Option<(String, u64)> {
+        let symbols = self.functions();
+        let symbol = symbols.containing(address)?;
+        Some((symbols.name(symbol).to_owned(), address - symbol.address))
+    }
+
+    fn warn(&self, warning: Diagnostic) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    }
+
+    fn remark(&self, remark: String) {
+        self.remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark);
+    }
+}

@@ -1,0 +1,157 @@
+//! sites/programs/refusals.rs: diagnostics for processes, files and functions that cannot be traced.
+
+use std::io;
+use std::path::Path;
+
+use super::file::ProgramFile;
+use super::process::{Process, shown_name};
+use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::machine::Machine;
+use kinst_os::io_text;
+use kinst_os::maps::Mapping;
+
+/// The number of names that a message lists.
+const SHOWN: usize = 12;
+
+fn error(title: String) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, title)
+}
+
+/// A description of `uprobe` without a path.
+pub(super) fn path_needed(module: &str) -> Diagnostic {
+    let title = match module {
+        "" => "provider uprobe needs the path of a file".to_owned(),
+        module => format!("provider uprobe needs the path of a file, not `{module}`"),
+    };
+    error(title).help("write the whole path: uprobe:/usr/bin/bash:main:entry")
+}
+
+/// A provider that means several processes.
+pub(crate) fn many_processes(provider: &str) -> Diagnostic {
+    let title = match provider {
+        "pid" => "provider pid needs the number of a process".to_owned(),
+        _ => format!("`{provider}` means several processes, but a provider pid traces one"),
+    };
+    error(title)
+        .help("write its number, as in pid1234, or pid$target with -p or -c")
+        .help("all processes of a program, now and later: uprobe:/usr/bin/bash:main:entry")
+}
+
+/// The mappings of a process cannot be read.
+pub(super) fn no_process(pid: u32, cause: &io::Error) -> Diagnostic {
+    match cause.kind() {
+        io::ErrorKind::NotFound => error(format!("there is no process {pid}")).note("it may have ended"),
+        io::ErrorKind::PermissionDenied => error(format!("the mappings of process {pid} cannot be read"))
+            .note(io_text(cause))
+            .help("run as root, or with the capability CAP_SYS_PTRACE"),
+        _ => error(format!("the mappings of process {pid} cannot be read")).note(io_text(cause)),
+    }
+}
+
+/// A process without a file that contains its code.
+pub(super) fn no_program(pid: u32, process: &Process) -> Diagnostic {
+    if let Some(closed) = process.closed.first() {
+        return error(format!("the program of process {pid} cannot be opened"))
+            .note(format!("it has mapped {}, in another mount namespace", closed.display()))
+            .help("run as root: the files of another namespace are opened by /proc/PID/map_files");
+    }
+    if process.anonymous {
+        return error(format!("process {pid} executes no file: its code is in anonymous memory"));
+    }
+    error(format!("process {pid} has no program")).note("it is a thread of the kernel, or has ended")
+}
+
+/// No file of the process has the name.
+pub(super) fn no_module(pid: u32, module: &str, process: &Process) -> Diagnostic {
+    let names: Vec<&str> = process.files.iter().map(shown_name).collect();
+    let mut all = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        all += &format!(", and {} more", names.len() - SHOWN);
+    }
+    let found =
+        error(format!("process {pid} has not mapped `{module}`")).note(format!("it has mapped {all}"));
+    let found = match suggest::nearest(module, names) {
+        Some(near) => found.help(format!("did you mean `{near}`?")),
+        None => found,
+    };
+    if module.starts_with('/') {
+        return found.help("there is no such file, for a library that it would load later");
+    }
+    found.help(format!(
+        "a library that it loads later is named by its path: pid{pid}:/usr/lib/{module}:f:entry"
+    ))
+}
+
+/// The file is in no format that is traced.
+pub(super) fn traceable(file: &ProgramFile) -> Result<(), Box<Diagnostic>> {
+    let path = file.path().display();
+    let elf = file.elf();
+    let found = match elf.machine() {
+        Some(Machine::X86_64) if Machine::HERE == Machine::X86_64 => return Ok(()),
+        _ if elf.is_32_bit() => error(format!("{path} is a 32-bit program"))
+            .note("programs of 64 bits are traced: the registers and pointers of others differ"),
+        Some(Machine::X86_64) => error(format!("{path} is a program for another machine")),
+        _ => error(format!("{path} cannot be traced: it is not a program for x86-64"))
+            .note("the instructions of programs are known on x86-64 only"),
+    };
+    Err(Box::new(found))
+}
+
+/// A mapping to which a breakpoint cannot be written.
+pub(super) fn shared_mapping(path: &Path, mapping: &Mapping) -> Diagnostic {
+    let range = &mapping.range;
+    error(format!("{} is mapped as shared code", path.display())).note(format!(
+        "the mapping at {:#x}-{:#x}: a probe there would change the file",
+        range.start, range.end
+    ))
+}
+
+/// The file cannot be opened.
+pub(super) fn unreadable(path: &Path, cause: &io::Error) -> Diagnostic {
+    error(format!("{} cannot be opened: {}", path.display(), io_text(cause)))
+}
+
+/// The file has no debug information, which `what` of a function needs.
+pub(crate) fn no_debug_information(file: &ProgramFile, function: &str, what: &str) -> Diagnostic {
+    let searched = file.searched();
+    let path = file.path().display();
+    let title = format!("{path} has no debug information: the {what} of `{function}` are unknown");
+    let mut found = Diagnostic::error(tags::DEBUGINFO, title);
+    if let Some(id) = file.elf().build_id() {
+        found = found.note(format!("wanted: build id {id}"));
+    }
+    for refused in &searched.refused {
+        found = found.note(refused.to_string());
+    }
+    let places: Vec<String> = searched.places.iter().map(|place| place.display().to_string()).collect();
+    if !places.is_empty() {
+        found = found.note(format!("looked for: {}", places.join(", ")));
+    }
+    found
+        .help("compile it with -g, or install the package with its debug information")
+        .help("a server has that of many distributions: set DEBUGINFOD_URLS")
+}
+
+/// No file has the function.
+pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: bool) -> Diagnostic {
+    let place = match files {
+        [one] => format!(" in {}", one.path().display()),
+        files => format!(" in the {} files of the process", files.len()),
+    };
+    let mut found = error(format!("no function `{function}`{place}"));
+    if let [one] = files
+        && one.debug_file().is_none()
+    {
+        found = found.note("it has no debug information: functions that are only inlined are unknown");
+    }
+    if anonymous {
+        found = found.note("code that the process has made at run time is in no file, and cannot be traced");
+    }
+    let names = files.iter().flat_map(|file| file.functions().iter().map(|(name, _)| name));
+    let near = suggest::nearest_few(function, names, 3);
+    if near.is_empty() {
+        return found;
+    }
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    found.help(format!("did you mean {}?", near.join(" or ")))
+}

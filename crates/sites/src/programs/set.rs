@@ -1,0 +1,204 @@
+//! sites/programs/set.rs: the files that the descriptions of a run name: those of processes, and files named by path.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::file::{ProgramFile, Say};
+use super::process::{Mapped, Process, shown_name};
+use super::refusals;
+use crate::model::ProgramFiles;
+use kinst_base::diag::Diagnostic;
+use kinst_base::image::FileId;
+use kinst_base::space::Space;
+use kinst_os::maps::Mapping;
+
+/// A callback that lets a process proceed until its libraries are mapped, if this run has started it.
+pub type Ready = dyn Fn(u32) -> Result<(), Box<Diagnostic>> + Send + Sync;
+
+/// The programs and libraries of a run. Nothing is read before a description names a process or a file.
+#[derive(Default)]
+pub struct Programs {
+    ready: Option<Box<Ready>>,
+    say: Option<Arc<Say>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// By number.
+    files: Vec<Arc<ProgramFile>>,
+    /// Numbers of files by device and inode.
+    by_inode: HashMap<(u64, u64), FileId>,
+    processes: HashMap<u32, Arc<Process>>,
+}
+
+/// A file that a description means, under the name that descriptions print.
+#[derive(Clone)]
+pub(crate) struct Meant {
+    pub file: Arc<ProgramFile>,
+    /// The second field of a description: `a.out`, `libc.so.6`, a path.
+    pub module: String,
+    /// Mappings of its code in the process.
+    pub code: Vec<Mapping>,
+}
+
+impl Meant {
+    /// Converts an address in the process to one in the file's layout.
+    pub(crate) fn linked(&self, address: u64) -> Option<u64> {
+        let mapping = self.code.iter().find(|mapping| mapping.range.contains(&address))?;
+        self.file.elf().address_of(mapping.offset + (address - mapping.range.start))
+    }
+
+    /// Converts an address in the file's layout to one in the process.
+    pub(crate) fn run_time(&self, address: u64) -> Option<u64> {
+        let offset = self.file.elf().offset_of(address)?;
+        let mapping = self.code.iter().find(|mapping| {
+            let length = mapping.range.end - mapping.range.start;
+            (mapping.offset..mapping.offset.saturating_add(length)).contains(&offset)
+        })?;
+        Some(mapping.range.start + (offset - mapping.offset))
+    }
+}
+
+impl Programs {
+    /// Sets the callback that is called before the mappings of a process are read.
+    pub fn with_ready(self, ready: Box<Ready>) -> Programs {
+        Programs { ready: Some(ready), ..self }
+    }
+
+    /// Adds debug information from the user's debuginfod servers; `say` reports what the program is waiting for.
+    pub fn with_debuginfod(self, say: Box<Say>) -> Programs {
+        Programs { say: Some(Arc::from(say)), ..self }
+    }
+
+    /// Returns the file with this key; see [`ProgramFile::key`].
+    pub fn file_of_key(&self, key: &str) -> Option<Arc<ProgramFile>> {
+        let number = key.strip_prefix('/')?.parse().ok()?;
+        self.file(FileId(number))
+    }
+
+    pub(crate) fn file(&self, id: FileId) -> Option<Arc<ProgramFile>> {
+        self.known().files.get(id.0 as usize).cloned()
+    }
+
+    /// Takes the problems that do not stop a run, and the remarks for `-v`.
+    pub fn take_reports(&self) -> (Vec<Diagnostic>, Vec<String>) {
+        let files = self.known().files.clone();
+        let warnings = files.iter().flat_map(|file| file.take_warnings()).collect();
+        (warnings, files.iter().flat_map(|file| file.take_remarks()).collect())
+    }
+
+    /// Returns the files that the second field of a description means; never empty. Fails with the reason if there are
+    /// none, or if one that is named cannot be traced.
+    pub(crate) fn meant(&self, space: Space, module: &str) -> Result<Vec<Meant>, Box<Diagnostic>> {
+        match space {
+            Space::Kernel => Ok(Vec::new()),
+            Space::File => self.at_path(module).map(|meant| vec![meant]),
+            Space::Process(pid) => self.of_process(pid, module),
+        }
+    }
+
+    /// Returns the file of `uprobe:/usr/bin/x`.
+    fn at_path(&self, module: &str) -> Result<Meant, Box<Diagnostic>> {
+        if !module.starts_with('/') || kinst_base::glob::is_glob(module) {
+            return Err(Box::new(refusals::path_needed(module)));
+        }
+        let path = Path::new(module);
+        let file = self.open((path, path))?;
+        refusals::traceable(&file)?;
+        Ok(Meant { file, module: module.to_owned(), code: Vec::new() })
+    }
+
+    fn of_process(&self, pid: u32, module: &str) -> Result<Vec<Meant>, Box<Diagnostic>> {
+        let process = self.process(pid)?;
+        let mapped = process.matching(module);
+        if mapped.is_empty() {
+            // A library that the process will load can be named by its path.
+            let path = Path::new(module);
+            if module.starts_with('/') && path.exists() {
+                let file = self.open((path, path))?;
+                refusals::traceable(&file)?;
+                return Ok(vec![Meant { file, module: module.to_owned(), code: Vec::new() }]);
+            }
+            return Err(Box::new(refusals::no_module(pid, module, &process)));
+        }
+        let mut meant = Vec::new();
+        let only = mapped.len() == 1;
+        for mapped in mapped {
+            match self.open_mapped(mapped) {
+                Ok(found) => meant.push(found),
+                // Among several files, those of other formats are left out.
+                Err(error) if only => return Err(error),
+                Err(_) => {}
+            }
+        }
+        match meant.is_empty() {
+            true => Err(Box::new(refusals::no_module(pid, module, &process))),
+            false => Ok(meant),
+        }
+    }
+
+    fn open_mapped(&self, mapped: &Mapped) -> Result<Meant, Box<Diagnostic>> {
+        let file = self.open((&mapped.link, &mapped.path))?;
+        refusals::traceable(&file)?;
+        if let Some(shared) = mapped.code.iter().find(|mapping| mapping.shared) {
+            return Err(Box::new(refusals::shared_mapping(&mapped.path, shared)));
+        }
+        Ok(Meant { file, module: shown_name(mapped).to_owned(), code: mapped.code.clone() })
+    }
+
+    /// Whether the process of a space has code in no file.
+    pub(crate) fn has_anonymous_code(&self, space: Space) -> bool {
+        let process = space.process().and_then(|pid| self.process(pid).ok());
+        process.is_some_and(|process| process.anonymous)
+    }
+
+    /// Returns the mappings of a process, as of the first description that names it.
+    fn process(&self, pid: u32) -> Result<Arc<Process>, Box<Diagnostic>> {
+        if let Some(known) = self.known().processes.get(&pid) {
+            return Ok(Arc::clone(known));
+        }
+        if let Some(ready) = &self.ready {
+            ready(pid)?;
+        }
+        let process = Process::read(pid).map_err(|cause| Box::new(refusals::no_process(pid, &cause)))?;
+        if process.files.is_empty() {
+            return Err(Box::new(refusals::no_program(pid, &process)));
+        }
+        Ok(Arc::clone(self.known().processes.entry(pid).or_insert(Arc::new(process))))
+    }
+
+    /// Opens a file, once for all of its names.
+    fn open(&self, (link, path): (&Path, &Path)) -> Result<Arc<ProgramFile>, Box<Diagnostic>> {
+        let data = link.metadata().map_err(|cause| Box::new(refusals::unreadable(path, &cause)))?;
+        let inode = (data.dev(), data.ino());
+        let mut known = self.known();
+        if let Some(file) = known.by_inode.get(&inode).and_then(|id| known.files.get(id.0 as usize)) {
+            return Ok(Arc::clone(file));
+        }
+        let id = FileId(u32::try_from(known.files.len()).unwrap_or(u32::MAX));
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let file = ProgramFile::open(id, name, (link, path), self.say.clone());
+        let file = Arc::new(file.map_err(|error| Box::new(error.diagnostic()))?);
+        known.by_inode.insert(inode, id);
+        known.files.push(Arc::clone(&file));
+        Ok(file)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // The data under the lock is only ever added to.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ProgramFiles for Programs {
+    fn path(&self, file: FileId) -> Option<PathBuf> {
+        self.file(file).map(|file| file.link())
+    }
+
+    fn offset(&self, file: FileId, address: u64) -> Option<u64> {
+        self.file(file)?.elf().offset_of(address)
+    }
+}
