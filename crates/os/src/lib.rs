@@ -12,6 +12,7 @@ mod poll;
 pub mod process;
 pub mod signals;
 mod system;
+mod tracee;
 
 pub use errno::{errno_text, io_text};
 pub use poll::{is_readable, wait};

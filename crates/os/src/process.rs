@@ -1,6 +1,8 @@
 //! os/process.rs: the processes of -c and -p: starting, watching and ending them.
 
 use super::limits;
+pub use super::tracee::{Lookup, Moment, StopError};
+use super::tracee::{Outcome, Stop, Tracee, run_to};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
@@ -11,6 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A process whose end ends the tracing.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ struct Started {
     /// spawn() returns only after the exec, so it runs in a separate thread.
     spawn: Option<JoinHandle<io::Result<Child>>>,
     child: Option<Child>,
+    /// The child while it is stopped at a moment after its exec.
+    tracee: Option<Tracee>,
 }
 
 /// How a command is started.
@@ -69,6 +74,26 @@ pub enum Error {
         command: String,
         /// `'` or `"`, or a `\` at the end.
         quote: char,
+    },
+    /// The command ended before the moment at which it was to stop.
+    #[error("{command} {how} before {moment}")]
+    Ended {
+        /// Argument of -c.
+        command: String,
+        /// `exited with status 0`
+        how: String,
+        /// The moment that it did not reach.
+        moment: Moment,
+    },
+    /// The command could not be stopped at a moment.
+    #[error("cannot stop {command} at {moment}: {source}")]
+    Stop {
+        /// Argument of -c.
+        command: String,
+        /// The moment that it did not reach.
+        moment: Moment,
+        /// The reason.
+        source: StopError,
     },
 }
 
@@ -124,35 +149,147 @@ impl Process {
         }
         let mut grabbed = Process::grab(u32::from_ne_bytes(bytes))?;
         let command = command.to_owned();
-        grabbed.started = Some(Started { command, gate: Some(gate), spawn: Some(spawn), child: None });
+        grabbed.started =
+            Some(Started { command, gate: Some(gate), spawn: Some(spawn), child: None, tracee: None });
         Ok(grabbed)
     }
 
-    /// Lets the child of -c proceed to its exec.
+    /// Lets the child of -c proceed through its exec to a moment, where it stays stopped until it is released: its
+    /// files are mapped then. Without this call it waits before its exec. `lookup` reads the symbols of the program and
+    /// of its linker. The thread that calls this must be the one that releases the process; if this thread or its
+    /// process ends first, the child is killed. After an error it ends with this value.
+    ///
+    /// A process of -p, and one that was released or stopped before, stays as it is.
+    pub fn advance(&mut self, to: Moment, lookup: Lookup<'_>) -> Result<(), Error> {
+        let Some(started) = self.started.as_mut().filter(|started| started.gate.is_some()) else {
+            return Ok(());
+        };
+        let command = started.command.clone();
+        let source = match started.advance(self.pid, to, lookup) {
+            Ok(Outcome::Stopped) => return Ok(()),
+            Ok(Outcome::Ended) => None,
+            Err(Blocked::Start(source)) => return Err(Error::Start { command, source }),
+            Err(Blocked::Stop(source)) => Some(source),
+        };
+        // Requests fail as soon as the process is killed, a moment before its end.
+        let patience = match &source {
+            Some(StopError::Ptrace(Errno::SRCH)) | None => Duration::from_secs(1),
+            Some(_) => Duration::ZERO,
+        };
+        if super::poll::wait(&[self.pidfd.as_fd()], patience) != [true] {
+            let source = source.unwrap_or(StopError::Ptrace(Errno::SRCH));
+            return Err(Error::Stop { command, moment: to, source });
+        }
+        started.tracee = None;
+        started.join().map_err(|source| Error::Start { command: command.clone(), source })?;
+        let status = started.child.as_mut().and_then(|child| child.wait().ok());
+        let how = status.and_then(how).unwrap_or_else(|| "exited with status 0".to_owned());
+        Err(Error::Ended { command, how, moment: to })
+    }
+
+    /// Lets the child of -c proceed: to its exec, or from the moment at which it is stopped.
     pub fn release(&mut self) -> Result<(), Error> {
         let Some(started) = self.started.as_mut() else { return Ok(()) };
-        if let Some(gate) = started.gate.take() {
-            // If the child has exited, spawn() reports it.
-            let _ = rustix::io::write(&gate, &[1]);
+        if let Some(tracee) = started.tracee.take() {
+            // If the child was killed, ended() reports it.
+            let _ = tracee.detach();
         }
-        let Some(spawn) = started.spawn.take() else { return Ok(()) };
-        let failed = |source| Error::Start { command: started.command.clone(), source };
-        match spawn.join() {
-            Ok(Ok(child)) => started.child = Some(child),
-            Ok(Err(source)) => return Err(failed(source)),
-            Err(_) => return Err(failed(io::Error::other("the process did not start"))),
-        }
-        Ok(())
+        started.open();
+        started.join().map_err(|source| Error::Start { command: started.command.clone(), source })
     }
 
     /// Returns how the process ended, if it has.
     pub fn ended(&mut self) -> Option<Ended> {
-        if let Some(child) = self.started.as_mut().and_then(|started| started.child.as_mut()) {
+        if let Some(started) = self.started.as_mut()
+            && let Some(child) = started.child.as_mut()
+        {
+            // To std a stop of a traced process is an end.
+            if started.tracee.is_some() && !super::poll::is_readable(self.pidfd.as_fd()) {
+                return None;
+            }
             let status = child.try_wait().ok()??;
             return Some(Ended { pid: self.pid, how: how(status) });
         }
         super::poll::is_readable(self.pidfd.as_fd()).then_some(Ended { pid: self.pid, how: None })
     }
+}
+
+/// The reason why a child does not proceed.
+enum Blocked {
+    /// The exec failed.
+    Start(io::Error),
+    Stop(StopError),
+}
+
+impl From<StopError> for Blocked {
+    fn from(error: StopError) -> Blocked {
+        Blocked::Stop(error)
+    }
+}
+
+impl From<Errno> for Blocked {
+    fn from(errno: Errno) -> Blocked {
+        Blocked::Stop(errno.into())
+    }
+}
+
+impl Started {
+    /// Lets the child proceed to its exec.
+    fn open(&mut self) {
+        if let Some(gate) = self.gate.take() {
+            // If the child has exited, spawn() reports it.
+            let _ = rustix::io::write(&gate, &[1]);
+        }
+    }
+
+    /// Takes the child from the thread that started it, once it has executed its program or failed.
+    fn join(&mut self) -> io::Result<()> {
+        let Some(spawn) = self.spawn.take() else { return Ok(()) };
+        self.child =
+            Some(spawn.join().unwrap_or_else(|_| Err(io::Error::other("the process did not start")))?);
+        Ok(())
+    }
+
+    fn advance(&mut self, pid: u32, to: Moment, lookup: Lookup<'_>) -> Result<Outcome, Blocked> {
+        self.tracee = Some(Tracee::seize(pid)?);
+        self.open();
+        // spawn() consumes the end of a child that cannot be executed, and would consume a stop as well. So this does
+        // not block until it has returned. Then an exec has begun, or will not come.
+        let mut executed = None;
+        while executed.is_none() && self.spawn.as_ref().is_some_and(|spawn| !spawn.is_finished()) {
+            std::thread::sleep(INTERVAL);
+            executed = self.tracee.as_ref().and_then(|tracee| is_executed(tracee, Tracee::poll).transpose());
+        }
+        self.join().map_err(Blocked::Start)?;
+        let Some(tracee) = &self.tracee else { return Ok(Outcome::Ended) };
+        loop {
+            match executed.transpose()? {
+                Some(true) => return Ok(run_to(tracee, to, lookup)?),
+                Some(false) => return Ok(Outcome::Ended),
+                None => executed = is_executed(tracee, |tracee| tracee.wait().map(Some)).transpose(),
+            }
+        }
+    }
+}
+
+/// The interval of looks at a child that is to execute its program.
+const INTERVAL: Duration = Duration::from_micros(200);
+
+/// Whether a process is stopped after its exec, or has ended. Another stop is passed over.
+fn is_executed(
+    tracee: &Tracee,
+    stop: impl Fn(&Tracee) -> Result<Option<Stop>, Errno>,
+) -> Result<Option<bool>, Errno> {
+    match stop(tracee) {
+        Ok(Some(Stop::Exec)) => return Ok(Some(true)),
+        Ok(Some(Stop::Ended)) | Err(Errno::CHILD) => return Ok(Some(false)),
+        Ok(Some(Stop::Signal(signal))) => tracee.resume(signal)?,
+        Ok(Some(Stop::Job)) => tracee.listen()?,
+        Ok(Some(_)) => tracee.resume(0)?,
+        Ok(None) => {}
+        Err(errno) => return Err(errno),
+    }
+    Ok(None)
 }
 
 /// Splits a command at blanks, as a shell does: text between quotes is one word, `\` quotes the next letter,
@@ -189,7 +326,17 @@ fn words(command: &str) -> Result<Vec<String>, char> {
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(started) = self.started.as_mut() else { return };
-        if let Some(child) = started.child.as_mut() {
+        if started.tracee.is_some() {
+            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+            // Until then std would take a stop for the end.
+            while !super::poll::is_readable(self.pidfd.as_fd()) {
+                super::poll::wait(&[self.pidfd.as_fd()], Duration::from_secs(1));
+            }
+            let _ = started.join();
+            if let Some(child) = started.child.as_mut() {
+                let _ = child.wait();
+            }
+        } else if let Some(child) = started.child.as_mut() {
             if matches!(child.try_wait(), Ok(None)) {
                 let _ = pidfd_send_signal(&self.pidfd, Signal::TERM);
             }
