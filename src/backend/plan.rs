@@ -1,7 +1,7 @@
 //! backend/plan.rs: the probes that a program enables, by clause and description, for both back ends.
 
 use kinst_base::diag::Diagnostic;
-use kinst_base::probe::Description;
+use kinst_base::probe::{Description, Place};
 use kinst_dif::Program;
 use kinst_dif::enabled::Enabled;
 use kinst_dif::object::Ecb;
@@ -50,6 +50,20 @@ pub enum Problem {
 }
 
 impl Plan {
+    /// Whether places are in programs: only BPF traces these.
+    pub fn needs_bpf(&self) -> bool {
+        self.enabled.probes.iter().any(|probe| matches!(probe.place, Place::Program(_)))
+    }
+
+    /// Whether a place is in the kernel, so that its text or types may be needed.
+    pub fn needs_kernel(&self) -> bool {
+        let without = |place: &Place| {
+            matches!(place, Place::Program(_) | Place::Begin | Place::End | Place::Error)
+                || matches!(place, Place::Profile { .. } | Place::Tick { .. })
+        };
+        !self.enabled.probes.iter().all(|probe| without(&probe.place))
+    }
+
     /// Matches each clause's descriptions. A probe that several of them match is one probe with several
     /// enablings, in program order.
     pub fn new(program: &Program, catalog: &dyn ProbeCatalog, zero_allowed: bool) -> Result<Plan, PlanError> {
@@ -97,7 +111,7 @@ mod tests {
     use super::*;
     use crate::backend::refused::{Refusal, Refused};
     use kinst_base::diag::Tag;
-    use kinst_base::probe::{Fields, Place, Probe};
+    use kinst_base::probe::{Fields, Probe};
     use kinst_base::uapi;
     use kinst_dif::Clause;
 

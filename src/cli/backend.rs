@@ -8,6 +8,7 @@ use crate::backend::{Error, Plan, Refusal, Refused, Tracing, bpf};
 use crate::options::key;
 use crate::pipeline::Compiled;
 use kinst_dif::{Options, Program};
+use kinst_sites::Spots;
 use std::sync::Arc;
 
 /// The chosen backend.
@@ -82,8 +83,13 @@ impl Backend {
                 Ok((Box::new(session), Refused::named(refused, probes, Refusal::Module)))
             }
             Backend::Bpf => {
-                let text = subject.memory_text()?;
-                let (session, refused) = bpf::Session::enable(program, plan, options, &text)?;
+                let text = subject.memory_text();
+                let spots: &dyn Spots = match &text {
+                    Ok(text) => text,
+                    Err(_) if !plan.needs_kernel() => &bpf::NoKernel,
+                    Err(error) => return Err(error.clone().into()),
+                };
+                let (session, refused) = bpf::Session::enable(program, plan, options, spots, &bpf::NoFiles)?;
                 Ok((Box::new(session), Refused::named(refused, probes, Refusal::Bpf)))
             }
         }

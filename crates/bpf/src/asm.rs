@@ -185,11 +185,20 @@ impl Assembler {
     /// Copies `bytes` bytes of the kernel's memory at the address in R3 to a slot of the frame, whose other
     /// bytes of 8 are cleared; jumps to `failed` if they cannot be read.
     pub fn read(&mut self, slot: i16, bytes: i32, failed: Label) {
+        self.read_by(Helper::ProbeReadKernel, slot, bytes, failed);
+    }
+
+    /// Like [`Assembler::read`], from the memory of the process.
+    pub fn read_user(&mut self, slot: i16, bytes: i32, failed: Label) {
+        self.read_by(Helper::ProbeReadUser, slot, bytes, failed);
+    }
+
+    fn read_by(&mut self, helper: Helper, slot: i16, bytes: i32, failed: Label) {
         self.store(Width::Double, Reg::Frame, slot, 0);
         self.mov(Reg::R1, Reg::Frame);
         self.add(Reg::R1, i32::from(slot));
         self.mov(Reg::R2, bytes);
-        self.call(Helper::ProbeReadKernel);
+        self.call(helper);
         self.branch(Cond::Ne, Reg::R0, 0, failed);
     }
 

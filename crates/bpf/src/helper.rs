@@ -45,6 +45,7 @@ helpers! {
     RingbufQuery 134 "ringbuf_query",
     GetCurrentTaskBtf 158 "get_current_task_btf",
     GetFuncIp 173 "get_func_ip",
+    GetAttachCookie 174 "get_attach_cookie",
     TaskPtRegs 175 "task_pt_regs",
     GetFuncArg 183 "get_func_arg",
     GetFuncRet 184 "get_func_ret",

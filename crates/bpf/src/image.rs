@@ -8,8 +8,8 @@ use super::memory::{Memory, SCRATCH, Sizes};
 use super::missing::Missing;
 use super::needs::Needs;
 use super::object::ProbeKind;
-use super::program::{Entries, ErrorProbe, Prologue, Refusal, Writer, place, ways};
-use kinst_base::probe::{Place, Spot, When};
+use super::program::{Entries, ErrorProbe, Lanes, Prologue, Refusal, Writer, place, ways};
+use kinst_base::probe::{End, Place, Spot, When};
 use kinst_dif::enabled::Enabled;
 use kinst_dif::layout::{self, LayoutError};
 use kinst_dif::{Action, ActionKind, Options, Program};
@@ -29,6 +29,8 @@ pub struct Image {
     pub units: Vec<Unit>,
     /// Total size of the places that do not share their program.
     pub alone: u32,
+    /// The values of the CPUs' memory.
+    pub lanes: Lanes,
 }
 
 /// The place of a probe, and the data that its program reads there.
@@ -79,6 +81,8 @@ pub struct Found {
     pub kernel: Layout,
     /// Address ranges of the code that runs programs at tracepoints, BEGIN and END.
     pub own: Vec<(u64, u64)>,
+    /// Number of possible CPUs.
+    pub cpus: u32,
 }
 
 /// How the kernel runs the program of a probe at a function.
@@ -136,13 +140,17 @@ impl Image {
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
         let (mut units, mut alone) = (Vec::new(), 0);
+        let lanes = match enabled.probes.iter().any(|probe| matches!(probe.place, Place::Program(_))) {
+            true => Lanes::of_programs(found.cpus, memory.size),
+            false => Lanes::one(found.cpus),
+        };
         for (unit, (group, members)) in groups(enabled, found)?.into_iter().enumerate() {
             let probe = members.first().map(|member| member.probe).unwrap_or_default();
             let place = enabled.probes.get(probe as usize).map(|probe| &probe.place);
             // Programs at system calls run at all of them.
             let shares = members.len() > 1 || group.kind.is_call();
             let home = |member: &Member| match shares {
-                true => Home::Shared(place::key(member.at(), unit)),
+                true => Home::Shared(place::key(member.key(group.kind), unit)),
                 false => Home::Alone(alone),
             };
             let located = |member: &Member| member.located(home(member), &heads, found.machine);
@@ -155,6 +163,8 @@ impl Image {
                 spot: members.first().and_then(|member| member.spot).filter(|_| group.alone != 0),
                 event: place.and_then(event_of),
                 cpu: options.cpu,
+                process: group.process,
+                lanes,
                 kernel: &found.kernel,
                 level: needs.interrupts,
                 computes: group.clauses.iter().any(|clause| computes(program, *clause)),
@@ -175,7 +185,7 @@ impl Image {
             units.push(Unit { kind, code, places });
         }
         let constants = [&[0; SCRATCH as usize], &*memory.constants, &names].concat();
-        Ok(Image { memory, constants, entries, units, alone })
+        Ok(Image { memory, constants, entries, units, alone, lanes })
     }
 
     /// Returns the places of all programs.
@@ -249,6 +259,8 @@ fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutE
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Group {
     kind: ProbeKind,
+    /// The only process whose hits count.
+    process: Option<u32>,
     /// A unique number for a place that does not share its program; else 0.
     alone: u32,
     /// Whether the flags say which hits count.
@@ -262,7 +274,7 @@ struct Group {
 #[derive(Clone, Copy, Debug)]
 struct Member<'a> {
     probe: u32,
-    /// The number by which the program identifies it, unless it is an instruction.
+    /// The number by which the program identifies it, unless it is an instruction of the kernel.
     number: u64,
     spot: Option<&'a Spot>,
 }
@@ -270,6 +282,11 @@ struct Member<'a> {
 impl Member<'_> {
     fn at(&self) -> u64 {
         self.spot.map_or(self.number, |spot| spot.address)
+    }
+
+    /// The address or number that is unique among the places of a unit: equal addresses may be in two files.
+    fn key(&self, kind: ProbeKind) -> u64 {
+        if kind.is_in_program() { self.number } else { self.at() }
     }
 
     fn located(&self, home: Home, heads: &[Head], machine: &dyn Machine) -> Option<Located> {
@@ -291,7 +308,7 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
         }
     }
     let mut groups: BTreeMap<Group, Vec<Member<'a>>> = BTreeMap::new();
-    let mut alone = 0;
+    let (mut alone, mut in_programs) = (0, 0);
     let mut taken: HashSet<(Group, u64)> = HashSet::new();
     for (index, (probe, clauses)) in enabled.probes.iter().zip(clauses).enumerate() {
         let Some(Some(spots)) = found.spots.get(index) else { continue };
@@ -309,8 +326,12 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
             alone += u32::from(!shares);
             let flags = spot.is_some_and(|spot| matches!(spot.when, When::Taken(_) | When::NotTaken(_)));
             let alone = if shares { 0 } else { alone };
-            let mut group = Group { kind, alone, flags, clauses: clauses.clone(), layer: 0 };
-            let address = spot.map(|spot| spot.address);
+            let process = process_of(&probe.place);
+            let mut group = Group { kind, process, alone, flags, clauses: clauses.clone(), layer: 0 };
+            // In programs, each place is found by its number.
+            let address = spot.map(|spot| spot.address).filter(|_| !kind.is_in_program());
+            let number = if kind.is_in_program() { in_programs } else { number };
+            in_programs += u64::from(kind.is_in_program());
             while address.is_some_and(|address| taken.contains(&(group.clone(), address))) {
                 group.layer += 1;
             }
@@ -326,6 +347,13 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
         }
     }
     Ok(groups)
+}
+
+fn process_of(place: &Place) -> Option<u32> {
+    match place {
+        Place::Program(place) => place.process,
+        _ => None,
+    }
 }
 
 /// Returns the kind of context at a place; `None` if only the module has such probes.
@@ -349,8 +377,13 @@ fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeK
         Place::SyscallReturn { .. } => ProbeKind::CallReturn,
         Place::Sdt { .. } => ProbeKind::Trace(arguments.copied().unwrap_or_default()),
         Place::Event { .. } => ProbeKind::Event,
+        Place::Program(place) => match place.end {
+            None => ProbeKind::UserInsn,
+            Some(End::Entry) => ProbeKind::UserEntry,
+            Some(End::Return) => ProbeKind::UserReturn,
+        },
         // The clauses of ERROR are part of every program.
-        Place::Error | Place::Gate { .. } | Place::Program(_) => return None,
+        Place::Error | Place::Gate { .. } => return None,
     })
 }
 
@@ -430,7 +463,7 @@ mod tests {
             (0..).zip(probes).flat_map(|(clause, all)| all.iter().map(move |n| (clause, *n)))
         {
             let (index, func) = (enabled.probes.len() as u32, 0x1000 * (1 + enabled.probes.len() as u64));
-            let place = Place::Insn { func: func, offset: 0, bytes: vec![0x90] };
+            let place = Place::Insn { func, offset: 0, bytes: vec![0x90] };
             enabled.probes.push(Probe { id: index, place, name: Fields::new("kinst", "vmlinux", "f", "0") });
             enabled.ecbs.push((index, clause).into());
             let spot = |n| Spot { address: func + n as u64, exit: 0, when: When::Always, keys: Vec::new() };

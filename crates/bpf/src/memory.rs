@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Map {
-    /// An array with one value for each possible CPU; see [`cpu`].
+    /// An array with one value for each possible CPU, and as many for each further lane; see [`cpu`].
     Cpus,
     /// An array with one value: the string tables, and zeros.
     Constants,

@@ -10,6 +10,8 @@ use kinst_dif::{Action, ActionKind, Clause, Difo, Program};
 pub struct Needs {
     /// Structures of processes.
     pub tasks: bool,
+    /// Registers of a process, from its task: for uregs[] and copies of stacks, except at places in programs.
+    pub registers: bool,
     /// Structures of mutexes and semaphores.
     pub locks: bool,
     /// Structures of paths and mounts.
@@ -46,6 +48,21 @@ pub fn reads_registers(program: &Program, clause: usize) -> bool {
         _ => false,
     };
     any_object(program, clause, |difo| insns(difo).any(is_registers))
+}
+
+/// Whether a clause reads the process's registers, or copies its stack.
+pub fn reads_process(program: &Program, clause: usize) -> bool {
+    let asks = |difo: &Difo| {
+        let mut needs = Needs::default();
+        insns(difo).for_each(|insn| needs.insn(insn));
+        needs.registers
+    };
+    let copies = |clause: &Clause| clause.actions.iter().any(copies_stack);
+    any_object(program, clause, asks) || program.clauses.get(clause).is_some_and(copies)
+}
+
+fn copies_stack(action: &Action) -> bool {
+    action.kind == ActionKind::Ustack && Ustack::unpack(action.arg).copied > 0
 }
 
 /// Whether a clause may use its probe's first argument.
@@ -90,7 +107,7 @@ impl Needs {
         let words = program.difos.iter().flat_map(|difo| &difo.insns);
         words.filter_map(|word| Insn::decode(*word).ok()).for_each(|insn| needs.insn(insn));
         for action in program.clauses.iter().flat_map(|clause| &clause.actions) {
-            needs.tasks |= action.kind == K::Ustack && Ustack::unpack(action.arg).copied > 0;
+            needs.registers |= copies_stack(action);
             needs.stacks |= action.kind == K::Stack;
             needs.time |= matches!(action.kind, K::Speculate | K::Commit | K::Discard);
         }
@@ -100,8 +117,8 @@ impl Needs {
 
     /// Whether the kernel's types have to be read.
     pub fn types(self) -> bool {
-        let Needs { tasks, locks, paths, interrupts, clock, .. } = self;
-        tasks || locks || paths || interrupts || clock
+        let Needs { tasks, registers, locks, paths, interrupts, clock, .. } = self;
+        tasks || registers || locks || paths || interrupts || clock
     }
 
     /// Whether the count of interrupts is the only need, and an optional one.
@@ -141,7 +158,7 @@ impl Needs {
                 self.interrupts = true;
             }
             Insn::Array { var, .. } => {
-                self.tasks |= Builtin::from_number(var.into()) == Some(Builtin::Uregs);
+                self.registers |= Builtin::from_number(var.into()) == Some(Builtin::Uregs);
             }
             Insn::Call { subr, .. } => match Subr::from_number(subr.into()) {
                 Some(Subr::Progenyof) => self.tasks = true,

@@ -73,10 +73,12 @@ pub mod cpu {
     pub const IRQ_TIME: i16 = 448;
     /// Offset of the scheduler's clock from the event's clock in [`crate::memory::Map::Clocks`].
     pub const CLOCK: i16 = 456;
-    /// The CPU's id, which is the first part of an aggregation's keys.
-    pub const NUMBER: i16 = 464;
+    /// The CPU's id.
+    pub const CPU: i16 = 464;
+    /// The number of this value, which is the first part of an aggregation's keys.
+    pub const NUMBER: i16 = 472;
     /// Rest of the key being written.
-    pub const KEY: u32 = 472;
+    pub const KEY: u32 = 480;
 }
 
 /// Header of a record for a speculation: a record's header, what to do, the speculation, and its generation.

@@ -20,7 +20,7 @@ pub const TRACEPOINT: u32 = 2;
 /// PERF_COUNT_SW_CPU_CLOCK.
 pub const CPU_CLOCK: u64 = 0;
 
-/// `struct perf_event_attr`, in its first version.
+/// `struct perf_event_attr`, in its second version.
 #[repr(C)]
 #[derive(Default)]
 pub struct Attribute {
@@ -34,6 +34,7 @@ pub struct Attribute {
     wakeup: u32,
     breakpoint: u32,
     config1: u64,
+    config2: u64,
 }
 
 /// A sample contains the time by that clock, and how long the event has been enabled.
@@ -48,6 +49,11 @@ impl Attribute {
     /// nanoseconds.
     pub fn new(kind: u32, config: u64, period: u64) -> Attribute {
         Attribute { kind, size: size_of::<Attribute>() as u32, config, period, ..Attribute::default() }
+    }
+
+    /// The same event, with the two words that some types have in addition.
+    pub(super) fn with(self, config1: u64, config2: u64) -> Attribute {
+        Attribute { config1, config2, ..self }
     }
 
     /// The same event, not counting before it is enabled.

@@ -3,7 +3,7 @@
 use crate::backend::tracing::RequestError;
 use kinst_base::uapi::{AggEntry, Plain as _};
 use kinst_bpf::Image;
-use kinst_bpf::program::{CPU_NUMBER, Entries};
+use kinst_bpf::program::{CPU_NUMBER, Entries, Lanes};
 use kinst_os::bpf::Map;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Aggregations {
     entries: Vec<Entries>,
-    cpus: u32,
+    lanes: Lanes,
     /// The half that programs were still using when it was due to be read.
     left: Option<u64>,
 }
@@ -21,8 +21,8 @@ pub(super) struct Aggregations {
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Aggregations {
-    pub(super) fn new(image: &Image, cpus: u32) -> Aggregations {
-        Aggregations { entries: image.entries.clone(), cpus, left: None }
+    pub(super) fn new(image: &Image) -> Aggregations {
+        Aggregations { entries: image.entries.clone(), lanes: image.lanes, left: None }
     }
 
     /// Returns a snapshot for each CPU of the values since the last one; each of the entries has two maps.
@@ -32,7 +32,7 @@ impl Aggregations {
         half: &AtomicU64,
         busy: &[&AtomicU64],
     ) -> Result<Vec<Vec<u8>>, RequestError> {
-        let mut snapshots = vec![Vec::new(); self.cpus as usize];
+        let mut snapshots = vec![Vec::new(); self.lanes.cpus as usize];
         if self.entries.is_empty() {
             return Ok(snapshots);
         }
@@ -64,7 +64,7 @@ impl Aggregations {
             let taken = map.take(|key, value| {
                 let Some((number, key)) = key.split_at_checked(CPU_NUMBER as usize) else { return };
                 let number = number.first_chunk().map_or(0, |number| u32::from_ne_bytes(*number));
-                if let Some(snapshot) = snapshots.get_mut(number as usize) {
+                if let Some(snapshot) = snapshots.get_mut(self.lanes.cpu(number) as usize) {
                     add(entries, key, value, snapshot);
                 }
             });
@@ -73,20 +73,22 @@ impl Aggregations {
         Ok(())
     }
 
-    /// Takes the entry of each CPU; it has no key.
+    /// Takes the entry of each lane; it has no key.
     fn empty_array(
         &self,
         entries: &Entries,
         map: &Map,
         snapshots: &mut [Vec<u8>],
     ) -> Result<(), RequestError> {
-        for (cpu, snapshot) in (0..self.cpus).zip(snapshots) {
-            let cpu = cpu.to_ne_bytes();
-            let value = map.lookup(&cpu).map_err(RequestError::of_kernel("BPF_MAP_LOOKUP_ELEM"))?;
+        for number in 0..self.lanes.values() {
+            let key = number.to_ne_bytes();
+            let value = map.lookup(&key).map_err(RequestError::of_kernel("BPF_MAP_LOOKUP_ELEM"))?;
             if value.iter().any(|byte| *byte != 0) {
-                map.update(&cpu, &vec![0; value.len()])
+                map.update(&key, &vec![0; value.len()])
                     .map_err(RequestError::of_kernel("BPF_MAP_UPDATE_ELEM"))?;
-                add(entries, &[], &value, snapshot);
+                if let Some(snapshot) = snapshots.get_mut(self.lanes.cpu(number) as usize) {
+                    add(entries, &[], &value, snapshot);
+                }
             }
         }
         Ok(())

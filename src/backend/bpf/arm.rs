@@ -4,6 +4,8 @@ use super::arm_error::ArmError;
 use super::error::{EnableError, Request, of_file, request};
 use super::events::{Tracefs, Whose};
 use super::load::load;
+use super::means::{Uprobes, uprobes};
+use super::program_files::ProgramFiles;
 use super::session::Session;
 use super::sweep::Sweeper;
 use kinst_base::probe::{Place, Probe};
@@ -30,6 +32,7 @@ pub(super) struct Arming<'a> {
     /// By probe, the functions with trampolines.
     pub functions: &'a HashMap<u32, Function>,
     pub spots: &'a dyn Spots,
+    pub files: &'a dyn ProgramFiles,
     pub cpus: u32,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
@@ -69,14 +72,14 @@ impl Arming<'_> {
             }
             _ if unit.kind.is_trampoline() => self.at_function(unit, program),
             _ if unit.kind.is_multi() => self.at_functions(unit, program),
+            Place::Program(_) => self.in_programs(unit, &program)?,
             Place::Error
             | Place::Insn { .. }
             | Place::Edge { .. }
             | Place::Driver { .. }
             | Place::FbtEntry { .. }
             | Place::FbtReturn { .. }
-            | Place::Gate { .. }
-            | Place::Program(_) => {
+            | Place::Gate { .. } => {
                 self.at_places(unit, &program)?;
                 self.session.at_places.push(program);
             }
@@ -218,7 +221,7 @@ impl Arming<'_> {
 
 /// Attaches to all places at once; if the kernel refuses, tries each half, down to the individual places
 /// that it refuses.
-fn halved<'u, P, A>(
+pub(super) fn halved<'u, P, A>(
     places: &'u [P],
     attach: &impl Fn(&[P]) -> Result<A, Errno>,
 ) -> (Vec<A>, Vec<(&'u P, Errno)>) {
@@ -280,6 +283,10 @@ fn load_unit(
         ProbeKind::Fexit => ProgramKind::Fexit(function),
         ProbeKind::MultiEntry | ProbeKind::MultiReturn => ProgramKind::KprobeMulti,
         ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => ProgramKind::Kprobe,
+        ProbeKind::UserInsn | ProbeKind::UserEntry | ProbeKind::UserReturn => match uprobes() {
+            Ok(Uprobes::Multi) => ProgramKind::UprobeMulti,
+            Ok(Uprobes::Events(_)) | Err(_) => ProgramKind::Kprobe,
+        },
         ProbeKind::Timer => ProgramKind::PerfEvent,
         ProbeKind::Bare
         | ProbeKind::Error

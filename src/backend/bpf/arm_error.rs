@@ -19,6 +19,14 @@ pub(crate) enum ArmError {
     Trampoline(Errno),
     #[error("kprobe.multi refuses it: {}", errno_text(*.0))]
     Multi(Errno),
+    /// The file of a place in a program cannot be found.
+    #[error("its file is not there any more")]
+    NoFile,
+    /// The address is in no part of the file that is loaded.
+    #[error("its address is not in its file")]
+    NoOffset,
+    #[error("{}", uprobe(*.0))]
+    Uprobe(Errno),
     #[error("without the module it needs tracefs, which is not mounted")]
     Tracefs,
     #[error("without the module it needs kprobe events, which the kernel does not have")]
@@ -35,6 +43,16 @@ pub(crate) enum ArmError {
     /// The kernel's error message.
     #[error("kprobe events refuse it: {0}")]
     KprobeEvents(String),
+}
+
+/// The kernel's reason to refuse an instruction of a program.
+fn uprobe(errno: Errno) -> String {
+    // ENOTSUPP, which is not an error of system calls.
+    const NOT_SUPPORTED: i32 = 524;
+    match errno.raw_os_error() {
+        NOT_SUPPORTED => "the kernel permits no probe at this kind of instruction".to_owned(),
+        _ => format!("the kernel refuses a probe there: {}", errno_text(errno)),
+    }
 }
 
 impl ArmError {
@@ -80,6 +98,9 @@ impl ArmError {
             | ArmError::Tracepoint { .. }
             | ArmError::Elsewhere
             | ArmError::Trampoline(_)
+            | ArmError::NoFile
+            | ArmError::NoOffset
+            | ArmError::Uprobe(_)
             | ArmError::Multi(_) => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::error::{EnableError, ProgramError, Request, request};
 use kinst_bpf::memory::cpu;
+use kinst_bpf::program::Lanes;
 use kinst_os::Errno;
 use kinst_os::bpf::Map;
 use kinst_os::device::Mapping;
@@ -22,13 +23,15 @@ pub(super) struct Cpus<'a> {
     pub memory: &'a Mapping,
     /// The words of one CPU's part.
     pub stride: usize,
-    pub count: u32,
+    pub lanes: Lanes,
 }
 
 impl Cpus<'_> {
     fn set(&self, cpu: u32, at: i16, value: u64) {
-        if let Some(word) = self.memory.words().get(cpu as usize * self.stride + at as usize / 8) {
-            word.store(value, Ordering::Release);
+        for lane in (cpu..self.lanes.values()).step_by(self.lanes.cpus as usize) {
+            if let Some(word) = self.memory.words().get(lane as usize * self.stride + at as usize / 8) {
+                word.store(value, Ordering::Release);
+            }
         }
     }
 
@@ -39,7 +42,7 @@ impl Cpus<'_> {
             return Some(());
         }
         let table = symbols.symbol("__per_cpu_offset")?;
-        let offsets = symbols.bytes(table, 8 * self.count as usize)?;
+        let offsets = symbols.bytes(table, 8 * self.lanes.cpus as usize)?;
         for (cpu, offset) in (0..).zip(offsets.chunks_exact(8)) {
             let offset = u64::from_ne_bytes(offset.try_into().ok()?);
             for (at, variable) in wanted {
@@ -55,7 +58,7 @@ impl Cpus<'_> {
     pub(super) fn start(&self, map: &Map) -> Result<Vec<Clock>, EnableError> {
         const PATIENCE: Duration = Duration::from_secs(1);
         let mut clocks = Vec::new();
-        for cpu in 0..self.count {
+        for cpu in 0..self.lanes.cpus {
             match Clock::new(cpu) {
                 Ok(clock) => clocks.push((cpu, clock)),
                 Err(Errno::NODEV) => {}

@@ -7,6 +7,7 @@ use super::clock::Cpus;
 use super::error::{self, EnableError, ProgramError, Request, of_file};
 use super::found::{self, Facts, Purpose};
 use super::functions::Chosen;
+use super::program_files::ProgramFiles;
 use super::session::Session;
 use crate::backend::plan::Plan;
 use kinst_bpf::needs::Needs;
@@ -33,6 +34,7 @@ impl Session {
         plan: &Plan,
         options: &Options,
         spots: &dyn Spots,
+        files: &dyn ProgramFiles,
     ) -> Result<(Session, Vec<(usize, ArmError)>), EnableError> {
         let probes = &plan.enabled.probes;
         let Prepared { mut session, image, cpus, chosen, unknown } =
@@ -43,6 +45,7 @@ impl Session {
             probes,
             functions: &chosen.functions,
             spots,
+            files,
             cpus,
             cpu: options.cpu,
             refused: BTreeMap::new(),
@@ -78,13 +81,14 @@ impl Session {
     ) -> Result<Prepared, EnableError> {
         limits::lift_descriptors();
         let probes = &plan.enabled.probes;
-        let Facts { found, variables, chosen, unknown } =
+        let Facts { mut found, variables, chosen, unknown } =
             found::found(program, &plan.enabled, spots, purpose)?;
+        let cpus = possible_cpus().map_err(of_file(Request::PossibleCpus))?;
+        found.cpus = cpus;
         let image = Image::new(program, &plan.enabled, options, &found)
             .map_err(|unable| error::unable(unable, probes))?;
-        let cpus = possible_cpus().map_err(of_file(Request::PossibleCpus))?;
-        let mut session = Session::new(&image, options, cpus)?;
-        let memory = Cpus { memory: &session.cpus, stride: session.stride, count: cpus };
+        let mut session = Session::new(&image, options)?;
+        let memory = Cpus { memory: &session.cpus, stride: session.stride, lanes: image.lanes };
         memory.place(variables, spots).ok_or(ProgramError::NoPerCpuOffsets)?;
         if Needs::of(program).clock {
             session.clocks = memory.start(&session.maps[layout::Map::Clocks as usize])?;

@@ -148,6 +148,8 @@ pub enum Request {
     LoadProgram,
     /// perf_event_open(2): makes an event that a program is attached to, or a clock.
     OpenPerfEvent,
+    /// bpf(2), or perf_event_open(2): attaches a program to instructions of a file.
+    AttachUprobe,
     /// mmap(2) of a map's memory.
     Map,
     /// The directory of tracefs.
@@ -169,6 +171,7 @@ impl fmt::Display for Request {
             Request::DeleteFromMap => "BPF_MAP_DELETE_ELEM",
             Request::LoadProgram => "BPF_PROG_LOAD",
             Request::OpenPerfEvent => "perf_event_open",
+            Request::AttachUprobe => "a uprobe",
             Request::Map => "mmap",
             Request::Tracefs => "/sys/kernel/tracing",
             Request::KprobeEvents => "kprobe_events",
@@ -182,7 +185,7 @@ impl Request {
     /// The next step if the process lacks privileges.
     fn help(self) -> &'static str {
         match self {
-            Request::OpenPerfEvent => {
+            Request::OpenPerfEvent | Request::AttachUprobe => {
                 "where kernel.perf_event_paranoid is 3, CAP_SYS_ADMIN is needed too: sysctl -w kernel.perf_event_paranoid=2"
             }
             Request::Tracefs | Request::KprobeEvents => {

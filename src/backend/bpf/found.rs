@@ -4,15 +4,17 @@ use super::clock::Variables;
 use super::error::{EnableError, TypesError};
 use super::functions::{self, Chosen, FunctionError};
 use super::kernel;
+use super::means::{MeansError, uprobes};
 use crate::backend::names::probe_name;
-use kinst_base::probe::{Place, Probe, Spot};
+use kinst_base::probe::{InProgram, Place, Probe, Spot};
 use kinst_bpf::kernel::Layout;
 use kinst_bpf::machine::{self, Machine};
-use kinst_bpf::needs::{Needs, walks};
+use kinst_bpf::needs::{Needs, reads_process, walks};
 use kinst_bpf::program::event;
 use kinst_bpf::{By, Found};
 use kinst_dif::Program;
 use kinst_dif::enabled::Enabled;
+use kinst_dif::object::Ecb;
 use kinst_sites::{SpotError, Spots};
 use std::collections::HashSet;
 
@@ -33,6 +35,9 @@ pub(crate) enum PlaceError {
     Function(#[from] FunctionError),
     #[error(transparent)]
     Spot(#[from] SpotError),
+    /// A place in a program.
+    #[error(transparent)]
+    Uprobes(#[from] MeansError),
     /// The kernel would begin its stack walk at the next instruction.
     #[error("the kernel cannot follow its stack at an instruction of one byte that moves it")]
     MovesStack,
@@ -53,7 +58,7 @@ pub(super) fn found(
     spots: &dyn Spots,
     purpose: Purpose,
 ) -> Result<Facts, EnableError> {
-    let needs = Needs::of(program);
+    let needs = needs(program, enabled);
     let probes = &enabled.probes;
     let machine = machine::of(spots.machine());
     let (mut found, mut variables) = (Found { machine, ..Found::default() }, Variables::default());
@@ -83,11 +88,42 @@ pub(super) fn found(
         }
         let walks = walking.contains(&index);
         let place = whole(&probe.place, chosen.by[index as usize]);
-        let at = spots.spots(&place).map_err(PlaceError::from);
+        let at = match &place {
+            Place::Program(program) => in_program(program),
+            place => spots.spots(place).map_err(PlaceError::from),
+        };
         let at = at.and_then(|at| followed(&place, at, walks, (machine, spots)));
         found.spots.push(at.map_err(|why| unknown.push((index, why))).ok());
     }
     Ok(Facts { found, variables, chosen, unknown })
+}
+
+/// The instructions of a place in a program, if the kernel can trace programs.
+fn in_program(program: &InProgram) -> Result<Vec<Spot>, PlaceError> {
+    match uprobes() {
+        Ok(_) => Ok(program.spots.clone()),
+        Err(why) => Err(why.clone().into()),
+    }
+}
+
+/// Returns the needs of a program's clauses at their probes. At a place in a program, the registers are those of
+/// the hit, and no interrupt is being handled.
+fn needs(program: &Program, enabled: &Enabled) -> Needs {
+    let mut needs = Needs::of(program);
+    let is_in_kernel = |place: &Place| !matches!(place, Place::Program(_) | Place::Error);
+    let in_kernel = enabled.probes.iter().any(|probe| is_in_kernel(&probe.place));
+    // The clauses of ERROR run at all probes.
+    let reads = |ecb: &Ecb| {
+        let place = enabled.probes.get(ecb.probe as usize).map(|probe| &probe.place);
+        let here = place.is_some_and(|place| is_in_kernel(place) || *place == Place::Error && in_kernel);
+        here && reads_process(program, ecb.clause as usize)
+    };
+    needs.registers &= enabled.ecbs.iter().any(reads);
+    let interrupts =
+        |probe: &Probe| is_in_kernel(&probe.place) && !matches!(probe.place, Place::Begin | Place::End);
+    needs.interrupts &= enabled.probes.iter().any(interrupts);
+    needs.ipl &= needs.interrupts;
+    needs
 }
 
 /// The place of a probe whose program is attached to a whole function rather than to each exit, as a kprobe is.
@@ -117,7 +153,7 @@ fn types_for(
         found.kernel.interrupts = interrupts;
         return Ok(None);
     }
-    found.kernel.interrupts.unknown = true;
+    found.kernel.interrupts.unknown = needs.interrupts;
     let first = probes.first().filter(|_| needs.types());
     let Some(probe) = demanding.or(first) else { return Ok(None) };
     let read = types_beside(needs, spots).and_then(|types| {

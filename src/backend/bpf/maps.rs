@@ -2,7 +2,7 @@
 
 use super::error::{EnableError, Request, request};
 use kinst_bpf::memory::LINE;
-use kinst_bpf::program::{Entries, event};
+use kinst_bpf::program::{Entries, Lanes, event};
 use kinst_bpf::{Home, Image, Located, memory};
 use kinst_dif::Options;
 use kinst_os::bpf::{Map, MapKind};
@@ -28,14 +28,14 @@ impl Wanted {
 
     /// The entries of an aggregation: a hash limited to `bytes` for each CPU, or an array. Each entry has
     /// separate cache lines.
-    fn entries(entries: &Entries, bytes: u64, cpus: u32) -> Wanted {
+    fn entries(entries: &Entries, bytes: u64, lanes: Lanes) -> Wanted {
         let (key, value) = (entries.key_size(), entries.value_size());
         if !entries.has_key() {
-            return Wanted::new(MapKind::Array, key, value.next_multiple_of(LINE), cpus);
+            return Wanted::new(MapKind::Array, key, value.next_multiple_of(LINE), lanes.values());
         }
         let before = ELEMENT + key.next_multiple_of(8);
         let size = (before + value).next_multiple_of(LINE);
-        let all = (bytes / u64::from(size)).max(FEWEST.into()).saturating_mul(cpus.into());
+        let all = (bytes / u64::from(size)).max(FEWEST.into()).saturating_mul(lanes.cpus.into());
         Wanted::new(MapKind::Hash, key, size - before, u32::try_from(all).unwrap_or(u32::MAX))
     }
 
@@ -52,13 +52,8 @@ impl Wanted {
 
 /// Creates the maps, in the order of their indices. Refuses maps that would take most of the machine's
 /// memory: the kernel would reclaim it from everything else.
-pub(super) fn make(
-    image: &Image,
-    options: &Options,
-    cpus: u32,
-    ring_size: u32,
-) -> Result<Vec<Map>, EnableError> {
-    let wanted = wanted(image, options, cpus, ring_size);
+pub(super) fn make(image: &Image, options: &Options, ring_size: u32) -> Result<Vec<Map>, EnableError> {
+    let wanted = wanted(image, options, ring_size);
     let bytes: u64 = wanted.iter().map(|map| map.bytes()).sum();
     if kinst_os::free_memory().is_some_and(|free| bytes > free / 2) {
         return Err(EnableError::Memory);
@@ -67,17 +62,18 @@ pub(super) fn make(
     made.collect::<Result<_, _>>().map_err(request(Request::CreateMap))
 }
 
-fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wanted> {
+fn wanted(image: &Image, options: &Options, ring_size: u32) -> Vec<Wanted> {
+    let lanes = image.lanes;
     let words = longest(image) as u32;
     let constants = image.constants.len() as u32;
     let mut wanted = vec![
-        Wanted::new(MapKind::Array, 4, image.memory.size, cpus),
+        Wanted::new(MapKind::Array, 4, image.memory.size, lanes.values()),
         Wanted::new(MapKind::Array, 4, constants, 1),
         Wanted::new(MapKind::Array, 4, image.memory.globals_end(), 1),
         Wanted::new(MapKind::RingBuffer, 0, 0, ring_size),
         Wanted::new(MapKind::Hash, 8, words.max(1) * 8, shared(image).count().max(1) as u32),
         Wanted::new(MapKind::Array, 4, event::ENDED, 1),
-        Wanted::new(MapKind::PerfEvents, 4, 4, cpus),
+        Wanted::new(MapKind::PerfEvents, 4, 4, lanes.cpus),
         Wanted::new(MapKind::Array, 4, image.alone.max(8), 1),
     ];
     // With many keyed aggregations, each gets less: the kernel allocates all elements up front.
@@ -85,7 +81,7 @@ fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wa
     let keyed = image.entries.iter().filter(|entries| entries.has_key()).count() as u64;
     let room = options.aggsize / keyed.max(WHOLE) * WHOLE;
     for entries in &image.entries {
-        wanted.extend([0, 1].map(|_half| Wanted::entries(entries, room, cpus)));
+        wanted.extend([0, 1].map(|_half| Wanted::entries(entries, room, lanes)));
     }
     // All dynamic variables have the same number of elements.
     let all: u32 = image.memory.dynamics().map(|dynamic| ELEMENT + dynamic.key + dynamic.size()).sum();

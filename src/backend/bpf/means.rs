@@ -33,6 +33,9 @@ pub enum MeansError {
     /// Tasks RCU may wait forever.
     #[error("in a PID namespace, a kernel before 6.9 can hang when a trampoline is removed")]
     Namespace,
+    /// The kernel has neither uprobe.multi nor perf events at instructions of files.
+    #[error("the kernel has no uprobes (CONFIG_UPROBE_EVENTS)")]
+    NoUprobes,
     /// Another error from an attempt to load or attach a program.
     #[error("the kernel refuses programs of {of}: {}", errno_text(*.errno))]
     Refused {
@@ -41,6 +44,15 @@ pub enum MeansError {
         /// The kernel's error.
         errno: Errno,
     },
+}
+
+/// The kernel's means to run a program at instructions of a file, in all processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uprobes {
+    /// Many instructions at once: uprobe.multi, which Linux 6.6 added.
+    Multi,
+    /// A perf event of this type for each instruction.
+    Events(u32),
 }
 
 /// The means of the kernel, or the reason why one is missing.
@@ -79,6 +91,11 @@ impl Means {
     /// Trampolines: fentry and fexit.
     pub fn fentry(&self) -> &Result<(), MeansError> {
         self.fentry.get_or_init(|| may_wait_for_tasks().and_then(|()| fentry()))
+    }
+
+    /// Places in programs.
+    pub fn programs(&self) -> &'static Result<Uprobes, MeansError> {
+        uprobes()
     }
 
     /// Whether kprobe.multi or kprobe events are available.
@@ -144,6 +161,21 @@ fn multi() -> Result<(), MeansError> {
         Err(Errno::INVAL) => Err(MeansError::NoMulti),
         Err(errno) => Err(refused(errno)),
     }
+}
+
+/// Returns the means for places in programs; the kernel is asked once.
+pub(super) fn uprobes() -> &'static Result<Uprobes, MeansError> {
+    static UPROBES: OnceLock<Result<Uprobes, MeansError>> = OnceLock::new();
+    UPROBES.get_or_init(|| {
+        // The request is valid up to the file.
+        let multi = try_load(ProgramKind::UprobeMulti).and_then(|program| program.at_no_file());
+        match (multi, kinst_os::bpf::uprobe_events()) {
+            (Err(Errno::BADF), _) => Ok(Uprobes::Multi),
+            // Missing rights are reported when programs are loaded.
+            (_, Some(kind)) => Ok(Uprobes::Events(kind)),
+            (_, None) => Err(MeansError::NoUprobes),
+        }
+    })
 }
 
 /// Loads an empty program.

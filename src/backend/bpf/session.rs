@@ -14,7 +14,7 @@ use crate::backend::records::{Damaged, Drain};
 use crate::backend::tracing::{Fired, RequestError, Tracing};
 use kinst_base::uapi;
 use kinst_bpf::memory::globals;
-use kinst_bpf::program::place;
+use kinst_bpf::program::{Lanes, place};
 use kinst_bpf::{Home, Image, memory as layout};
 use kinst_dif::Options;
 use kinst_os::bpf::{self, Attached, Map};
@@ -31,8 +31,9 @@ pub struct Session {
     pub(super) cpus: Mapping,
     /// The places that do not share their programs.
     alone: Mapping,
-    /// The words of one CPU's memory.
+    /// The words of one value of the CPUs' memory, and the CPUs that the values belong to.
     pub(super) stride: usize,
+    lanes: Lanes,
     ring: Ring,
     /// With bufpolicy=ring.
     kept: Option<LastRecords>,
@@ -47,6 +48,9 @@ pub struct Session {
     pub(super) attached: Vec<Attached>,
     /// The links that run programs at functions, and a description of how many of each kind there are.
     pub(super) at_functions: Vec<Attached>,
+    /// The links that run programs at instructions of files; those of single instructions are slow to close.
+    pub(super) at_files: Vec<Attached>,
+    pub(super) at_instructions: Vec<Attached>,
     pub(super) by: Option<String>,
     pub(super) timers: Timers,
     pub(super) tracefs: Option<Tracefs>,
@@ -63,9 +67,10 @@ pub struct Session {
 }
 
 impl Session {
-    pub(super) fn new(image: &Image, options: &Options, cpus: u32) -> Result<Session, EnableError> {
-        let ring_size = maps::ring_size(options, cpus)?;
-        let maps = maps::make(image, options, cpus, ring_size)?;
+    pub(super) fn new(image: &Image, options: &Options) -> Result<Session, EnableError> {
+        let lanes = image.lanes;
+        let ring_size = maps::ring_size(options, lanes.cpus)?;
+        let maps = maps::make(image, options, ring_size)?;
         maps::fill(image, &maps)?;
         let map = |which: layout::Map| maps[which as usize].as_fd();
         let stride = image.memory.size as usize / 8;
@@ -75,13 +80,14 @@ impl Session {
         };
         let session = Session {
             globals: mapped(layout::Map::Globals, image.memory.globals_end() as usize)?,
-            cpus: mapped(layout::Map::Cpus, stride * 8 * cpus as usize)?,
+            cpus: mapped(layout::Map::Cpus, stride * 8 * lanes.values() as usize)?,
             alone: mapped(layout::Map::Alone, image.alone.max(8) as usize)?,
             ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request(Request::Map))?,
             kept: options.overwrite.then(|| LastRecords::new(options.bufsize)),
             stride,
+            lanes,
             speculations: Speculations::new(options.specsize),
-            aggregations: Aggregations::new(image, cpus),
+            aggregations: Aggregations::new(image),
             maps,
             begin: Vec::new(),
             end: Vec::new(),
@@ -89,6 +95,8 @@ impl Session {
             counted: Vec::new(),
             attached: Vec::new(),
             at_functions: Vec::new(),
+            at_files: Vec::new(),
+            at_instructions: Vec::new(),
             by: None,
             timers: Timers::default(),
             tracefs: None,
@@ -102,7 +110,9 @@ impl Session {
         let ahead = &session.globals.words()[globals::AHEAD as usize / 8];
         ahead.store(kinst_os::clock::atomic_ahead(), Ordering::Relaxed);
         let numbers = Session::words(&session.cpus, session.stride, layout::cpu::NUMBER);
-        (0..).zip(numbers).for_each(|(cpu, number)| number.store(cpu, Ordering::Relaxed));
+        (0..).zip(numbers).for_each(|(at, number)| number.store(at, Ordering::Relaxed));
+        let numbers = Session::words(&session.cpus, session.stride, layout::cpu::CPU);
+        (0..).zip(numbers).for_each(|(at, cpu)| cpu.store(lanes.cpu(at).into(), Ordering::Relaxed));
         Ok(session)
     }
 
@@ -130,7 +140,7 @@ impl Session {
         &self.globals.words()[globals::STATE as usize / 8]
     }
 
-    /// Returns a word of each CPU's memory.
+    /// Returns a word of each value of the CPUs' memory.
     fn words(cpus: &Mapping, stride: usize, at: i16) -> impl Iterator<Item = &AtomicU64> {
         let word = at as usize / 8;
         cpus.words().chunks_exact(stride).filter_map(move |cpu| cpu.get(word))
@@ -138,14 +148,22 @@ impl Session {
 
     /// Returns a counter of each CPU.
     fn counters(&self, counter: i16) -> impl Iterator<Item = (u32, u64)> {
+        let mut counts = vec![0; self.lanes.cpus as usize];
         let words = Session::words(&self.cpus, self.stride, counter);
-        (0..).zip(words.map(|value| value.load(Ordering::Relaxed)))
+        for (at, word) in (0..self.lanes.values()).zip(words) {
+            if let Some(count) = counts.get_mut(self.lanes.cpu(at) as usize) {
+                *count += word.load(Ordering::Relaxed);
+            }
+        }
+        (0..).zip(counts)
     }
 
     fn release(&mut self) {
         self.attached.clear();
         self.timers.end();
-        sweep::let_go(std::mem::take(&mut self.at_functions));
+        self.at_files.clear();
+        let slow = [&mut self.at_functions, &mut self.at_instructions].into_iter();
+        sweep::let_go(slow.flat_map(std::mem::take).collect());
         let events = std::mem::take(&mut self.events);
         // Removal takes long; the sweeper starts it now.
         if self.sweeper.take().is_none()

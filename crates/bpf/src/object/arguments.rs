@@ -60,13 +60,17 @@ impl Object<'_, '_> {
         let word = |number: usize| cpu::ARGUMENTS + 8 * number as i16;
         let registers = self.registers();
         match self.shared.probe {
-            ProbeKind::Entry | ProbeKind::MultiEntry => match registers.arguments.get(number) {
-                Some(offset) => self.asm.load(Width::Double, R1, R6, *offset),
-                None => self.argument_on_stack(number),
-            },
+            ProbeKind::Entry | ProbeKind::MultiEntry | ProbeKind::UserEntry => {
+                match registers.arguments.get(number) {
+                    Some(offset) => self.asm.load(Width::Double, R1, R6, *offset),
+                    None => self.argument_on_stack(number),
+                }
+            }
             ProbeKind::Timer if number < 2 => self.interrupted(number),
             ProbeKind::Fentry => self.argument_of_function(number),
-            ProbeKind::Return | ProbeKind::Fexit | ProbeKind::MultiReturn if number < 2 => {
+            ProbeKind::Return | ProbeKind::Fexit | ProbeKind::MultiReturn | ProbeKind::UserReturn
+                if number < 2 =>
+            {
                 self.asm.load(Width::Double, R1, R7, word(number));
             }
             ProbeKind::Event if number < 3 => self.asm.load(Width::Double, R1, R7, word(number)),
@@ -85,6 +89,8 @@ impl Object<'_, '_> {
             | ProbeKind::Return
             | ProbeKind::Fexit
             | ProbeKind::MultiReturn
+            | ProbeKind::UserInsn
+            | ProbeKind::UserReturn
             | ProbeKind::Timer
             | ProbeKind::Bare
             | ProbeKind::Error
@@ -117,7 +123,8 @@ impl Object<'_, '_> {
         self.asm.mov(R1, Frame);
         self.asm.add(R1, i32::from(COPY));
         self.asm.mov(R2, 8);
-        self.asm.call(Helper::ProbeReadKernel);
+        let in_program = self.shared.probe.is_in_program();
+        self.asm.call(if in_program { Helper::ProbeReadUser } else { Helper::ProbeReadKernel });
         self.asm.branch(Cond::Eq, R0, 0, read);
         self.asm.load(Width::Double, R1, R6, stack_pointer);
         self.asm.add(R1, above);

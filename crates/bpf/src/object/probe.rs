@@ -24,6 +24,12 @@ pub enum ProbeKind {
     MultiEntry,
     /// Registers at the return from one of many functions.
     MultiReturn,
+    /// Registers of a program at one of its instructions; no arguments.
+    UserInsn,
+    /// Registers of a program at a function's entry.
+    UserEntry,
+    /// Registers of a program at a function's exit.
+    UserReturn,
     /// A timer; its context begins with registers.
     Timer,
     /// Nothing: BEGIN and END.
@@ -46,6 +52,11 @@ impl ProbeKind {
         matches!(self, ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return)
     }
 
+    /// Whether it is at an instruction of a program (uprobe), with the program's registers as its context.
+    pub fn is_in_program(self) -> bool {
+        matches!(self, ProbeKind::UserInsn | ProbeKind::UserEntry | ProbeKind::UserReturn)
+    }
+
     /// Whether it has a trampoline, at one function.
     pub fn is_trampoline(self) -> bool {
         matches!(self, ProbeKind::Fentry | ProbeKind::Fexit)
@@ -56,9 +67,9 @@ impl ProbeKind {
         matches!(self, ProbeKind::MultiEntry | ProbeKind::MultiReturn)
     }
 
-    /// Whether it is at an instruction of the kernel.
+    /// Whether it is at an instruction.
     pub fn is_text(self) -> bool {
-        self.is_kprobe() || self.is_trampoline() || self.is_multi()
+        self.is_kprobe() || self.is_trampoline() || self.is_multi() || self.is_in_program()
     }
 
     /// Whether it is at system calls; the kernel runs its program for all of them.
@@ -69,17 +80,18 @@ impl ProbeKind {
     /// Whether its programs may write to process memory: they do not run in exceptions or interrupts.
     pub fn may_write(self) -> bool {
         let at_function = self == ProbeKind::Entry || self.is_trampoline() || self.is_multi();
-        self.is_trace() || at_function || self == ProbeKind::Bare
+        self.is_trace() || at_function || self.is_in_program() || self == ProbeKind::Bare
     }
 
     /// Whether its programs may preempt one another.
     pub fn is_preempted(self) -> bool {
-        self.is_trace() || self.is_trampoline() || self.is_multi()
+        self.is_trace() || self.is_trampoline() || self.is_multi() || self.is_in_program()
     }
 
     /// Returns the register that holds the return address, at an entry or exit where the function has no frame.
     pub fn link(self, machine: &dyn Machine) -> Option<i16> {
-        let is_end = matches!(self, ProbeKind::Entry | ProbeKind::Return);
+        use ProbeKind as K;
+        let is_end = matches!(self, K::Entry | K::Return | K::UserEntry | K::UserReturn);
         machine.registers().link.filter(|_| is_end)
     }
 

@@ -1,9 +1,9 @@
 //! bpf/object/stack.rs: stackdepth, ustackdepth, caller and ucaller.
 
-use super::function::Object;
+use super::function::{COPY, Object};
 use super::probe::{ProbeKind, place_of_hit};
 use crate::asm::Assembler;
-use crate::insn::Reg::{R0, R1, R2, R3, R4, R6, R7, R8};
+use crate::insn::Reg::{Frame, R0, R1, R2, R3, R4, R6, R7, R8};
 use crate::insn::{Alu, Cond, Helper, USER_STACK, Width};
 use crate::library::Function;
 use crate::memory::{FRAMES, OWN_FRAMES, cpu};
@@ -33,6 +33,8 @@ impl Walk {
             K::CallEntry | K::CallReturn | K::Trace(_) | K::Event | K::Bare | K::Fentry | K::Fexit => {
                 Walk::Own
             }
+            // The kernel was entered by the breakpoint: it has no functions below the handler's.
+            K::UserInsn | K::UserEntry | K::UserReturn => Walk::Nowhere,
             K::Error => Walk::Nowhere,
         }
     }
@@ -72,6 +74,23 @@ impl Object<'_, '_> {
     /// Loads the second address of a stack, which is the return address of the first function.
     pub(super) fn frame(&mut self, flags: i32) {
         self.address(1, flags);
+    }
+
+    /// Loads the caller in the process. At a program's entry or exit the function has no frame, and its return
+    /// address is in the link register or at the stack pointer.
+    pub(super) fn user_caller(&mut self) {
+        let (context, machine) = (self.shared.context, self.shared.memory.machine);
+        if !matches!(context, ProbeKind::UserEntry | ProbeKind::UserReturn) {
+            return self.frame(USER_STACK);
+        }
+        if let Some(link) = context.link(machine) {
+            return self.asm.load(Width::Double, R1, R6, link);
+        }
+        let absent = self.asm.label();
+        self.asm.load(Width::Double, R3, R6, machine.registers().stack_pointer);
+        self.asm.read_user(COPY, 8, absent);
+        self.asm.bind(absent);
+        self.asm.load(Width::Double, R1, Frame, COPY);
     }
 
     /// Loads an address of a stack; 0 if the stack is shorter.

@@ -3,7 +3,7 @@
 use super::function::{KEY, Object};
 use super::probe::{ProbeKind, place_of_hit};
 use crate::insn::Reg::{Frame, R0, R1, R2, R6, R7};
-use crate::insn::{Alu, Cond, Helper, USER_STACK, Width};
+use crate::insn::{Alu, Cond, Helper, Width};
 use crate::library::Function;
 use crate::memory::{Map, ZONE, cpu, globals};
 use crate::missing::Missing;
@@ -86,7 +86,7 @@ impl Object<'_, '_> {
             Caller => self.caller(),
             Stackdepth => self.depth(),
             Ustackdepth => self.user_depth(),
-            Ucaller => self.frame(USER_STACK),
+            Ucaller => self.user_caller(),
             Walltimestamp => {
                 self.asm.call(Helper::KtimeGetTaiNs);
                 self.asm.map_value(R1, Map::Globals as u32, globals::AHEAD);
@@ -154,6 +154,8 @@ impl Object<'_, '_> {
                 // The code that follows has to be reachable.
                 self.asm.branch(Cond::Eq, R7, R7, bad);
             }
+            // In a program, both arrays are the registers of the hit.
+            (Some(offset), kind) if kind.is_in_program() => self.asm.load(Width::Double, R1, R6, offset),
             // At a system call, these are the process's registers.
             (Some(offset), kind) if user || matches!(kind, ProbeKind::CallEntry | ProbeKind::CallReturn) => {
                 self.asm.mov(R1, i32::from(offset));

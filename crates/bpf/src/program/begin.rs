@@ -11,12 +11,35 @@ use crate::object::{ProbeKind, place_of_hit};
 use kinst_base::machine::PtRegs;
 
 /// A frame slot: a key or a number.
-const SLOT: i16 = -8;
+pub(super) const SLOT: i16 = -8;
 
 impl Writer<'_> {
     /// Writes the code before the clauses: R6 is the context, R7 the CPU's memory, R9 the probe's place.
     pub(super) fn begin(&self, asm: &mut Assembler, out: Label) {
         asm.mov(R6, R1);
+        match self.kind.is_in_program() {
+            true => self.hit_in_program(asm, out),
+            false => self.hit_in_kernel(asm, out),
+        }
+        self.find(asm, out);
+        if self.prologue.flags {
+            ways::flags(asm, self.memory.machine, out);
+        }
+        if let Some(spot) = self.prologue.spot {
+            ways::write(asm, self.memory.machine, spot, self.kind.is_in_program(), out);
+        }
+        if self.prologue.once && matches!(self.kind, ProbeKind::Insn | ProbeKind::UserInsn) {
+            self.first(asm, out);
+        }
+        match self.kind.is_in_program() {
+            true => self.take_lane(asm, out),
+            false => self.take(asm, out),
+        }
+        self.set_up(asm);
+    }
+
+    /// Points R7 at the CPU's memory. Exits unless the hit is on the CPU to trace, and of the event.
+    fn hit_in_kernel(&self, asm: &mut Assembler, out: Label) {
         if !self.kind.is_kprobe() {
             self.while_active(asm, out);
         }
@@ -40,22 +63,10 @@ impl Writer<'_> {
         if let Some(number) = self.prologue.event {
             event::write(asm, number, self.prologue.kernel, out);
         }
-        self.find(asm, out);
-        if self.prologue.flags {
-            ways::flags(asm, self.memory.machine, out);
-        }
-        if let Some(spot) = self.prologue.spot {
-            ways::write(asm, self.memory.machine, spot, out);
-        }
-        if self.prologue.once && self.kind == ProbeKind::Insn {
-            self.first(asm, out);
-        }
-        self.take(asm, out);
-        self.set_up(asm);
     }
 
     /// Exits unless the session is active. BEGIN and END also run when it is not.
-    fn while_active(&self, asm: &mut Assembler, out: Label) {
+    pub(super) fn while_active(&self, asm: &mut Assembler, out: Label) {
         if self.kind != ProbeKind::Bare {
             asm.map_value(R1, Map::Globals as u32, globals::STATE);
             asm.load(Width::Double, R1, R1, 0);
@@ -71,7 +82,20 @@ impl Writer<'_> {
             asm.branch(Cond::Ne, R1, 0, out);
             return;
         }
-        self.find_among(asm, out);
+        match self.kind.is_in_program() {
+            true => self.find_by_cookie(asm, out),
+            false => self.find_among(asm, out),
+        }
+    }
+
+    /// Looks up the place whose key the program was attached with: programs are at other addresses in each process.
+    fn find_by_cookie(&self, asm: &mut Assembler, out: Label) {
+        asm.mov(R1, R6);
+        asm.call(Helper::GetAttachCookie);
+        asm.store(Width::Double, Frame, SLOT, R0);
+        asm.lookup(Map::Places as u32, SLOT);
+        asm.branch(Cond::Eq, R0, 0, out);
+        asm.mov(R9, R0);
     }
 
     /// Looks up the place in the map shared by several programs.
@@ -98,6 +122,9 @@ impl Writer<'_> {
             ProbeKind::Timer
             | ProbeKind::Bare
             | ProbeKind::Error
+            | ProbeKind::UserInsn
+            | ProbeKind::UserEntry
+            | ProbeKind::UserReturn
             | ProbeKind::Trace(_)
             | ProbeKind::Event => {
                 asm.number(R1, self.prologue.number.into());
@@ -153,11 +180,21 @@ impl Writer<'_> {
             asm.jump(free);
             asm.bind(busy);
         }
+        self.lose(asm, out);
+        asm.bind(free);
+        self.choose_half(asm);
+    }
+
+    /// Counts the hit as lost, and exits.
+    pub(super) fn lose(&self, asm: &mut Assembler, out: Label) {
         asm.mov(R1, 1);
         asm.point(R2, cpu::NESTED as u32);
         asm.atomic_add(R2, 0, R1);
         asm.jump(out);
-        asm.bind(free);
+    }
+
+    /// Notes the half of the aggregations' maps to write.
+    pub(super) fn choose_half(&self, asm: &mut Assembler) {
         if !self.entries.is_empty() {
             asm.map_value(R1, Map::Globals as u32, globals::HALF);
             asm.load(Width::Double, R1, R1, 0);
@@ -227,7 +264,7 @@ impl Writer<'_> {
     /// Writes the arguments that the context lacks.
     fn arguments(&self, asm: &mut Assembler) {
         match self.kind {
-            ProbeKind::Return => {
+            ProbeKind::Return | ProbeKind::UserReturn => {
                 asm.load(Width::Double, R1, R9, place::EXIT);
                 asm.store(Width::Double, R7, cpu::ARGUMENTS, R1);
                 asm.load(Width::Double, R1, R6, self.memory.machine.registers().returned);
@@ -266,6 +303,8 @@ impl Writer<'_> {
             | ProbeKind::Entry
             | ProbeKind::Fentry
             | ProbeKind::MultiEntry
+            | ProbeKind::UserInsn
+            | ProbeKind::UserEntry
             | ProbeKind::Timer
             | ProbeKind::Bare
             | ProbeKind::Error

@@ -3,7 +3,8 @@
 use kinst_dif::ActionKind;
 use kinst_dif::layout::AggregationLayout;
 
-/// Two maps of an aggregation's entries: hashes by the CPU's id and the key, or, without keys, arrays by the id.
+/// Two maps of an aggregation's entries: hashes by the number of the CPU's value and the key, or, without keys,
+/// arrays by the number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries {
     /// The id of the aggregation, from 1.
@@ -12,11 +13,11 @@ pub struct Entries {
     pub actions: Vec<u32>,
     /// The aggregating function.
     pub function: ActionKind,
-    /// Layout of keys and value, without the CPU's id.
+    /// Layout of keys and value, without that number.
     pub layout: AggregationLayout,
 }
 
-/// Size of the CPU's id in a hash's key.
+/// Size of the number in a hash's key.
 pub const CPU_NUMBER: u32 = 8;
 
 impl Entries {

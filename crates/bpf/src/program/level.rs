@@ -19,7 +19,7 @@ impl Writer<'_> {
     /// itself counts as an interrupt of both kinds, and a timer as a hard one.
     pub(super) fn level(&self, asm: &mut Assembler) {
         use ProbeKind as K;
-        if matches!(self.kind, K::Bare | K::CallEntry | K::CallReturn) {
+        if self.kind.is_in_program() || matches!(self.kind, K::Bare | K::CallEntry | K::CallReturn) {
             asm.store(Width::Double, R7, cpu::LEVEL, 0);
             return;
         }

@@ -6,6 +6,8 @@ mod begin;
 mod entries;
 pub mod event;
 mod faults;
+mod in_program;
+mod lanes;
 mod level;
 pub mod place;
 mod prologue;
@@ -16,6 +18,7 @@ pub mod ways;
 mod writer;
 
 pub use entries::{CPU_NUMBER, Entries};
+pub use lanes::Lanes;
 pub use prologue::Prologue;
 pub use refusal::Refusal;
 pub use writer::{ErrorProbe, Writer};

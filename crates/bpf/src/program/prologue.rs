@@ -1,5 +1,6 @@
 //! bpf/program/prologue.rs: the inputs to the beginning of a program.
 
+use super::lanes::Lanes;
 use crate::kernel::Layout;
 use kinst_base::probe::Spot;
 
@@ -20,6 +21,10 @@ pub struct Prologue<'a> {
     pub event: Option<u64>,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
+    /// The only process to trace, at places in programs.
+    pub process: Option<u32>,
+    /// Values of the CPUs' memory that programs at such places use.
+    pub lanes: Lanes,
     /// Offsets in the kernel's structures.
     pub kernel: &'a Layout,
     /// Whether the clauses use the interrupted context.

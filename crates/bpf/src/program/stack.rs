@@ -94,23 +94,13 @@ impl Writer<'_> {
     /// Writes the process's registers and its stack from the stack pointer on, as far as it is readable; `at`
     /// is zeroed.
     fn copy_stack(&self, asm: &mut Assembler, at: u32, most: u32) {
-        let (frames, kernel) = (self.memory.frames, self.prologue.kernel);
+        let frames = self.memory.frames;
         let registers = self.memory.machine.registers();
         let none = asm.label();
-        asm.call(Helper::GetCurrentTask);
-        asm.mov(R8, R0);
-        asm.mov(R3, R8);
-        asm.add(R3, i32::from(kernel.mm));
-        asm.read(SLOT, 8, none);
-        asm.load(Width::Double, R1, Frame, SLOT);
-        asm.branch(Cond::Eq, R1, 0, none);
-        asm.mov(R3, R8);
-        asm.add(R3, i32::from(kernel.task_flags));
-        asm.read(SLOT, 4, none);
-        asm.load(Width::Double, R1, Frame, SLOT);
-        asm.alu(Alu::And, R1, KERNEL_THREAD);
-        asm.branch(Cond::Ne, R1, 0, none);
-        asm.user_registers(R3);
+        match self.context.is_in_program() {
+            true => asm.mov(R3, R6),
+            false => self.registers_of_process(asm, none),
+        }
         asm.point(R1, frames);
         asm.mov(R2, 8 * WORDS);
         asm.call(Helper::ProbeReadKernel);
@@ -125,6 +115,25 @@ impl Writer<'_> {
         }
         self.copy_pages(asm, at, most, none);
         asm.bind(none);
+    }
+
+    /// Loads the address of the process's registers into R3; jumps to `none` in a kernel thread.
+    fn registers_of_process(&self, asm: &mut Assembler, none: Label) {
+        let kernel = self.prologue.kernel;
+        asm.call(Helper::GetCurrentTask);
+        asm.mov(R8, R0);
+        asm.mov(R3, R8);
+        asm.add(R3, i32::from(kernel.mm));
+        asm.read(SLOT, 8, none);
+        asm.load(Width::Double, R1, Frame, SLOT);
+        asm.branch(Cond::Eq, R1, 0, none);
+        asm.mov(R3, R8);
+        asm.add(R3, i32::from(kernel.task_flags));
+        asm.read(SLOT, 4, none);
+        asm.load(Width::Double, R1, Frame, SLOT);
+        asm.alu(Alu::And, R1, KERNEL_THREAD);
+        asm.branch(Cond::Ne, R1, 0, none);
+        asm.user_registers(R3);
     }
 
     /// Reads page by page. The first word at `at` is the number of bytes read.

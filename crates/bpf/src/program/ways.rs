@@ -36,8 +36,10 @@ pub fn flags(asm: &mut Assembler, machine: &dyn Machine, out: Label) {
     asm.bind(goes);
 }
 
-/// Exits unless the operand selects the spot's edge, and the jump labels along the edge lead on.
-pub fn write(asm: &mut Assembler, machine: &dyn Machine, spot: &Spot, out: Label) {
+/// Exits unless the operand selects the spot's edge, and the jump labels along the edge lead on. In a program, the
+/// spot's addresses are those of the file's layout.
+pub fn write(asm: &mut Assembler, machine: &dyn Machine, spot: &Spot, in_program: bool, out: Label) {
+    let layout = in_program.then_some(spot.address);
     match spot.when {
         When::Zero { register: number, bits, is } => {
             register(asm, machine, R1, number);
@@ -46,12 +48,12 @@ pub fn write(asm: &mut Assembler, machine: &dyn Machine, spot: &Spot, out: Label
             asm.branch(if is { Cond::Ne } else { Cond::Eq }, R1, 0, out);
         }
         When::Goes(jump, to) => {
-            target(asm, machine, jump, out);
+            target(asm, machine, jump, layout, out);
             asm.number(R2, to);
             asm.branch(Cond::Ne, R3, R2, out);
         }
         When::Leaves(jump, parts) => {
-            target(asm, machine, jump, out);
+            target(asm, machine, jump, layout, out);
             for (number, (start, end)) in parts.into_iter().enumerate() {
                 let outside = asm.label();
                 asm.number(R2, start);
@@ -77,9 +79,19 @@ fn register(asm: &mut Assembler, machine: &dyn Machine, into: Reg, number: u8) {
     }
 }
 
-/// Loads the target of an indirect jump into R3.
-fn target(asm: &mut Assembler, machine: &dyn Machine, jump: Jump, out: Label) {
-    asm.number(R3, jump.by);
+/// Loads the target of an indirect jump into R3. For the jump at the address `layout` of a file, the target is an
+/// address in the file's layout too: the distance from the hit is the same in each process.
+fn target(asm: &mut Assembler, machine: &dyn Machine, jump: Jump, layout: Option<u64>, out: Label) {
+    let instruction = machine.registers().instruction;
+    match (layout, jump.base, jump.index) {
+        // The displacement is an address of the layout.
+        (Some(address), None, None) => {
+            asm.number(R3, jump.by.wrapping_sub(address));
+            asm.load(Width::Double, R1, R6, instruction);
+            asm.add(R3, R1);
+        }
+        _ => asm.number(R3, jump.by),
+    }
     if let Some(index) = jump.index {
         register(asm, machine, R1, index);
         asm.alu(Alu::Lsh, R1, i32::from(jump.shift));
@@ -90,8 +102,17 @@ fn target(asm: &mut Assembler, machine: &dyn Machine, jump: Jump, out: Label) {
         asm.add(R3, R1);
     }
     if jump.memory {
-        asm.read(SLOT, 8, out);
+        match layout {
+            Some(_) => asm.read_user(SLOT, 8, out),
+            None => asm.read(SLOT, 8, out),
+        }
         asm.load(Width::Double, R3, Frame, SLOT);
+    }
+    if let Some(address) = layout {
+        asm.load(Width::Double, R1, R6, instruction);
+        asm.alu(Alu::Sub, R3, R1);
+        asm.number(R1, address);
+        asm.add(R3, R1);
     }
 }
 

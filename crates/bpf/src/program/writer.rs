@@ -220,7 +220,7 @@ impl Writer<'_> {
 
     /// Fills in the CPU and time of the record at R8, and sends `size` bytes.
     pub(super) fn send_bytes(&self, asm: &mut Assembler, size: i32, wrapped: bool) {
-        asm.load(Width::Double, R1, R7, cpu::NUMBER);
+        asm.load(Width::Double, R1, R7, cpu::CPU);
         asm.store(Width::Word, R8, 4, R1);
         asm.load(Width::Double, R1, R7, cpu::TIMESTAMP);
         asm.store(Width::Double, R8, 8, R1);

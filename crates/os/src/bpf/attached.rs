@@ -39,7 +39,7 @@ pub enum Counted {
 
 /// A descriptor that attaches a program. Closing it detaches the program.
 #[derive(Debug)]
-pub struct Attached(OwnedFd);
+pub struct Attached(pub(super) OwnedFd);
 
 impl Attached {
     /// Starts a clock.
@@ -50,7 +50,6 @@ impl Attached {
 
     /// Hits of kprobe.multi that were missed before the program was called. Kernels before 6.7 do not report
     /// them.
-    /// report them.
     pub fn missed(&self) -> u64 {
         last_word::<5>(&self.0)
     }

@@ -1,6 +1,6 @@
 //! os/bpf/program.rs: loading a program, and its kind.
 
-use super::syscall::{KPROBE_MULTI, Load, Run, bpf, command, last_word, owned};
+use super::syscall::{KPROBE_MULTI, Load, Run, UPROBE_MULTI, bpf, command, last_word, owned};
 use super::types::{self, Types};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -8,10 +8,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// The purpose that a program is loaded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
-    /// One kprobe, or a kretprobe.
+    /// One kprobe, or a uprobe.
     Kprobe,
     /// The entries, or returns, of many functions at once (kprobe.multi).
     KprobeMulti,
+    /// Instructions of programs, many at once (uprobe.multi).
+    UprobeMulti,
     /// An overflow of a perf event.
     PerfEvent,
     /// A tracepoint, with the arguments that the kernel passes to it.
@@ -37,6 +39,7 @@ impl ProgramKind {
         match self {
             ProgramKind::Kprobe => (2, 0),
             ProgramKind::KprobeMulti => (2, KPROBE_MULTI),
+            ProgramKind::UprobeMulti => (2, UPROBE_MULTI),
             ProgramKind::PerfEvent => (7, 0),
             ProgramKind::RawTracepoint => (17, 0),
             ProgramKind::Fentry(_) => (26, 24),

@@ -6,6 +6,10 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// BPF_TRACE_KPROBE_MULTI
 pub(super) const KPROBE_MULTI: u32 = 42;
+/// BPF_TRACE_UPROBE_MULTI
+pub(super) const UPROBE_MULTI: u32 = 48;
+/// BPF_PERF_EVENT
+pub(super) const PERF_EVENT: u32 = 41;
 
 /// Commands of bpf(2).
 pub(super) mod command {

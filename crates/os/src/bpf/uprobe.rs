@@ -1,0 +1,102 @@
+//! os/bpf/uprobe.rs: attaches programs to instructions of files, in all processes that map them (uprobes).
+
+use super::attached::Attached;
+use super::program::Program;
+use super::syscall::{PERF_EVENT, UPROBE_MULTI, bpf, command, owned};
+use crate::perf::Attribute;
+use rustix::io::Errno;
+use std::ffi::CString;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// The beginning of `link_create`, with the fields of uprobe.multi.
+#[repr(C)]
+struct Multi {
+    program: u32,
+    target: u32,
+    attach: u32,
+    flags: u32,
+    path: u64,
+    offsets: u64,
+    counters: u64,
+    cookies: u64,
+    count: u32,
+    uprobe_flags: u32,
+    process: u32,
+    pad: u32,
+}
+
+/// The same, with the field of a perf event.
+#[repr(C)]
+struct OfEvent {
+    program: u32,
+    target: u32,
+    attach: u32,
+    flags: u32,
+    cookie: u64,
+}
+
+impl Program {
+    /// Runs the program at each of the offsets in a file (uprobe.multi). `cookies` has the number that the
+    /// program gets at each. The kernel refuses all if it refuses one; it takes a million at a time.
+    pub fn at_file(&self, path: &Path, offsets: &[u64], cookies: &[u64]) -> Result<Attached, Errno> {
+        if cookies.len() != offsets.len() {
+            return Err(Errno::INVAL);
+        }
+        let count = u32::try_from(offsets.len()).map_err(|_| Errno::TOOBIG)?;
+        let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
+        let mut link = Multi {
+            program: self.0.as_raw_fd() as u32,
+            target: 0,
+            attach: UPROBE_MULTI,
+            flags: 0,
+            path: path.as_ptr() as u64,
+            offsets: offsets.as_ptr() as u64,
+            counters: 0,
+            cookies: cookies.as_ptr() as u64,
+            count,
+            uprobe_flags: 0,
+            process: 0,
+            pad: 0,
+        };
+        // SAFETY: the kernel reads the path, and as many offsets and cookies as the count says. All live until
+        // the call returns.
+        let fd = unsafe { bpf(command::LINK_CREATE, &mut link)? };
+        Ok(Attached(owned(fd)))
+    }
+
+    /// Passes a directory: a kernel with uprobe.multi reports that it is not a file.
+    pub fn at_no_file(&self) -> Result<(), Errno> {
+        self.at_file(Path::new("/"), &[0], &[0]).map(drop)
+    }
+
+    /// Runs the program at one offset in a file, by a perf event. `kind` is [`uprobe_events`].
+    pub fn at_instruction(
+        &self,
+        kind: u32,
+        path: &Path,
+        offset: u64,
+        cookie: u64,
+    ) -> Result<Attached, Errno> {
+        let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
+        let event = Attribute::new(kind, 0, 1).with(path.as_ptr() as u64, offset).open(0)?;
+        let mut link = OfEvent {
+            program: self.0.as_raw_fd() as u32,
+            target: event.as_raw_fd() as u32,
+            attach: PERF_EVENT,
+            flags: 0,
+            cookie,
+        };
+        // SAFETY: it has no addresses.
+        let fd = unsafe { bpf(command::LINK_CREATE, &mut link)? };
+        // The link keeps the event open.
+        Ok(Attached(owned(fd)))
+    }
+}
+
+/// Returns the type of perf events at instructions of files; `None` if the kernel has none.
+pub fn uprobe_events() -> Option<u32> {
+    let text = std::fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").ok()?;
+    text.trim().parse().ok()
+}

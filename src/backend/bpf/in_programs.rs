@@ -1,0 +1,105 @@
+//! backend/bpf/in_programs.rs: arming of places in programs: by uprobe.multi, or by a perf event each.
+
+use super::arm::{Arming, halved};
+use super::arm_error::ArmError;
+use super::error::{EnableError, Request, request};
+use super::means::{Uprobes, uprobes};
+use kinst_base::image::FileId;
+use kinst_base::probe::Place;
+use kinst_bpf::{Home, Located, Unit};
+use kinst_os::Errno;
+use kinst_os::bpf::{Attached, Program};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The places that the kernel takes at a time.
+const MOST: usize = 1 << 20;
+
+/// A place in a file.
+struct At {
+    probe: u32,
+    offset: u64,
+    /// The key of the place, which the program gets at a hit.
+    cookie: u64,
+}
+
+impl Arming<'_> {
+    /// Attaches a program to all of its places in files that the kernel accepts.
+    pub(super) fn in_programs(&mut self, unit: &Unit, program: &Program) -> Result<(), EnableError> {
+        let mut by_file: BTreeMap<FileId, Vec<At>> = BTreeMap::new();
+        for place in &unit.places {
+            match self.at(place) {
+                Some((file, at)) => by_file.entry(file).or_default().push(at),
+                None => self.refuse(place.probe, ArmError::NoOffset),
+            }
+        }
+        for (file, places) in by_file {
+            match (self.files.path(file), uprobes()) {
+                (None, _) => places.iter().for_each(|at| self.refuse(at.probe, ArmError::NoFile)),
+                // Such probes were left out before.
+                (_, Err(_)) => {}
+                (Some(path), Ok(by)) => self.in_file(*by, program, &path, &places)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn at(&self, place: &Located) -> Option<(FileId, At)> {
+        let Place::Program(program) = &self.probes.get(place.probe as usize)?.place else { return None };
+        let offset = self.files.offset(program.file, place.at)?;
+        let cookie = match place.home {
+            Home::Shared(key) => key,
+            Home::Alone(_) => 0,
+        };
+        Some((program.file, At { probe: place.probe, offset, cookie }))
+    }
+
+    fn in_file(
+        &mut self,
+        by: Uprobes,
+        program: &Program,
+        path: &Path,
+        places: &[At],
+    ) -> Result<(), EnableError> {
+        let mut not: Vec<(&At, Errno)> = Vec::new();
+        match by {
+            Uprobes::Multi => {
+                let attach = |places: &[At]| at_file(program, path, places);
+                for places in places.chunks(MOST) {
+                    let (attached, refused) = halved(places, &attach);
+                    self.session.at_files.extend(attached);
+                    not.extend(refused);
+                }
+            }
+            Uprobes::Events(kind) => {
+                for at in places {
+                    match program.at_instruction(kind, path, at.offset, at.cookie) {
+                        Ok(attached) => self.session.at_instructions.push(attached),
+                        Err(errno) if is_of_all(errno) => {
+                            return Err(request(Request::AttachUprobe)(errno));
+                        }
+                        Err(errno) => not.push((at, errno)),
+                    }
+                }
+            }
+        }
+        if let Some((_, errno)) = not.iter().find(|(_, errno)| is_of_all(*errno)) {
+            return Err(request(Request::AttachUprobe)(*errno));
+        }
+        for (at, errno) in not {
+            self.refuse(at.probe, ArmError::Uprobe(errno));
+        }
+        Ok(())
+    }
+}
+
+fn at_file(program: &Program, path: &Path, places: &[At]) -> Result<Attached, Errno> {
+    let offsets: Vec<u64> = places.iter().map(|at| at.offset).collect();
+    let cookies: Vec<u64> = places.iter().map(|at| at.cookie).collect();
+    program.at_file(path, &offsets, &cookies)
+}
+
+/// Whether an error concerns no single place.
+fn is_of_all(errno: Errno) -> bool {
+    [Errno::PERM, Errno::NOMEM, Errno::MFILE, Errno::NFILE].contains(&errno)
+}
