@@ -8,7 +8,7 @@ use crate::backend::{Error, Plan, Refusal, Refused, Tracing, bpf};
 use crate::options::key;
 use crate::pipeline::Compiled;
 use kinst_dif::{Options, Program};
-use kinst_sites::Spots;
+use kinst_sites::{ProgramFiles, Spots};
 use std::sync::Arc;
 
 /// The chosen backend.
@@ -51,6 +51,19 @@ impl Backend {
         Ok(Backend::Bpf)
     }
 
+    /// Returns the backend that can arm a plan: BPF, if places are in programs.
+    pub(super) fn for_plan(self, config: &Config, subject: &Subject, plan: &Plan) -> Result<Backend, Error> {
+        if !plan.needs_bpf() || matches!(self, Backend::Bpf) {
+            return Ok(self);
+        }
+        if config.options.text(key::BACKEND) == Some("module") {
+            return Err(Error::OnlyBpf);
+        }
+        bpf::check()?;
+        subject.without_module.get_or_init(|| None);
+        Ok(Backend::Bpf)
+    }
+
     /// Prepares the backend for another session; returns whether that succeeded.
     fn reopen(&mut self) -> bool {
         if let Backend::Module(device) = self {
@@ -89,7 +102,9 @@ impl Backend {
                     Err(_) if !plan.needs_kernel() => &bpf::NoKernel,
                     Err(error) => return Err(error.clone().into()),
                 };
-                let (session, refused) = bpf::Session::enable(program, plan, options, spots, &bpf::NoFiles)?;
+                let programs = subject.programs().unwrap_or_default();
+                let files: &dyn ProgramFiles = &*programs;
+                let (session, refused) = bpf::Session::enable(program, plan, options, spots, files)?;
                 Ok((Box::new(session), Refused::named(refused, probes, Refusal::Bpf)))
             }
         }

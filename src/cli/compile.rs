@@ -103,5 +103,9 @@ fn index(
             true => device.info.max_once as usize,
             false => device.info.max_probes as usize,
         });
-    Ok(Box::new(index.with_max_probes(most, most_armed)))
+    let index = index.with_max_probes(most, most_armed);
+    Ok(Box::new(match subject.programs() {
+        Some(programs) => index.with_programs(programs),
+        None => index,
+    }))
 }

@@ -88,6 +88,11 @@ impl Config {
         *mode == Mode::Trace && !dump && formatted.is_empty() && disassembled.is_empty()
     }
 
+    /// Whether the text of a program has a word.
+    pub(crate) fn names(&self, word: &str) -> bool {
+        self.files.iter().any(|file| self.sources.get(*file).text.contains(word))
+    }
+
     /// Returns the values of the macro variables; `target` is $target, or 0.
     pub(crate) fn macros(&self, target: u32) -> Macros {
         let mut scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);

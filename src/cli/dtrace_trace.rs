@@ -5,6 +5,7 @@ use super::compile::compile;
 use super::config::Config;
 use super::console::{Console, Failed};
 use super::output::reason;
+use super::processes;
 use super::refused;
 use super::report::FAILURE;
 use super::stability;
@@ -25,7 +26,7 @@ use kinst_base::probe::{Place, Probe};
 use kinst_dif::enabled::Enabled;
 use kinst_dif::record::Layouts;
 use kinst_dif::{Program, StatementKind};
-use kinst_os::process::{self, Process, Start};
+use kinst_os::process::Process;
 use kinst_os::signals::Requests;
 use kinst_sites::{Kernel, no_match};
 use std::collections::HashSet;
@@ -54,8 +55,8 @@ pub(crate) fn trace_into(
     taker: Option<Taker<'_>>,
 ) -> Result<u8, Failed> {
     let backend = backend(config, subject, console)?;
-    let mut processes = processes(config, console)?;
-    let target = processes.first().map_or(0, |process| process.pid);
+    let mut processes = processes::start(config, console)?;
+    let target = processes::target(&processes);
     let mut compiled = compile(config, subject, console, target)?;
     if format::draws_threads(&config.invocation.outputs) {
         kinst_dif::thread::identify(&mut compiled.program);
@@ -66,6 +67,10 @@ pub(crate) fn trace_into(
     }
     allow_destructive(config, console, &compiled.program)?;
     let (plan, left_out) = plan(config, subject, console, &compiled)?;
+    let backend = match backend.for_plan(config, subject, &plan) {
+        Ok(backend) => backend,
+        Err(error) => return console.fail(&error.to_string(), error.help().as_deref()),
+    };
     if plan.enabled.ecbs.is_empty() {
         return console.fail("no probes matched", None);
     }
@@ -122,38 +127,6 @@ struct Armed<'a> {
     plan: &'a Plan,
     refused: &'a [Refused],
     settings: &'a kinst_dif::Options,
-}
-
-/// Returns the processes of -c and -p; the first is $target.
-fn processes(config: &Config, console: &Console) -> Result<Vec<Process>, Failed> {
-    let mut processes = Vec::new();
-    let mut add = |process: Result<Process, process::Error>| match process {
-        Ok(process) => {
-            processes.push(process);
-            Ok(())
-        }
-        Err(error) => console.fail(&error.to_string(), None),
-    };
-    for command in &config.invocation.commands {
-        add(Process::start(command, &start(&config.options)))?;
-    }
-    for pid in &config.invocation.pids {
-        match pid.parse() {
-            Ok(pid) => add(Process::grab(pid))?,
-            Err(_) => return console.fail(&format!("invalid pid: {pid}"), None),
-        }
-    }
-    Ok(processes)
-}
-
-/// The environment of the command of -c: the options setenv and unsetenv.
-fn start(options: &Options) -> Start {
-    let pair = |text: &String| {
-        let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        (name.to_owned(), value.to_owned())
-    };
-    let set = options.list(key::SETENV).iter().map(pair).collect();
-    Start { set, unset: options.list(key::UNSETENV).to_vec() }
 }
 
 /// Returns the probes of each description, and a message for each place that was left out.

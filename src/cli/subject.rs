@@ -7,7 +7,7 @@ use crate::backend::bpf;
 use crate::backend::module::{self, Device, Live};
 use crate::options::key;
 use kinst_base::diag::Diagnostic;
-use kinst_sites::{Cache, Catalog, Kernel, LiveText, Reach, Text};
+use kinst_sites::{Cache, Catalog, Kernel, LiveText, Programs, Reach, Text};
 use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ pub(crate) struct Subject {
     asked: Asked,
     progress: Arc<Progress>,
     kernel: OnceCell<Arc<Kernel>>,
+    programs: Arc<Programs>,
     catalog: OnceCell<Arc<Catalog>>,
     device: OnceCell<Arc<Device>>,
     /// Set if the trace runs without the module: to the reason, or to `None` with `-x backend=bpf`.
@@ -49,12 +50,20 @@ impl Asked {
     }
 }
 
+/// Opens the programs that descriptions will name.
+fn programs(config: &Config, console: &Console) -> Arc<Programs> {
+    let (command, progress) = (config.command.clone(), Arc::clone(&console.progress));
+    let say = Box::new(move |text: &str| progress.lend(&format!("{command}: {text}\n")));
+    Arc::new(Programs::default().with_debuginfod(say))
+}
+
 impl Subject {
     pub(crate) fn new(config: &Config, console: &Console) -> Subject {
         Subject {
             asked: Asked::new(config),
             progress: Arc::clone(&console.progress),
             kernel: OnceCell::new(),
+            programs: programs(config, console),
             catalog: OnceCell::new(),
             device: OnceCell::new(),
             without_module: OnceCell::new(),
@@ -100,6 +109,9 @@ impl Subject {
 
     /// Reports errors in the kernel's files; `verbose` also what was left out of them.
     pub(crate) fn report_files(&self, console: &Console, verbose: bool) {
+        let (warnings, remarks) = self.programs.take_reports();
+        warnings.iter().for_each(|warning| console.diagnostic(warning));
+        remarks.iter().filter(|_| verbose).for_each(|remark| console.report.notice(remark));
         let Some(kernel) = self.kernel.get() else { return };
         for warning in kernel.take_warnings() {
             console.diagnostic(&warning);
@@ -128,8 +140,19 @@ impl Subject {
         }
         let kernel = self.open_kernel()?;
         let live = self.live_text();
-        let catalog = || Arc::new(Catalog::new(kernel, live).with_reach(self.reach()));
+        let catalog = || {
+            let catalog = Catalog::new(kernel, live).with_reach(self.reach());
+            Arc::new(match self.programs() {
+                Some(programs) => catalog.with_programs(programs),
+                None => catalog,
+            })
+        };
         Ok(Arc::clone(self.catalog.get_or_init(catalog)))
+    }
+
+    /// Returns the programs of this machine; `None` if the kernel is that of a sysroot.
+    pub(crate) fn programs(&self) -> Option<Arc<Programs>> {
+        self.is_running().then(|| Arc::clone(&self.programs))
     }
 
     /// Like [`Subject::open_catalog`], but reports the error.

@@ -91,6 +91,10 @@ const GROUPS: &[Group] = &[
     (
         "Processes",
         &[
+            (
+                "evaltime",
+                "where the command of -c waits until tracing begins; unset: postinit to trace programs, else before its exec",
+            ),
             ("setenv", "a variable of its environment"),
             ("unsetenv", "a variable to remove from its environment"),
             ("pgmax", "processes whose mappings are cached"),

@@ -103,6 +103,7 @@ keys! {
     EMPTY: Flag = "empty";
     ENCODING: Text = "encoding";
     ERRTAGS: Flag = "errtags";
+    EVALTIME: Text = "evaltime";
     FLOWINDENT: Flag = "flowindent";
     INCDIR: List = "incdir";
     JSTACKFRAMES: Number = "jstackframes";

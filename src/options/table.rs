@@ -146,12 +146,7 @@ pub const TABLE: &[Spec] = &[
     row("empty", Kind::Flag, When::Compile, ""),
     row("encoding", Kind::Choice(&["ascii", "utf8"]), When::Dynamic, "ascii"),
     row("errtags", Kind::Flag, When::Compile, ""),
-    row(
-        "evaltime",
-        Kind::Choice(&["exec", "preinit", "postinit", "main"]),
-        When::Always("tracing begins before the command of -c; other times are refused"),
-        "exec",
-    ),
+    row("evaltime", Kind::Choice(&["exec", "preinit", "postinit", "main"]), When::Run, ""),
     row("flowindent", Kind::Flag, When::Dynamic, ""),
     row(
         "grabanon",

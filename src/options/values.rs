@@ -170,9 +170,6 @@ fn refused_value(name: &str, value: &Value) -> Option<&'static str> {
     let Value::Text(text) = value else { return None };
     match (name, text.as_str()) {
         ("late", "dynamic") => Some("a translation is compiled where it is used: late=static"),
-        ("evaltime", "preinit" | "postinit" | "main") => {
-            Some("a command is stopped before its first instruction, and not later: evaltime=exec")
-        }
         _ => None,
     }
 }

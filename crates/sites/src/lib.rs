@@ -34,7 +34,7 @@ pub use model::{
     Boundary, Driven, DrivenArgument, DrivenType, FoundSite, FunctionSites, InScope, LiveInsn, Places,
     ProbeCatalog, ProgramFiles, SiteIndex, SourceLine,
 };
-pub use programs::{ProgramFile, Programs, Ready};
+pub use programs::{ProgramFile, Programs};
 pub use target::loaded::Loaded;
 pub use target::program::{InFunction, Program};
 pub use target::stack as user_stack;

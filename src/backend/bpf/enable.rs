@@ -7,14 +7,13 @@ use super::clock::Cpus;
 use super::error::{self, EnableError, ProgramError, Request, of_file};
 use super::found::{self, Facts, Purpose};
 use super::functions::Chosen;
-use super::program_files::ProgramFiles;
 use super::session::Session;
 use crate::backend::plan::Plan;
 use kinst_bpf::needs::Needs;
 use kinst_bpf::{Image, memory as layout};
 use kinst_dif::{Options, Program};
 use kinst_os::limits;
-use kinst_sites::Spots;
+use kinst_sites::{ProgramFiles, Spots};
 use std::collections::BTreeMap;
 
 /// A session before arming.

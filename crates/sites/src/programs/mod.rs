@@ -8,4 +8,4 @@ mod set;
 pub use file::ProgramFile;
 pub(crate) use refusals::{many_processes, no_debug_information, no_function};
 pub(crate) use set::Meant;
-pub use set::{Programs, Ready};
+pub use set::Programs;

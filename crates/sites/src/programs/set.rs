@@ -14,13 +14,9 @@ use kinst_base::image::FileId;
 use kinst_base::space::Space;
 use kinst_os::maps::Mapping;
 
-/// A callback that lets a process proceed until its libraries are mapped, if this run has started it.
-pub type Ready = dyn Fn(u32) -> Result<(), Box<Diagnostic>> + Send + Sync;
-
 /// The programs and libraries of a run. Nothing is read before a description names a process or a file.
 #[derive(Default)]
 pub struct Programs {
-    ready: Option<Box<Ready>>,
     say: Option<Arc<Say>>,
     known: Mutex<Known>,
 }
@@ -63,11 +59,6 @@ impl Meant {
 }
 
 impl Programs {
-    /// Sets the callback that is called before the mappings of a process are read.
-    pub fn with_ready(self, ready: Box<Ready>) -> Programs {
-        Programs { ready: Some(ready), ..self }
-    }
-
     /// Adds debug information from the user's debuginfod servers; `say` reports what the program is waiting for.
     pub fn with_debuginfod(self, say: Box<Say>) -> Programs {
         Programs { say: Some(Arc::from(say)), ..self }
@@ -159,9 +150,6 @@ impl Programs {
     fn process(&self, pid: u32) -> Result<Arc<Process>, Box<Diagnostic>> {
         if let Some(known) = self.known().processes.get(&pid) {
             return Ok(Arc::clone(known));
-        }
-        if let Some(ready) = &self.ready {
-            ready(pid)?;
         }
         let process = Process::read(pid).map_err(|cause| Box::new(refusals::no_process(pid, &cause)))?;
         if process.files.is_empty() {
