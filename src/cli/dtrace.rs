@@ -8,7 +8,8 @@ use super::output::eprint;
 use super::report::{FAILURE, Report, USAGE};
 use super::subject::Subject;
 use super::{
-    annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, fmt, path, stability,
+    annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, fmt, path, processes,
+    stability,
 };
 use crate::backend::bpf::sweep;
 use crate::options;
@@ -116,7 +117,11 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
 /// Runs -e, which needs only the compiler. With the module loaded, or with --sysroot, a description that matches
 /// nothing is an error too.
 fn compile_only(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
-    let compiled = compile(config, subject, console, 0)?;
+    let processes = match config.names(processes::OF_TARGET) {
+        true => processes::start(config, console)?,
+        false => Vec::new(),
+    };
+    let compiled = compile(config, subject, console, processes::target(&processes))?;
     let is_known = config.options.text(key::SYSROOT).is_some() || subject.device().is_ok();
     if is_known && !config.options.flag(key::ZDEFS) {
         dtrace_trace::plan(config, subject, console, &compiled)?;

@@ -4,6 +4,7 @@ use super::compile::{compile, with_given};
 use super::config::Config;
 use super::console::{Console, Failed};
 use super::dtrace_trace::report_left_out;
+use super::processes;
 use super::stability;
 use super::subject::Subject;
 use crate::backend::probe_name;
@@ -23,10 +24,16 @@ use std::fmt::Write as _;
 /// Lists the probes that the programs' descriptions match, or all probes without a program. Fails after the list if a
 /// description matches nothing, unless -Z permits it.
 pub(crate) fn list(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
+    // A command of -c is started only for its probes, and ends with the list.
+    let processes = match config.names(processes::OF_TARGET) {
+        true => processes::start(config, console)?,
+        false => Vec::new(),
+    };
+    let target = processes::target(&processes);
     let descriptions = match config.files.is_empty() {
         true => vec![Description::Fields(Box::default())],
         false => {
-            let compiled = compile(config, subject, console, 0)?;
+            let compiled = compile(config, subject, console, target)?;
             compiled.program.clauses.into_iter().flat_map(|clause| clause.probes).collect()
         }
     };

@@ -7,7 +7,7 @@ use crate::options::{Options, key};
 use kinst_os::process::{self, Process, Start};
 
 /// The provider that means the process of -c or -p.
-const OF_TARGET: &str = "pid$target";
+pub(super) const OF_TARGET: &str = "pid$target";
 
 /// Returns the processes of -c and -p; the first is $target. If the program names probes in it, a command proceeds until
 /// its libraries are mapped, and stops there; otherwise it waits before its exec.

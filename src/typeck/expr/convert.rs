@@ -1,11 +1,14 @@
 //! typeck/expr/convert.rs: compatibility of types, and the conversions that it requires.
 
 use super::fold;
+use super::member::in_user_memory;
 use crate::typeck::error;
 use crate::typeck::error::Result;
 use crate::typeck::state::Checker;
 use crate::typeck::typed::{Expr, ExprKind};
 use kinst_base::source::Span;
+use kinst_dif::insn::Subr;
+use kinst_types::intrinsic::ULONG;
 use kinst_types::{Type, promote};
 
 impl Checker<'_> {
@@ -43,6 +46,9 @@ impl Checker<'_> {
     /// Converts a value to `to`, where the caller has checked that it is possible; folds a constant.
     pub(in crate::typeck) fn cast(&self, value: Expr, to: Type, span: Option<Span>) -> Expr {
         let span = span.unwrap_or(value.span);
+        if to.is_string() && !value.ty.is_string() && in_user_memory(&value) {
+            return string_of_process(value, span);
+        }
         let bytes = self.layout.size(&to).unwrap_or(0);
         match value.kind {
             ExprKind::Int(constant) if to.is_scalar() && value.ty.is_scalar() => {
@@ -100,6 +106,17 @@ impl Checker<'_> {
         // An array or struct is never the target of an actual conversion.
         Ok(self.cast(value, to, Some(span)))
     }
+}
+
+/// Copies a string from the memory of the process: its address alone would be one of the kernel's memory.
+fn string_of_process(value: Expr, span: Span) -> Expr {
+    let length = match value.ty.resolved() {
+        Type::Array { len, .. } if *len > 0 => Some(Expr::new(ExprKind::Int(*len), ULONG, span)),
+        _ => None,
+    };
+    let address = Expr::new(ExprKind::Convert(Box::new(value)), ULONG, span);
+    let args = std::iter::once(address).chain(length).collect();
+    Expr::new(ExprKind::Call { subroutine: Subr::Copyinstr, args }, Type::String, span)
 }
 
 /// Whether these are pointers to the same type, or one of them to void, in the same address space; or the constant 0.

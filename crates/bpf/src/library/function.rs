@@ -173,8 +173,15 @@ pub struct Functions {
 
 impl Functions {
     /// Returns the label of a function, and marks it to be written.
-    pub fn label(&self, asm: &mut Assembler, function: Function) -> Label {
+    fn label(&self, asm: &mut Assembler, function: Function) -> Label {
         *self.labels.borrow_mut().entry(function).or_insert_with(|| asm.label())
+    }
+
+    /// Calls a function with its arguments from R1 on; R7 points at the memory in which it works.
+    pub fn call(&self, asm: &mut Assembler, function: Function) {
+        let label = self.label(asm, function);
+        asm.load(Width::Double, ARGUMENTS[usize::from(function.arity())], R7, cpu::NUMBER);
+        asm.call_local(label);
     }
 
     /// Whether code written so far calls the function.
@@ -197,6 +204,9 @@ impl Functions {
     }
 }
 
+/// The registers of arguments.
+const ARGUMENTS: [Reg; 5] = [R1, R2, R3, R4, R5];
+
 /// Frame slots of a function: its arguments, and the source of a copy.
 pub(super) const fn argument(number: u8) -> i16 {
     -8 * (number as i16 + 1)
@@ -218,14 +228,15 @@ pub(super) struct Lib<'a> {
 
 impl Lib<'_> {
     fn write(asm: &mut Assembler, memory: &Memory, functions: &Functions, function: Function, label: Label) {
-        asm.function(label, FunctionKind::Global { name: function.name(), arity: function.arity() });
+        let arity = function.arity();
+        asm.function(label, FunctionKind::Global { name: function.name(), arity: arity + 1 });
         let none = asm.label();
         let mut lib = Lib { asm, memory, functions, faults: Vec::new(), none };
-        for (number, reg) in (0..function.arity()).zip([R1, R2, R3, R4, R5]) {
+        for (number, reg) in (0..arity).zip(ARGUMENTS) {
             lib.asm.store(Width::Double, Frame, argument(number), reg);
         }
-        lib.asm.call(Helper::GetSmpProcessorId);
-        lib.asm.store(Width::Word, Frame, KEY, R0);
+        // The last argument is the number of the caller's memory.
+        lib.asm.store(Width::Word, Frame, KEY, ARGUMENTS[usize::from(arity)]);
         lib.asm.lookup(Map::Cpus as u32, KEY);
         lib.asm.branch(Cond::Eq, R0, 0, none);
         lib.asm.mov(R7, R0);
@@ -276,8 +287,7 @@ impl Lib<'_> {
 
     /// Calls a function that never faults.
     pub(super) fn call_unchecked(&mut self, function: Function) {
-        let label = self.functions.label(self.asm, function);
-        self.asm.call_local(label);
+        self.functions.call(self.asm, function);
     }
 
     /// Copies an argument's string to a buffer; its length is in R0.

@@ -99,8 +99,7 @@ impl Object<'_, '_> {
 
     /// Calls a library function with arguments in R1 to R5. The result is in R0.
     pub(super) fn library(&mut self, function: Function) {
-        let label = self.shared.functions.label(self.asm, function);
-        self.asm.call_local(label);
+        self.shared.functions.call(self.asm, function);
         let bad = self.failed_call();
         self.asm.if_faulted(bad);
     }

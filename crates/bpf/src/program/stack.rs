@@ -56,8 +56,7 @@ impl Writer<'_> {
                 let frames = self.memory.frames;
                 asm.clear(frames, 8 * (FRAMES + OWN_FRAMES));
                 addresses(asm, frames, 8 * FRAMES, 0);
-                let own = self.functions.label(asm, Function::OwnFrames);
-                asm.call_local(own);
+                self.functions.call(asm, Function::OwnFrames);
                 unless_own(asm, self.context, 1);
                 asm.alu(Alu::And, R0, OWN_FRAMES as i32 - 1);
                 asm.alu(Alu::Lsh, R0, 3);

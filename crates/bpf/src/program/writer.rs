@@ -233,8 +233,7 @@ impl Writer<'_> {
         asm.branch(Cond::Eq, R0, 0, sent);
         asm.mov(R1, i32::from(wrapped));
         asm.mov(R2, size);
-        let insist = self.functions.label(asm, Function::Insist);
-        asm.call_local(insist);
+        self.functions.call(asm, Function::Insist);
         asm.branch(Cond::Ne, R0, 0, sent);
         asm.count(R7, cpu::DROPS);
         asm.bind(sent);

@@ -13,7 +13,7 @@ use kinst_base::space::Space;
 use std::sync::Arc;
 
 /// Above all ids of the kernel's probes.
-pub(super) const FIRST_PROGRAM_ID: u32 = 1 << 30;
+pub(super) const FIRST_PROGRAM_ID: u32 = 2_000_000;
 
 /// The maximum number of probes that one description may match.
 const MAX_MATCHES: usize = 100_000;
