@@ -1,7 +1,8 @@
 //! bpf/image.rs: everything that a session loads: its programs, and the maps that they share.
 
 use super::asm::{Code, FUNCTIONS, MAPS};
-use super::kernel::Layout;
+use super::found::Found;
+use super::groups::{Member, groups};
 use super::library::Functions;
 use super::machine::Machine;
 use super::memory::{Memory, SCRATCH, Sizes};
@@ -9,12 +10,12 @@ use super::missing::Missing;
 use super::needs::Needs;
 use super::object::ProbeKind;
 use super::program::{Entries, ErrorProbe, Lanes, Prologue, Refusal, Writer, place, ways};
-use kinst_base::probe::{End, Place, Spot, When};
+use kinst_base::probe::Place;
 use kinst_dif::enabled::Enabled;
 use kinst_dif::layout::{self, LayoutError};
 use kinst_dif::{Action, ActionKind, Options, Program};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Everything that a session loads.
 #[derive(Clone, Debug)]
@@ -66,37 +67,6 @@ pub struct Unit {
     pub code: Code,
 }
 
-/// The facts about the running kernel.
-#[derive(Clone, Debug, Default)]
-pub struct Found {
-    /// The machine to generate code for.
-    pub machine: &'static dyn Machine,
-    /// By probe, the instructions at which it fires; `None` for a probe that is left out.
-    pub spots: Vec<Option<Vec<Spot>>>,
-    /// By probe, the number of arguments of its tracepoint.
-    pub arguments: Vec<u8>,
-    /// By probe, how the kernel runs its program, if it is at a function.
-    pub by: Vec<By>,
-    /// Offsets in the structures that the program needs.
-    pub kernel: Layout,
-    /// Address ranges of the code that runs programs at tracepoints, BEGIN and END.
-    pub own: Vec<(u64, u64)>,
-    /// Number of possible CPUs.
-    pub cpus: u32,
-}
-
-/// How the kernel runs the program of a probe at a function.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
-    /// Kprobes at the entry or at each exit.
-    #[default]
-    Kprobe,
-    /// A BPF trampoline: fentry or fexit.
-    Trampoline,
-    /// A kprobe.multi at many functions.
-    Multi,
-}
-
 /// Why a program cannot be traced without the module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unable {
@@ -131,20 +101,14 @@ impl Image {
         let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
         let entries = entries(program, options)?;
         let record = layouts.iter().map(|layout| layout.size).max().unwrap_or_default();
-        let key = entries.iter().map(Entries::keys_size).max().unwrap_or_default();
-        let sizes = Sizes { record, key, aggregations: entries.len() as u32 };
-        let mut memory = Memory::new(program, options, sizes)?;
-        (memory.kernel, memory.machine) = (found.kernel, found.machine);
-        memory.own.clone_from(&found.own);
+        let memory = memory(program, options, found, record, &entries)?;
         let needs = Needs::of(program);
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
         let (mut units, mut alone) = (Vec::new(), 0);
-        let lanes = match enabled.probes.iter().any(|probe| matches!(probe.place, Place::Program(_))) {
-            true => Lanes::of_programs(found.cpus, memory.size),
-            false => Lanes::one(found.cpus),
-        };
-        for (unit, (group, members)) in groups(enabled, found)?.into_iter().enumerate() {
+        let lanes = lanes(enabled, found.cpus, memory.size);
+        let groups = groups(enabled, found).map_err(Unable::Probe)?;
+        for (unit, (group, members)) in groups.into_iter().enumerate() {
             let probe = members.first().map(|member| member.probe).unwrap_or_default();
             let place = enabled.probes.get(probe as usize).map(|probe| &probe.place);
             // Programs at system calls run at all of them.
@@ -153,7 +117,7 @@ impl Image {
                 true => Home::Shared(place::key(member.key(group.kind), unit)),
                 false => Home::Alone(alone),
             };
-            let located = |member: &Member| member.located(home(member), &heads, found.machine);
+            let located = |member: &Member| located(member, home(member), &heads, found.machine);
             let places: Vec<Located> = members.iter().filter_map(located).collect();
             let prologue = Prologue {
                 number: probe,
@@ -192,6 +156,22 @@ impl Image {
     pub fn places(&self) -> impl Iterator<Item = &Located> {
         self.units.iter().flat_map(|unit| &unit.places)
     }
+}
+
+/// Lays out the memory, for records of this size at most.
+fn memory(
+    program: &Program,
+    options: &Options,
+    found: &Found,
+    record: u32,
+    entries: &[Entries],
+) -> Result<Memory, Missing> {
+    let key = entries.iter().map(Entries::keys_size).max().unwrap_or_default();
+    let sizes = Sizes { record, key, aggregations: entries.len() as u32 };
+    let mut memory = Memory::new(program, options, sizes)?;
+    (memory.kernel, memory.machine) = (found.kernel, found.machine);
+    memory.own.clone_from(&found.own);
+    Ok(memory)
 }
 
 /// Whether a clause does more than count its hits.
@@ -255,136 +235,23 @@ fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutE
     Ok(entries)
 }
 
-/// The properties that the probes of one program share.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Group {
-    kind: ProbeKind,
-    /// The only process whose hits count.
-    process: Option<u32>,
-    /// A unique number for a place that does not share its program; else 0.
-    alone: u32,
-    /// Whether the flags say which hits count.
-    flags: bool,
-    clauses: Vec<usize>,
-    /// Index of the place among those at one address, such as the edges of a branch: a program sees only one of them.
-    layer: u32,
-}
-
-/// A place of a probe.
-#[derive(Clone, Copy, Debug)]
-struct Member<'a> {
-    probe: u32,
-    /// The number by which the program identifies it, unless it is an instruction of the kernel.
-    number: u64,
-    spot: Option<&'a Spot>,
-}
-
-impl Member<'_> {
-    fn at(&self) -> u64 {
-        self.spot.map_or(self.number, |spot| spot.address)
-    }
-
-    /// The address or number that is unique among the places of a unit: equal addresses may be in two files.
-    fn key(&self, kind: ProbeKind) -> u64 {
-        if kind.is_in_program() { self.number } else { self.at() }
-    }
-
-    fn located(&self, home: Home, heads: &[Head], machine: &dyn Machine) -> Option<Located> {
-        let head = heads.get(self.probe as usize)?;
-        let (bits, inverted) = self.spot.map_or((0, true), |spot| ways::test(machine, spot.when));
-        let exit = self.spot.map_or(0, |spot| spot.exit);
-        let mut entry = head.names.to_vec();
-        entry.extend([head.id, exit, bits.into(), inverted.into(), 0, 0]);
-        entry.extend(&head.enablings);
-        Some(Located { probe: self.probe, at: self.at(), home, entry })
+/// Returns the values of the CPUs' memory.
+fn lanes(enabled: &Enabled, cpus: u32, size: u32) -> Lanes {
+    match enabled.probes.iter().any(|probe| matches!(probe.place, Place::Program(_))) {
+        true => Lanes::of_programs(cpus, size),
+        false => Lanes::one(cpus),
     }
 }
 
-fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec<Member<'a>>>, Unable> {
-    let mut clauses = vec![Vec::new(); enabled.probes.len()];
-    for ecb in &enabled.ecbs {
-        if let Some(clauses) = clauses.get_mut(ecb.probe as usize) {
-            clauses.push(ecb.clause as usize);
-        }
-    }
-    let mut groups: BTreeMap<Group, Vec<Member<'a>>> = BTreeMap::new();
-    let (mut alone, mut in_programs) = (0, 0);
-    let mut taken: HashSet<(Group, u64)> = HashSet::new();
-    for (index, (probe, clauses)) in enabled.probes.iter().zip(clauses).enumerate() {
-        let Some(Some(spots)) = found.spots.get(index) else { continue };
-        let index = index as u32;
-        if probe.place == Place::Error {
-            continue;
-        }
-        let (arguments, by) = (found.arguments.get(index as usize), found.by.get(index as usize));
-        let kind = kind(&probe.place, arguments, by).ok_or(Unable::Probe(index))?;
-        let number = match probe.place {
-            Place::SyscallEntry { number } | Place::SyscallReturn { number } => number,
-            _ => index.into(),
-        };
-        let mut add = |spot: Option<&'a Spot>, shares: bool| {
-            alone += u32::from(!shares);
-            let flags = spot.is_some_and(|spot| matches!(spot.when, When::Taken(_) | When::NotTaken(_)));
-            let alone = if shares { 0 } else { alone };
-            let process = process_of(&probe.place);
-            let mut group = Group { kind, process, alone, flags, clauses: clauses.clone(), layer: 0 };
-            // In programs, each place is found by its number.
-            let address = spot.map(|spot| spot.address).filter(|_| !kind.is_in_program());
-            let number = if kind.is_in_program() { in_programs } else { number };
-            in_programs += u64::from(kind.is_in_program());
-            while address.is_some_and(|address| taken.contains(&(group.clone(), address))) {
-                group.layer += 1;
-            }
-            taken.extend(address.map(|address| (group.clone(), address)));
-            groups.entry(group).or_default().push(Member { probe: index, number, spot });
-        };
-        if !kind.is_text() {
-            add(None, kind.is_call());
-        }
-        for spot in spots {
-            let by_operand = matches!(spot.when, When::Goes(..) | When::Leaves(..) | When::Zero { .. });
-            add(Some(spot), spot.keys.is_empty() && !by_operand && !kind.is_trampoline());
-        }
-    }
-    Ok(groups)
-}
-
-fn process_of(place: &Place) -> Option<u32> {
-    match place {
-        Place::Program(place) => place.process,
-        _ => None,
-    }
-}
-
-/// Returns the kind of context at a place; `None` if only the module has such probes.
-fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeKind> {
-    let by = by.copied().unwrap_or_default();
-    Some(match place {
-        Place::Insn { .. } | Place::Edge { .. } | Place::Driver { .. } => ProbeKind::Insn,
-        Place::FbtEntry { .. } => match by {
-            By::Kprobe => ProbeKind::Entry,
-            By::Trampoline => ProbeKind::Fentry,
-            By::Multi => ProbeKind::MultiEntry,
-        },
-        Place::FbtReturn { .. } => match by {
-            By::Kprobe => ProbeKind::Return,
-            By::Trampoline => ProbeKind::Fexit,
-            By::Multi => ProbeKind::MultiReturn,
-        },
-        Place::Profile { .. } | Place::Tick { .. } => ProbeKind::Timer,
-        Place::Begin | Place::End => ProbeKind::Bare,
-        Place::SyscallEntry { .. } => ProbeKind::CallEntry,
-        Place::SyscallReturn { .. } => ProbeKind::CallReturn,
-        Place::Sdt { .. } => ProbeKind::Trace(arguments.copied().unwrap_or_default()),
-        Place::Event { .. } => ProbeKind::Event,
-        Place::Program(place) => match place.end {
-            None => ProbeKind::UserInsn,
-            Some(End::Entry) => ProbeKind::UserEntry,
-            Some(End::Return) => ProbeKind::UserReturn,
-        },
-        // The clauses of ERROR are part of every program.
-        Place::Error | Place::Gate { .. } => return None,
-    })
+/// Returns a place with its entry.
+fn located(member: &Member<'_>, home: Home, heads: &[Head], machine: &dyn Machine) -> Option<Located> {
+    let head = heads.get(member.probe as usize)?;
+    let (bits, inverted) = member.spot.map_or((0, true), |spot| ways::test(machine, spot.when));
+    let exit = member.spot.map_or(0, |spot| spot.exit);
+    let mut entry = head.names.to_vec();
+    entry.extend([head.id, exit, bits.into(), inverted.into(), 0, 0]);
+    entry.extend(&head.enablings);
+    Some(Located { probe: member.probe, at: member.at(), home, entry })
 }
 
 /// Returns the enablings of ERROR, and the data of that probe.
@@ -439,7 +306,8 @@ fn heads(enabled: &Enabled, base: u32) -> (Vec<Head>, Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kinst_base::probe::{Fields, Probe};
+    use crate::found::By;
+    use kinst_base::probe::{Fields, Probe, Spot, When};
     use kinst_dif::Clause;
 
     /// Makes an empty clause.

@@ -2,6 +2,8 @@
 
 pub mod asm;
 pub mod btf;
+mod found;
+mod groups;
 mod helper;
 mod image;
 pub mod insn;
@@ -20,4 +22,5 @@ mod rooms;
 pub mod support;
 pub mod tuple;
 
-pub use image::{By, Found, Home, Image, Located, Unable, Unit};
+pub use found::{By, Found};
+pub use image::{Home, Image, Located, Unable, Unit};

@@ -103,3 +103,6 @@ fn at_file(program: &Program, path: &Path, places: &[At]) -> Result<Attached, Er
 fn is_of_all(errno: Errno) -> bool {
     [Errno::PERM, Errno::NOMEM, Errno::MFILE, Errno::NFILE].contains(&errno)
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
