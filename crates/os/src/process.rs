@@ -80,7 +80,7 @@ pub enum Error {
     Ended {
         /// Argument of -c.
         command: String,
-        /// `exited with status 0`
+        /// `exited with status 0`; `ended` if its status is unknown.
         how: String,
         /// The moment that it did not reach.
         moment: Moment,
@@ -157,7 +157,7 @@ impl Process {
     /// Lets the child of -c proceed through its exec to a moment, where it stays stopped until it is released: its
     /// files are mapped then. Without this call it waits before its exec. `lookup` reads the symbols of the program and
     /// of its linker. The thread that calls this must be the one that releases the process; if this thread or its
-    /// process ends first, the child is killed. After an error it ends with this value.
+    /// process ends first, the child is killed. After an error it has been killed, too.
     ///
     /// A process of -p, and one that was released or stopped before, stays as it is.
     pub fn advance(&mut self, to: Moment, lookup: Lookup<'_>) -> Result<(), Error> {
@@ -178,12 +178,15 @@ impl Process {
         };
         if super::poll::wait(&[self.pidfd.as_fd()], patience) != [true] {
             let source = source.unwrap_or(StopError::Ptrace(Errno::SRCH));
+            started.kill(&self.pidfd);
             return Err(Error::Stop { command, moment: to, source });
         }
         started.tracee = None;
         started.join().map_err(|source| Error::Start { command: command.clone(), source })?;
-        let status = started.child.as_mut().and_then(|child| child.wait().ok());
-        let how = status.and_then(how).unwrap_or_else(|| "exited with status 0".to_owned());
+        let how = match started.child.as_mut().map(Child::wait) {
+            Some(Ok(status)) => how(status).unwrap_or_else(|| "exited with status 0".to_owned()),
+            _ => "ended".to_owned(),
+        };
         Err(Error::Ended { command, how, moment: to })
     }
 
@@ -250,6 +253,21 @@ impl Started {
         Ok(())
     }
 
+    /// Ends a child that waits before its exec, or is stopped after it.
+    fn kill(&mut self, pidfd: &OwnedFd) {
+        let _ = pidfd_send_signal(pidfd, Signal::KILL);
+        // Until then std would take a stop for the end.
+        while !super::poll::is_readable(pidfd.as_fd()) {
+            super::poll::wait(&[pidfd.as_fd()], Duration::from_secs(1));
+        }
+        self.tracee = None;
+        if self.join().is_ok()
+            && let Some(child) = self.child.as_mut()
+        {
+            let _ = child.wait();
+        }
+    }
+
     fn advance(&mut self, pid: u32, to: Moment, lookup: Lookup<'_>) -> Result<Outcome, Blocked> {
         self.tracee = Some(Tracee::seize(pid)?);
         self.open();
@@ -282,7 +300,7 @@ fn is_executed(
 ) -> Result<Option<bool>, Errno> {
     match stop(tracee) {
         Ok(Some(Stop::Exec)) => return Ok(Some(true)),
-        Ok(Some(Stop::Ended)) | Err(Errno::CHILD) => return Ok(Some(false)),
+        Ok(Some(Stop::Ended)) => return Ok(Some(false)),
         Ok(Some(Stop::Signal(signal))) => tracee.resume(signal)?,
         Ok(Some(Stop::Job)) => tracee.listen()?,
         Ok(Some(_)) => tracee.resume(0)?,
@@ -326,26 +344,12 @@ fn words(command: &str) -> Result<Vec<String>, char> {
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(started) = self.started.as_mut() else { return };
-        if started.tracee.is_some() {
-            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
-            // Until then std would take a stop for the end.
-            while !super::poll::is_readable(self.pidfd.as_fd()) {
-                super::poll::wait(&[self.pidfd.as_fd()], Duration::from_secs(1));
-            }
-            let _ = started.join();
-            if let Some(child) = started.child.as_mut() {
-                let _ = child.wait();
-            }
-        } else if let Some(child) = started.child.as_mut() {
-            if matches!(child.try_wait(), Ok(None)) {
-                let _ = pidfd_send_signal(&self.pidfd, Signal::TERM);
-            }
-        } else if let Some(spawn) = started.spawn.take() {
-            // The child is still waiting before its exec, and spawn() with it.
-            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
-            if let Ok(Ok(mut child)) = spawn.join() {
-                let _ = child.wait();
-            }
+        if started.tracee.is_some() || started.spawn.is_some() {
+            started.kill(&self.pidfd);
+        } else if let Some(child) = started.child.as_mut()
+            && matches!(child.try_wait(), Ok(None))
+        {
+            let _ = pidfd_send_signal(&self.pidfd, Signal::TERM);
         }
     }
 }

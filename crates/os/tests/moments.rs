@@ -209,15 +209,39 @@ fn a_program_without_symbols_cannot_stop_at_main() {
     assert!(matches!(&error, Error::Stop { source: StopError::NoMain { program }, .. }
         if *program == built.path("program").canonicalize().unwrap()));
     assert!(error.to_string().ends_with("/program has no symbol main: use -x evaltime=postinit"), "{error}");
-    let pid = process.pid;
-    drop(process);
-    assert_eq!((state(pid), built.marks().as_str()), (None, ""));
+    assert_eq!(process.ended().unwrap().how.as_deref(), Some("terminated by SIGKILL"));
+    assert_eq!((state(process.pid), built.marks().as_str()), (None, ""));
     let mut process = built.start("");
     process.advance(Moment::Postinit, &lookup).unwrap();
     finish(process);
     let unreadable = |_: &Path, _: &str| Err("no symbols today".to_owned());
     let error = built.start("").advance(Moment::Preinit, &unreadable).unwrap_err();
     assert!(error.to_string().ends_with("at its initializers: no symbols today"), "{error}");
+}
+
+/// The kernel may lack the system calls of 32 bits; then the program does not run at all.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_program_of_32_bits_stops_only_at_its_exec() {
+    const SOURCE: &str = ".globl _start\n_start: mov $1, %eax\n xor %ebx, %ebx\n int $0x80\n";
+    if !needs::program("gcc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("small.s"), folder.path().join("small"));
+    std::fs::write(&source, SOURCE).unwrap();
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-m32", "-nostdlib", "-static", "-o"]).args([&program, &source]);
+    assert!(gcc.status().unwrap().success());
+    if Command::new(&program).status().is_err() {
+        return needs::missing("kernel that runs programs of 32 bits", "boot one with CONFIG_IA32_EMULATION");
+    }
+    let start = || Process::start(&program.display().to_string(), &Start::default()).unwrap();
+    let mut process = start();
+    process.advance(Moment::Exec, &lookup).unwrap();
+    finish(process);
+    let error = start().advance(Moment::Postinit, &lookup).unwrap_err();
+    assert!(matches!(error, Error::Stop { source: StopError::Machine { .. }, .. }), "{error}");
 }
 
 #[test]

@@ -96,7 +96,11 @@ impl Tracee {
     /// would miss its exit status. A resumed process no longer reports its stop.
     fn look(&self, flags: c_int) -> Result<Option<Stop>, Errno> {
         let flags = flags | libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
-        Ok(wait_id(self.pid, flags)?.map(|(code, status)| stop(code, status)))
+        match wait_id(self.pid, flags) {
+            // The kernel consumes the end if this process ignores SIGCHLD.
+            Err(Errno::CHILD) => Ok(Some(Stop::Ended)),
+            found => Ok(found?.map(|(code, status)| stop(code, status))),
+        }
     }
 
     /// Resumes the process. A signal other than 0 is delivered to it.
