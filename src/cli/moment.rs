@@ -75,7 +75,8 @@ mod tests {
     fn a_command_runs_to_each_moment_and_on() {
         let own = std::env::current_exe().unwrap();
         for evaltime in ["exec", "preinit", "postinit", "main"] {
-            let started = Process::start(&format!("'{}' --list", own.display()), &Start::default()).unwrap();
+            let started =
+                Process::start(&format!("'{}' --exact none", own.display()), &Start::default()).unwrap();
             let mut processes = [started];
             advance(&options(evaltime), true, &mut processes).unwrap();
             let maps = std::fs::read_to_string(format!("/proc/{}/maps", processes[0].pid)).unwrap();
