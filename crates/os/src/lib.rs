@@ -13,6 +13,7 @@ pub mod process;
 pub mod signals;
 mod system;
 mod tracee;
+pub mod uprobe;
 
 pub use errno::{errno_text, io_text};
 pub use poll::{is_readable, wait};

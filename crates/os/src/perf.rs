@@ -62,13 +62,24 @@ impl Attribute {
     }
 
     /// Opens the event for all processes on a CPU.
-    pub fn open(mut self, cpu: u32) -> Result<OwnedFd, Errno> {
+    pub fn open(self, cpu: u32) -> Result<OwnedFd, Errno> {
+        const EVERYONE: i32 = -1;
+        self.open_at(EVERYONE, cpu as i32)
+    }
+
+    /// Opens the event for one process on all CPUs.
+    pub(super) fn open_in(self, process: u32) -> Result<OwnedFd, Errno> {
+        const ALL: i32 = -1;
+        self.open_at(i32::try_from(process).map_err(|_| Errno::SRCH)?, ALL)
+    }
+
+    fn open_at(mut self, process: i32, cpu: i32) -> Result<OwnedFd, Errno> {
         const CLOSE_ON_EXEC: u64 = 8;
-        let (everyone, no_group) = (-1, -1);
+        let no_group = -1;
         // SAFETY: the kernel reads the attribute, which contains its size.
         let opened = unsafe {
             let attribute = &raw mut self;
-            libc::syscall(libc::SYS_perf_event_open, attribute, everyone, cpu, no_group, CLOSE_ON_EXEC)
+            libc::syscall(libc::SYS_perf_event_open, attribute, process, cpu, no_group, CLOSE_ON_EXEC)
         };
         if opened < 0 {
             let error = std::io::Error::last_os_error();
