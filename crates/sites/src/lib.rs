@@ -14,6 +14,7 @@ mod model;
 mod programs;
 mod symtab;
 mod target;
+pub mod uprobe;
 
 pub use absent::{Lenient, NothingWanted};
 pub use cache::Watch;

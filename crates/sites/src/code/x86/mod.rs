@@ -4,7 +4,10 @@ mod argument;
 mod classes;
 mod deciding;
 mod decode;
+mod shape;
 mod tables;
+
+pub(crate) use shape::{Encoding, Shape, shape};
 
 use std::ops::Range;
 
