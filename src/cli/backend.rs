@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// The chosen backend.
 pub(super) enum Backend {
     Module(Arc<Device>),
-    Bpf,
+    /// With the notice that the module is absent, until it is shown.
+    Bpf(Option<String>),
 }
 
 impl Backend {
@@ -22,13 +23,13 @@ impl Backend {
     /// The choice is made and reported once in a run.
     pub(super) fn choose(config: &Config, subject: &Subject, console: &Console) -> Result<Backend, Error> {
         if subject.without_module.get().is_some() {
-            return Ok(Backend::Bpf);
+            return Ok(Backend::Bpf(None));
         }
         let asked = config.options.text(key::BACKEND).unwrap_or_default();
         if asked == "bpf" {
             bpf::check()?;
             subject.without_module.get_or_init(|| None);
-            return Ok(Backend::Bpf);
+            return Ok(Backend::Bpf(None));
         }
         let absent = match subject.device_to_trace() {
             Ok((device, loaded)) => {
@@ -46,14 +47,25 @@ impl Backend {
             Err(_) if absent == module::Error::NotRoot => return Err(absent.into()),
             Err(without) => return Err(Error::Neither(Box::new(absent), without)),
         }
-        console.report.notice(&notice);
         subject.without_module.get_or_init(|| Some(absent));
-        Ok(Backend::Bpf)
+        Ok(Backend::Bpf(Some(notice)))
     }
 
-    /// Returns the backend that can arm a plan: BPF, if places are in programs.
-    pub(super) fn for_plan(self, config: &Config, subject: &Subject, plan: &Plan) -> Result<Backend, Error> {
-        if !plan.needs_bpf() || matches!(self, Backend::Bpf) {
+    /// Returns the backend that can arm a plan: BPF, if places are in programs. Reports that the module is absent, if
+    /// a place is in the kernel.
+    pub(super) fn for_plan(
+        self,
+        config: &Config,
+        subject: &Subject,
+        console: &Console,
+        plan: &Plan,
+    ) -> Result<Backend, Error> {
+        if let Backend::Bpf(notice) = &self {
+            let is_missed = plan.needs_kernel() || !plan.needs_bpf();
+            notice.iter().filter(|_| is_missed).for_each(|notice| console.report.notice(notice));
+            return Ok(self);
+        }
+        if !plan.needs_bpf() {
             return Ok(self);
         }
         if config.options.text(key::BACKEND) == Some("module") {
@@ -61,7 +73,7 @@ impl Backend {
         }
         bpf::check()?;
         subject.without_module.get_or_init(|| None);
-        Ok(Backend::Bpf)
+        Ok(Backend::Bpf(None))
     }
 
     /// Prepares the backend for another session; returns whether that succeeded.
@@ -77,7 +89,7 @@ impl Backend {
     pub(super) fn cpus(&self) -> u32 {
         match self {
             Backend::Module(device) => device.info.ncpus,
-            Backend::Bpf => bpf::possible_cpus().unwrap_or(1),
+            Backend::Bpf(_) => bpf::possible_cpus().unwrap_or(1),
         }
     }
 
@@ -95,7 +107,7 @@ impl Backend {
                 let (session, refused) = module::Session::enable(Arc::clone(device), program, plan, options)?;
                 Ok((Box::new(session), Refused::named(refused, probes, Refusal::Module)))
             }
-            Backend::Bpf => {
+            Backend::Bpf(_) => {
                 let text = subject.memory_text();
                 let spots: &dyn Spots = match &text {
                     Ok(text) => text,

@@ -112,9 +112,7 @@ impl Config {
             None => ("description", ""),
             Some(program) if program.origin == Origin::Script => ("script", &program.text),
             // The description ends at its predicate or body.
-            Some(program) => {
-                ("description", program.text.split(['{', '/', ';']).next().unwrap_or(&program.text))
-            }
+            Some(program) => ("description", described(&program.text)),
         }
     }
 
@@ -132,6 +130,22 @@ impl Config {
     pub(crate) fn report(&self, console: &Console, diagnostic: &Diagnostic) {
         console.report.diagnostic(&self.sources, diagnostic, self.files.first().copied());
     }
+}
+
+/// Returns the descriptions at the beginning of a program. A slash after the colon of a provider begins the path of a
+/// file, not a predicate.
+fn described(text: &str) -> &str {
+    let mut from = 0;
+    while let Some(at) = text[from..].find(['{', '/', ';']).map(|at| from + at) {
+        let word = text[..at].rsplit([' ', ',', '\n']).next().unwrap_or_default();
+        let provider = word.strip_suffix(':').filter(|provider| !provider.contains(':'));
+        let is_path = text[at..].starts_with('/') && provider.is_some_and(|provider| !provider.is_empty());
+        if !is_path {
+            return &text[..at];
+        }
+        from = text[at..].find(':').map_or(text.len(), |colon| at + colon);
+    }
+    text
 }
 
 /// Reads a script without preprocessing.

@@ -67,7 +67,7 @@ pub(crate) fn trace_into(
     }
     allow_destructive(config, console, &compiled.program)?;
     let (plan, left_out) = plan(config, subject, console, &compiled)?;
-    let backend = match backend.for_plan(config, subject, &plan) {
+    let backend = match backend.for_plan(config, subject, console, &plan) {
         Ok(backend) => backend,
         Err(error) => return console.fail(&error.to_string(), error.help().as_deref()),
     };

@@ -1,5 +1,6 @@
 //! base/attributes.rs: stability attributes: how much of a name may be relied on.
 
+use crate::space::Space;
 use std::fmt;
 
 /// The stabilities, from the least stable to the most.
@@ -73,6 +74,15 @@ const UNSTABLE_ISA: Attributes = Attributes { class: 4, ..UNSTABLE };
 const OF_CODE: Provider =
     Provider { provider: EVOLVING, module: KERNEL, function: PRIVATE, name: EVOLVING, args: PRIVATE };
 
+/// The providers of programs: `pid1234` and `uprobe`.
+const OF_PROGRAMS: Provider = Provider {
+    provider: Attributes { class: 4, ..EVOLVING },
+    module: KERNEL,
+    function: KERNEL,
+    name: Attributes { class: 4, ..EVOLVING },
+    args: KERNEL,
+};
+
 /// The kernel module's providers, with their attributes from the tables in the DTrace guide and FreeBSD.
 /// Providers of D libraries declare theirs in the library.
 pub const PROVIDERS: [(&str, Provider); 9] = [
@@ -129,8 +139,11 @@ impl Provider {
     pub const UNKNOWN: Provider =
         Provider { provider: UNSTABLE, module: UNSTABLE, function: UNSTABLE, name: UNSTABLE, args: UNSTABLE };
 
-    /// The attributes of a provider that comes with the kernel module.
+    /// The attributes of a provider that no library declares.
     pub fn known(name: &str) -> Option<Provider> {
+        if Space::of_program(name).is_some() {
+            return Some(OF_PROGRAMS);
+        }
         PROVIDERS.iter().find(|known| known.0 == name).map(|known| known.1)
     }
 

@@ -251,9 +251,9 @@ impl Catalog {
         probe
     }
 
-    /// Notes an instruction that a glob matches, but that cannot be traced.
-    pub(super) fn leave_out(&self, function: &Function<'_>, offset: u64, why: &Diagnostic) {
-        let site = function.site(offset, None).fields();
-        self.made().in_programs.left_out.insert(site.to_string(), why.title.clone());
+    /// Notes a function that a glob matches, but that cannot be traced.
+    pub(super) fn leave_out(&self, function: &Function<'_>, why: &Diagnostic) {
+        let place = format!("{}:{}:{}", function.space.provider(), function.meant.module, function.name);
+        self.made().in_programs.left_out.insert(place, why.title.clone());
     }
 }

@@ -182,7 +182,7 @@ impl Catalog {
     pub fn left_out(&self) -> Vec<String> {
         let made = self.made();
         let of_programs = made.in_programs.left_out.iter();
-        let of_programs = of_programs.map(|(place, why)| format!("{place} cannot be traced: {why}"));
+        let of_programs = of_programs.map(|(place, why)| format!("{place}: {why}"));
         made.left_out.values().cloned().chain(of_programs).collect()
     }
 

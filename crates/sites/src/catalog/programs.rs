@@ -138,7 +138,12 @@ impl Catalog {
             let in_file = Function { space, meant: &meant[*at], symbol: *symbol, name };
             match self.of_function(&in_file, wanted) {
                 Ok(made) => probes.extend(made),
-                Err(error) => refusal = refusal.or(Some(error)),
+                Err(error) => {
+                    if !one {
+                        self.leave_out(&in_file, &error);
+                    }
+                    refusal = refusal.or(Some(error));
+                }
             }
             if probes.len() > MAX_MATCHES {
                 return Err(Box::new(too_many(function, MAX_MATCHES)));
@@ -205,7 +210,7 @@ impl Catalog {
             }
             match function.instruction(offset) {
                 Ok(spot) => made.push(self.make_insn(function, offset, spot)),
-                Err(error) => self.leave_out(function, offset, &error),
+                Err(error) => self.leave_out(function, &error),
             }
         }
         Ok(made)
@@ -281,8 +286,8 @@ fn functions(meant: &[Meant], function: &str, one: bool) -> Vec<Found> {
         let pattern = Pattern::new(function);
         let mut last = None;
         for (name, symbol) in file.file.functions().iter() {
-            // One of several names of a function is enough.
-            if pattern.matches(name) && last != Some(symbol.address) {
+            // One of several names of a function is enough; a part of a function is not entered by calls.
+            if pattern.matches(name) && last != Some(symbol.address) && !name.contains(".cold") {
                 last = Some(symbol.address);
                 let reference = image.function_ref(symbol).map(|reference| reference.function);
                 let name = reference.unwrap_or_else(|| name.to_owned());

@@ -70,6 +70,30 @@ impl<'p> ProgramSites<'p> {
     }
 }
 
+/// Replaces the functions that a glob matches by the glob, once for each file: those that cannot be traced are left out
+/// when it is looked up.
+fn with_pattern(pattern: &str, sites: impl Iterator<Item = FunctionSites>) -> Vec<FunctionSites> {
+    let mut made: Vec<FunctionSites> = Vec::new();
+    let mut patterns: Vec<FunctionSites> = Vec::new();
+    for mut of in sites {
+        let own = std::mem::take(&mut of.out_of_line);
+        if !own.is_empty() && patterns.iter().all(|known| known.module != of.module) {
+            let (module, function) = (of.module.clone(), pattern.to_owned());
+            patterns.push(FunctionSites {
+                module,
+                out_of_line: vec![function.clone()],
+                function,
+                sites: Vec::new(),
+            });
+        }
+        if !of.sites.is_empty() {
+            made.push(of);
+        }
+    }
+    made.extend(patterns);
+    made
+}
+
 fn remark(meant: &Meant, found: &ImageFunction) {
     let image = meant.file.image();
     for remark in found.known.dropped.remarks() {
@@ -110,7 +134,10 @@ impl SiteIndex for ProgramSites<'_> {
         }
         found.iter().for_each(|(meant, found)| remark(meant, found));
         let sites = found.iter().filter_map(|(meant, found)| self.sites(meant, found, boundary));
-        let sites: Vec<FunctionSites> = sites.collect();
+        let sites: Vec<FunctionSites> = match several {
+            false => sites.collect(),
+            true => with_pattern(function, sites),
+        };
         if sites.is_empty() {
             let copies: u32 = found.iter().map(|(_, found)| found.known.dropped.copies).sum();
             if copies > 0 {
