@@ -11,7 +11,7 @@ use super::{
     annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, fmt, path, processes,
     stability,
 };
-use crate::backend::bpf::sweep;
+use crate::backend::bpf::{nop5, sweep};
 use crate::options;
 use crate::options::key;
 use std::ffi::OsString;
@@ -44,6 +44,9 @@ fn command(arguments: &[String]) -> ExitCode {
             sweep::sweep(session);
         }
         return ExitCode::SUCCESS;
+    }
+    if arguments.get(1).is_some_and(|word| word == nop5::WORD) {
+        return ExitCode::from(kinst_os::uprobe::be_tested());
     }
     let status = match dtrace_args::parse(arguments) {
         Ok(invocation) => {
