@@ -42,9 +42,13 @@ impl Built {
     }
 
     fn start(&self, act: &str) -> Process {
+        self.start_with("ACT", act)
+    }
+
+    fn start_with(&self, name: &str, value: &str) -> Process {
         let set = vec![
             ("MARKS".to_owned(), self.path("marks").display().to_string()),
-            ("ACT".to_owned(), act.to_owned()),
+            (name.to_owned(), value.to_owned()),
         ];
         let _ = std::fs::remove_file(self.path("marks"));
         Process::start(&self.path("program").display().to_string(), &Start { set, unset: Vec::new() })
@@ -136,6 +140,25 @@ fn a_static_program_has_only_its_entry_point() {
     }
 }
 
+/// The linker reports the libraries of an auditor separately, and before those of the program.
+#[test]
+fn an_auditor_does_not_end_the_way_to_preinit() {
+    let Some(built) = Built::new(&["-pie"]) else { return };
+    let (source, library) = (built.path("audit.c"), built.path("audit.so"));
+    std::fs::write(&source, "unsigned la_version(unsigned version) { return version; }\n").unwrap();
+    let mut gcc = Command::new("gcc");
+    assert!(gcc.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap().success());
+    for variable in ["LD_AUDIT", "LD_PRELOAD"] {
+        let mut process = built.start_with(variable, &library.display().to_string());
+        process.advance(Moment::Preinit, &lookup).unwrap();
+        let maps = maps(process.pid);
+        assert!(maps.contains("audit.so") && maps.contains("libmarks.so"), "{variable}: {maps}");
+        assert_eq!(built.marks(), "");
+        finish(process);
+        assert_eq!(built.marks(), "library program main");
+    }
+}
+
 #[test]
 fn constructors_may_do_anything() {
     let Some(built) = Built::new(&["-pie"]) else { return };
@@ -157,13 +180,11 @@ fn constructors_may_do_anything() {
 #[test]
 fn signals_arrive() {
     let Some(built) = Built::new(&["-pie"]) else { return };
-    for (act, ready, signal) in [("signal", 'S', "USR1"), ("stop", 'T', "CONT")] {
+    for (act, ready, signal) in [("signal", 'S', "USR1"), ("stop", 't', "CONT")] {
         let mut process = built.start(act);
         let (pid, marks) = (process.pid, built.path("marks"));
         let sender = std::thread::spawn(move || {
-            // A stop of a traced process is a `t` for each reason.
-            let expected = if ready == 'T' { 't' } else { ready };
-            while !marks.exists() || state(pid) != Some(expected) {
+            while !marks.exists() || state(pid) != Some(ready) {
                 std::thread::sleep(Duration::from_millis(1));
             }
             std::thread::sleep(Duration::from_millis(20));
