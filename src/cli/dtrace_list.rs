@@ -7,15 +7,16 @@ use super::dtrace_trace::report_left_out;
 use super::processes;
 use super::stability;
 use super::subject::Subject;
-use crate::backend::probe_name;
+use crate::backend::{bpf, probe_name};
 use crate::options::key;
 use crate::pipeline;
 use crate::typeck::ProbeStability;
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob;
-use kinst_base::probe::{Description, Fields, Probe, Site};
+use kinst_base::probe::{Description, Fields, Place, Probe, Site};
 use kinst_dwarf::Frame;
 use kinst_sites::listing::about::{About, Answers};
+use kinst_sites::uprobe::{Refused, Way};
 use kinst_sites::{Catalog, InScope, ProbeCatalog as _};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -114,14 +115,13 @@ fn objects(
     if !config.invocation.verbose {
         return Ok(found.iter().map(|listed| format!("{}\n", Value::Object(name(&listed.probe)))).collect());
     }
-    let kernel = subject.kernel(console)?;
-    let mut answers = Answers::new(&kernel);
+    let abouts = abouts(&*subject.catalog(console)?, found);
+    let described = described(config, subject, console, found)?;
     let mut text = String::new();
-    for (Listed { probe, .. }, described) in found.iter().zip(described(config, subject, console, found)?) {
+    for ((Listed { probe, .. }, about), described) in found.iter().zip(abouts).zip(described) {
         let mut object = name(probe);
         let types: Vec<String> = described.types.iter().map(ToString::to_string).collect();
         object.insert("args".to_owned(), json!(types));
-        let about = probe.place.offset().and_then(|_| answers.about(probe));
         object.insert("instruction".to_owned(), about.map_or(Value::Null, |about| instruction(&about)));
         text += &format!("{}\n", Value::Object(object));
     }
@@ -134,14 +134,29 @@ fn instruction(about: &About) -> Value {
             |frame: &Frame| frame.call.as_ref().map(|at| json!({ "file": at.file, "line": at.line }));
         frames.iter().map(|frame| json!({ "function": frame.name, "called": called(frame) })).collect()
     };
-    json!({
+    let mut object = json!({
         "address": about.address.map(|address| format!("{address:#x}")),
         "text": about.text,
         "file": about.place.as_ref().map(|place| &place.file),
         "line": about.place.as_ref().map(|place| place.line),
         "frames": frames(&about.frames),
         "entered": frames(&about.entered),
-    })
+    });
+    // Only a program's instruction is executed elsewhere.
+    if let Some(way) = &about.way {
+        object["executed"] = json!(executed(way));
+    }
+    object
+}
+
+/// Returns the facts about the instruction of each probe that is at one, in the kernel or in a program.
+fn abouts(catalog: &Catalog, listed: &[Listed]) -> Vec<Option<About>> {
+    let mut answers = Answers::new(catalog.kernel());
+    let about = |listed: &Listed| match &listed.probe.place {
+        Place::Program(_) => catalog.about_in_program(&listed.probe, &bpf::nop5),
+        place => place.offset().and_then(|_| answers.about(&listed.probe)),
+    };
+    listed.iter().map(about).collect()
 }
 
 /// A listed probe.
@@ -159,6 +174,7 @@ impl Listed {
                 Description::Site(Box::new(Site { copy, inlined, ..site }))
             }
             (Some(site), _) => Description::Site(Box::new(site)),
+            (None, Description::Site(asked)) => Description::Site(asked.clone()),
             (None, _) => Description::Fields(Box::new(probe.name.clone())),
         };
         Listed { probe, description }
@@ -189,10 +205,7 @@ fn places(
     console: &Console,
     listed: &[Listed],
 ) -> Result<Vec<String>, Failed> {
-    let kernel = subject.kernel(console)?;
-    let mut answers = Answers::new(&kernel);
-    let mut about = |probe: &Probe| probe.place.offset().and_then(|_| answers.about(probe));
-    let places: Vec<Option<About>> = listed.iter().map(|listed| about(&listed.probe)).collect();
+    let places = abouts(&*subject.catalog(console)?, listed);
     let instruction = |(listed, about): (&Listed, &Option<About>)| {
         let about = about.as_ref()?;
         let Description::Site(site) = &listed.description else { return None };
@@ -252,6 +265,9 @@ fn place(about: &About) -> String {
     if let Some(insn) = &about.text {
         line("Text:", insn);
     }
+    if let Some(way) = &about.way {
+        line("Executed:", &executed(way));
+    }
     if let Some(place) = &about.place {
         line("Source:", &format!("{}:{}", place.file, place.line));
     }
@@ -263,6 +279,15 @@ fn place(about: &About) -> String {
         line(if number == 0 { "Entry of:" } else { "" }, &called(frame, false));
     }
     text
+}
+
+/// Describes how the kernel executes the instruction that a probe in a program displaces.
+fn executed(way: &Result<Way, Refused>) -> String {
+    match way {
+        Ok(Way::Emulated) => "emulated".to_owned(),
+        Ok(Way::Stepped) => "stepped, at ten times the cost of an emulated one".to_owned(),
+        Err(why) => format!("cannot have a probe: {why}"),
+    }
 }
 
 /// Returns `f, called at fs/read_write.c:604`, or `in f, …` for an outer frame.

@@ -65,6 +65,63 @@ fn copies_stack(action: &Action) -> bool {
     action.kind == ActionKind::Ustack && Ustack::unpack(action.arg).copied > 0
 }
 
+/// The part of a hit's state that a clause can observe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Observed {
+    /// Nothing: the hit is only counted.
+    Count,
+    /// Neither the registers nor the memory of the process.
+    Time,
+    /// Arguments, or the memory of the process.
+    State,
+    /// Registers or a stack, and so the place itself.
+    Place,
+}
+
+/// Returns the part of a hit's state, in a program, that a clause can observe.
+pub fn observed(program: &Program, clause: usize) -> Observed {
+    let Some(source) = program.clauses.get(clause) else { return Observed::Place };
+    let counts =
+        |action: &Action| action.kind == ActionKind::Count && action.difo.is_none() && action.ntuple == 0;
+    if !source.record && source.predicate.is_none() && source.actions.iter().all(counts) {
+        return Observed::Count;
+    }
+    let walks = |action: &Action| matches!(action.kind, ActionKind::Ustack | ActionKind::Stack);
+    if source.actions.iter().any(walks) {
+        return Observed::Place;
+    }
+    let most = std::cell::Cell::new(Observed::Time);
+    let note = |difo: &Difo| {
+        most.set(insns(difo).map(observed_by).fold(most.get(), Observed::max));
+        false
+    };
+    any_object(program, clause, note);
+    most.get()
+}
+
+fn observed_by(insn: Insn) -> Observed {
+    let variable = |number: u32| match Builtin::from_number(number) {
+        Some(Builtin::Regs | Builtin::Uregs | Builtin::Ucaller | Builtin::Ustackdepth) => Observed::Place,
+        Some(Builtin::Caller | Builtin::Stackdepth) => Observed::Place,
+        Some(builtin) if (Builtin::Arg0.number()..=Builtin::Arg9.number()).contains(&builtin.number()) => {
+            Observed::State
+        }
+        Some(Builtin::Args) => Observed::State,
+        _ => Observed::Time,
+    };
+    match insn {
+        Insn::LoadVar { op: Opcode::Ldgs, var, .. } => variable(var.into()),
+        Insn::Array { var, .. } => variable(var.into()),
+        // A load from the kernel may follow a pointer that the program has handed over.
+        Insn::Load { .. } => Observed::State,
+        Insn::Call { subr, .. } => match Subr::from_number(subr.into()) {
+            Some(Subr::Copyin | Subr::Copyinstr | Subr::Copyinto) => Observed::State,
+            _ => Observed::Time,
+        },
+        _ => Observed::Time,
+    }
+}
+
 /// Whether a clause may use its probe's first argument.
 pub fn reads_first_argument(program: &Program, clause: usize) -> bool {
     let asks = |difo: &Difo| {

@@ -32,8 +32,8 @@ pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImporte
 pub use listing::verdict::Verdict;
 pub use memory::{Ftraced, LiveError, LiveText, Memory, SpotError, Spots, Symbols, Text};
 pub use model::{
-    Boundary, Driven, DrivenArgument, DrivenType, FoundSite, FunctionSites, InScope, LiveInsn, Places,
-    ProbeCatalog, ProgramFiles, SiteIndex, SourceLine,
+    Boundary, Driven, DrivenArgument, DrivenType, FoundSite, FunctionSites, InScope, LiveInsn, NotPlaced,
+    Places, ProbeCatalog, ProgramFiles, SiteIndex, SourceLine,
 };
 pub use programs::{ProgramFile, Programs};
 pub use target::loaded::Loaded;

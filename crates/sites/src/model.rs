@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::uprobe::{Freedom, Nop5, Refused};
 use kinst_base::diag::Diagnostic;
 use kinst_base::image::FileId;
 use kinst_base::machine::Machine;
-use kinst_base::probe::{Description, Fields, Probe, Site};
+use kinst_base::probe::{Description, Fields, InProgram, Probe, Site, Spot};
 use kinst_base::reason::Untraceable;
 use kinst_base::space::Space;
 use kinst_dwarf::variables::scope::{NoScope, Scope};
@@ -183,6 +184,28 @@ pub trait ProgramFiles {
 
     /// Returns the position in the file of an address of its layout.
     fn offset(&self, file: FileId, address: u64) -> Option<u64>;
+
+    /// Returns the instructions that take a probe, each in place of one that it describes. `nop5` tests the kernel.
+    fn placed(
+        &self,
+        place: &InProgram,
+        freedom: Freedom,
+        nop5: &dyn Fn() -> Nop5,
+    ) -> Result<Vec<Spot>, NotPlaced>;
+}
+
+/// Why a probe in a program has no instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotPlaced {
+    /// The instruction cannot have a probe, and no other one can replace it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The process has changed its code, or a debugger has.
+    #[error("the process has other code there than its file")]
+    Changed,
+    /// The file is not one of the run.
+    #[error("its file is not open")]
+    NoFile,
 }
 
 /// An instruction of a function in memory.

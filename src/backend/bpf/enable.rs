@@ -13,7 +13,7 @@ use kinst_bpf::needs::Needs;
 use kinst_bpf::{Image, memory as layout};
 use kinst_dif::{Options, Program};
 use kinst_os::limits;
-use kinst_sites::{ProgramFiles, Spots};
+use kinst_sites::{ProgramFiles, Programs, Spots};
 use std::collections::BTreeMap;
 
 /// A session before arming.
@@ -37,7 +37,7 @@ impl Session {
     ) -> Result<(Session, Vec<(usize, ArmError)>), EnableError> {
         let probes = &plan.enabled.probes;
         let Prepared { mut session, image, cpus, chosen, unknown } =
-            Session::prepare(program, plan, options, spots, Purpose::Arm)?;
+            Session::prepare(program, plan, options, (spots, files), Purpose::Arm)?;
         let mut arming = Arming {
             session: &mut session,
             image: &image,
@@ -66,7 +66,7 @@ impl Session {
         spots: &dyn Spots,
     ) -> Result<usize, EnableError> {
         let Prepared { session, image, chosen, .. } =
-            Session::prepare(program, plan, options, spots, Purpose::Load)?;
+            Session::prepare(program, plan, options, (spots, &Programs::default()), Purpose::Load)?;
         arm::load_all(&image.units, &session.maps, &chosen.functions).map(|programs| programs.len())
     }
 
@@ -75,13 +75,13 @@ impl Session {
         program: &Program,
         plan: &Plan,
         options: &Options,
-        spots: &dyn Spots,
+        (spots, files): (&dyn Spots, &dyn ProgramFiles),
         purpose: Purpose,
     ) -> Result<Prepared, EnableError> {
         limits::lift_descriptors();
         let probes = &plan.enabled.probes;
         let Facts { mut found, variables, chosen, unknown } =
-            found::found(program, &plan.enabled, spots, purpose)?;
+            found::found(program, &plan.enabled, (spots, files), purpose)?;
         let cpus = possible_cpus().map_err(of_file(Request::PossibleCpus))?;
         found.cpus = cpus;
         let image = Image::new(program, &plan.enabled, options, &found)

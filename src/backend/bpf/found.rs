@@ -5,18 +5,21 @@ use super::error::{EnableError, TypesError};
 use super::functions::{self, Chosen, FunctionError};
 use super::kernel;
 use super::means::{MeansError, uprobes};
+use super::nop5::nop5;
 use crate::backend::names::probe_name;
 use kinst_base::probe::{InProgram, Place, Probe, Spot};
 use kinst_bpf::kernel::Layout;
 use kinst_bpf::machine::{self, Machine};
-use kinst_bpf::needs::{Needs, reads_process, walks};
+use kinst_bpf::needs::{Needs, Observed, observed, reads_process, walks};
 use kinst_bpf::program::event;
 use kinst_bpf::{By, Found};
 use kinst_dif::Program;
 use kinst_dif::enabled::Enabled;
 use kinst_dif::object::Ecb;
-use kinst_sites::{SpotError, Spots};
+use kinst_sites::uprobe::{Freedom, Nop5};
+use kinst_sites::{NotPlaced, ProgramFiles, SpotError, Spots};
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 /// The purpose of the generated programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,9 @@ pub(crate) enum PlaceError {
     /// A place in a program.
     #[error(transparent)]
     Uprobes(#[from] MeansError),
+    /// An instruction of a program that cannot have a probe.
+    #[error(transparent)]
+    NotPlaced(#[from] NotPlaced),
     /// The kernel would begin its stack walk at the next instruction.
     #[error("the kernel cannot follow its stack at an instruction of one byte that moves it")]
     MovesStack,
@@ -55,7 +61,7 @@ pub(super) struct Facts {
 pub(super) fn found(
     program: &Program,
     enabled: &Enabled,
-    spots: &dyn Spots,
+    (spots, files): (&dyn Spots, &dyn ProgramFiles),
     purpose: Purpose,
 ) -> Result<Facts, EnableError> {
     let needs = needs(program, enabled);
@@ -76,6 +82,7 @@ pub(super) fn found(
     let everywhere = walking.iter().any(|index| probes[*index as usize].place == Place::Error);
     let walked = (0..).zip(probes).filter(|(index, _)| everywhere || walking.contains(index));
     found.own = own(walked.map(|(_, probe)| probe), spots);
+    let freedoms = freedoms(program, enabled);
     for (index, probe) in (0..).zip(probes) {
         let mut arguments = 0;
         if let (Place::Sdt { .. }, Some(types)) = (&probe.place, &types) {
@@ -89,7 +96,7 @@ pub(super) fn found(
         let walks = walking.contains(&index);
         let place = whole(&probe.place, chosen.by[index as usize]);
         let at = match &place {
-            Place::Program(program) => in_program(program),
+            Place::Program(place) => in_program(place, files, freedoms[index as usize]),
             place => spots.spots(place).map_err(PlaceError::from),
         };
         let at = at.and_then(|at| followed(&place, at, walks, (machine, spots)));
@@ -98,12 +105,35 @@ pub(super) fn found(
     Ok(Facts { found, variables, chosen, unknown })
 }
 
-/// The instructions of a place in a program, if the kernel can trace programs.
-fn in_program(program: &InProgram) -> Result<Vec<Spot>, PlaceError> {
+/// The instructions for a place in a program, if the kernel can trace programs.
+fn in_program(
+    place: &InProgram,
+    files: &dyn ProgramFiles,
+    freedom: Freedom,
+) -> Result<Vec<Spot>, PlaceError> {
+    static NOP5: OnceLock<Nop5> = OnceLock::new();
     match uprobes() {
-        Ok(_) => Ok(program.spots.clone()),
+        Ok(_) => Ok(files.placed(place, freedom, &|| *NOP5.get_or_init(nop5))?),
         Err(why) => Err(why.clone().into()),
     }
+}
+
+/// The instructions that may take each probe, as far as its clauses cannot see a difference.
+fn freedoms(program: &Program, enabled: &Enabled) -> Vec<Freedom> {
+    let freedom = |clause: usize| match observed(program, clause) {
+        Observed::Count => Freedom::Block,
+        Observed::Time => Freedom::Next,
+        Observed::State => Freedom::PastMark,
+        Observed::Place => Freedom::None,
+    };
+    let by_clause: Vec<Freedom> = (0..program.clauses.len()).map(freedom).collect();
+    let mut freedoms = vec![Freedom::Block; enabled.probes.len()];
+    for ecb in &enabled.ecbs {
+        if let Some(least) = freedoms.get_mut(ecb.probe as usize) {
+            *least = by_clause.get(ecb.clause as usize).copied().unwrap_or_default().min(*least);
+        }
+    }
+    freedoms
 }
 
 /// Returns the needs of a program's clauses at their probes. At a place in a program, the registers are those of

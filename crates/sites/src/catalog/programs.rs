@@ -8,6 +8,7 @@ use crate::programs::{self, Meant, ProgramFile, Programs};
 use crate::symtab::Symbol;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::{Pattern, is_glob};
+use kinst_base::image::FileId;
 use kinst_base::probe::{End, Fields, Probe, Site, Target};
 use kinst_base::space::Space;
 use std::sync::Arc;
@@ -266,6 +267,11 @@ impl Catalog {
         let found = functions(&meant, &site.function, true);
         let found = found.iter().find(|found| site.offset < found.symbol.size.max(1))?;
         Some((Arc::clone(&meant[found.meant].file), found.symbol))
+    }
+
+    /// Returns one of the files of the run.
+    pub(crate) fn program_file(&self, file: FileId) -> Option<Arc<ProgramFile>> {
+        self.programs().ok()?.file(file)
     }
 
     pub(crate) fn programs(&self) -> Result<&Programs, Box<Diagnostic>> {

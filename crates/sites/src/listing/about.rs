@@ -2,10 +2,13 @@
 
 use super::opened::Opened;
 use super::place::Place;
+use crate::catalog::Catalog;
 use crate::image::Image;
+use crate::image::info::Info;
 use crate::model::LiveInsn;
 use crate::symtab::Symbol;
 use crate::target::Kernel;
+use crate::uprobe::{self, Nop5, Refused, Way};
 use kinst_base::image::ModuleId;
 use kinst_base::probe::Probe;
 use kinst_dwarf::Frame;
@@ -24,6 +27,50 @@ pub struct About {
     /// Copies that are entered here, including those without instructions, and those that begin at a static
     /// key for which this probe substitutes.
     pub entered: Vec<Frame>,
+    /// In a program, how the kernel executes the instruction that a probe displaces, or why it can have none.
+    pub way: Option<Result<Way, Refused>>,
+}
+
+impl About {
+    /// Adds the facts of the source. `entries` are the places at which a copy that the probe enters may begin.
+    fn read(&mut self, info: &Info<'_>, linked: u64, entries: &[u64]) {
+        if let Ok(Some(lines)) = info.lines_in(&(linked..linked.saturating_add(1))) {
+            let line = lines.at(linked).filter(|line| line.line != 0);
+            self.place = line.map(|line| Place { file: line.file.to_owned(), line: line.line.into() });
+        }
+        if let Ok(Some(body)) = info.body_at(linked) {
+            self.frames = body.at(linked).into_iter().cloned().collect();
+            let copies = body.frames().skip(1);
+            let is_entered = |frame: &&Frame| frame.entries.iter().any(|entry| entries.contains(entry));
+            self.entered = copies.filter(is_entered).cloned().collect();
+        }
+    }
+}
+
+impl Catalog {
+    /// Describes the first instruction of a probe in a program; `None` for other probes.
+    pub fn about_in_program(&self, probe: &Probe, nop5: &dyn Fn() -> Nop5) -> Option<About> {
+        let kinst_base::probe::Place::Program(place) = &probe.place else { return None };
+        let linked = place.spots.first()?.address;
+        let file = self.program_file(place.file)?;
+        let image = file.image();
+        let symbol = file.functions().containing(linked)?;
+        let code = file.elf().code_at(linked)?;
+        let machine = file.elf().machine().unwrap_or_default();
+        let judge = |nop5: Nop5| uprobe::judge(machine, code, nop5);
+        let way = match judge(Nop5::Overwritten) {
+            Err(Refused::RedZone) => judge(nop5()),
+            way => way,
+        };
+        let offset = u32::try_from(linked - symbol.address).ok()?;
+        let address = self.programs().ok()?.run_time(place, linked).or(Some(linked));
+        let text = text(image, symbol, offset);
+        let mut about = About { address, text, way: Some(way), ..About::default() };
+        if let Some(Ok(info)) = image.info() {
+            about.read(&info, linked, &[linked]);
+        }
+        Some(about)
+    }
 }
 
 /// Answers queries about many probes; the debug information of a module is opened once.
@@ -48,21 +95,13 @@ impl<'k> Answers<'k> {
             text: text(image, &symbol, offset),
             ..About::default()
         };
-        let Some(info) = self.opened.info(image) else { return Some(about) };
-        if let Ok(Some(lines)) = info.lines_in(&(linked..linked.saturating_add(1))) {
-            let line = lines.at(linked).filter(|line| line.line != 0);
-            about.place = line.map(|line| Place { file: line.file.to_owned(), line: line.line.into() });
+        let mut entries = vec![linked];
+        entries.extend(probe.place.path().iter().map(|offset| symbol.address.saturating_add(*offset)));
+        if let Some(callers) = image.callers().filter(|_| entries.len() == 1) {
+            entries.extend(callers.keys_to(linked));
         }
-        if let Ok(Some(body)) = info.body_at(linked) {
-            about.frames = body.at(linked).into_iter().cloned().collect();
-            let copies = body.frames().skip(1);
-            let mut entries = vec![linked];
-            entries.extend(probe.place.path().iter().map(|offset| symbol.address.saturating_add(*offset)));
-            if let Some(callers) = image.callers().filter(|_| entries.len() == 1) {
-                entries.extend(callers.keys_to(linked));
-            }
-            let is_entered = |frame: &&Frame| frame.entries.iter().any(|entry| entries.contains(entry));
-            about.entered = copies.filter(is_entered).cloned().collect();
+        if let Some(info) = self.opened.info(image) {
+            about.read(info, linked, &entries);
         }
         Some(about)
     }

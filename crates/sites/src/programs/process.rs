@@ -1,5 +1,6 @@
 //! sites/programs/process.rs: the program and the libraries that a process has mapped as code.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use kinst_base::glob::Pattern;
@@ -26,13 +27,15 @@ pub(super) struct Mapped {
 }
 
 /// The code of a process.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Process {
     pub files: Vec<Mapped>,
     /// Files that cannot be opened.
     pub closed: Vec<PathBuf>,
     /// Whether it has code that is in no file, as a compiler at run time makes.
     pub anonymous: bool,
+    /// Its memory; `None` if it may not be read.
+    pub memory: Option<File>,
 }
 
 impl Process {
@@ -40,7 +43,8 @@ impl Process {
     pub(super) fn read(pid: u32) -> std::io::Result<Process> {
         let mappings = maps::of(pid.into())?;
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-        let mut process = Process::default();
+        let memory = File::open(format!("/proc/{pid}/mem")).ok();
+        let mut process = Process { memory, ..Process::default() };
         for mapping in mappings.into_iter().filter(|mapping| mapping.code) {
             if !mapping.is_of_file() {
                 process.anonymous |= mapping.path.is_empty();

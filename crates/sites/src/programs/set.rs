@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::file::{ProgramFile, Say};
+use super::placing;
 use super::process::{Mapped, Process, shown_name};
 use super::refusals;
-use crate::model::ProgramFiles;
+use crate::model::{NotPlaced, ProgramFiles};
+use crate::uprobe::{Freedom, Nop5};
 use kinst_base::diag::Diagnostic;
 use kinst_base::image::FileId;
+use kinst_base::probe::{InProgram, Spot};
 use kinst_base::space::Space;
 use kinst_os::maps::Mapping;
 
@@ -28,6 +31,8 @@ struct Known {
     /// Numbers of files by device and inode.
     by_inode: HashMap<(u64, u64), FileId>,
     processes: HashMap<u32, Arc<Process>>,
+    /// Mappings of the code of a file in a process.
+    code: HashMap<(u32, FileId), Arc<Vec<Mapping>>>,
 }
 
 /// A file that a description means, under the name that descriptions print.
@@ -37,7 +42,7 @@ pub(crate) struct Meant {
     /// The second field of a description: `a.out`, `libc.so.6`, a path.
     pub module: String,
     /// Mappings of its code in the process.
-    pub code: Vec<Mapping>,
+    pub code: Arc<Vec<Mapping>>,
 }
 
 impl Meant {
@@ -45,16 +50,6 @@ impl Meant {
     pub(crate) fn linked(&self, address: u64) -> Option<u64> {
         let mapping = self.code.iter().find(|mapping| mapping.range.contains(&address))?;
         self.file.elf().address_of(mapping.offset + (address - mapping.range.start))
-    }
-
-    /// Converts an address in the file's layout to one in the process.
-    pub(crate) fn run_time(&self, address: u64) -> Option<u64> {
-        let offset = self.file.elf().offset_of(address)?;
-        let mapping = self.code.iter().find(|mapping| {
-            let length = mapping.range.end - mapping.range.start;
-            (mapping.offset..mapping.offset.saturating_add(length)).contains(&offset)
-        })?;
-        Some(mapping.range.start + (offset - mapping.offset))
     }
 }
 
@@ -99,7 +94,7 @@ impl Programs {
         let path = Path::new(module);
         let file = self.open((path, path))?;
         refusals::traceable(&file)?;
-        Ok(Meant { file, module: module.to_owned(), code: Vec::new() })
+        Ok(Meant { file, module: module.to_owned(), code: Arc::default() })
     }
 
     fn of_process(&self, pid: u32, module: &str) -> Result<Vec<Meant>, Box<Diagnostic>> {
@@ -111,14 +106,14 @@ impl Programs {
             if module.starts_with('/') && path.exists() {
                 let file = self.open((path, path))?;
                 refusals::traceable(&file)?;
-                return Ok(vec![Meant { file, module: module.to_owned(), code: Vec::new() }]);
+                return Ok(vec![Meant { file, module: module.to_owned(), code: Arc::default() }]);
             }
             return Err(Box::new(refusals::no_module(pid, module, &process)));
         }
         let mut meant = Vec::new();
         let only = mapped.len() == 1;
         for mapped in mapped {
-            match self.open_mapped(mapped) {
+            match self.open_mapped(pid, mapped) {
                 Ok(found) => meant.push(found),
                 // Among several files, those of other formats are left out.
                 Err(error) if only => return Err(error),
@@ -131,13 +126,24 @@ impl Programs {
         }
     }
 
-    fn open_mapped(&self, mapped: &Mapped) -> Result<Meant, Box<Diagnostic>> {
+    fn open_mapped(&self, pid: u32, mapped: &Mapped) -> Result<Meant, Box<Diagnostic>> {
         let file = self.open((&mapped.link, &mapped.path))?;
         refusals::traceable(&file)?;
         if let Some(shared) = mapped.code.iter().find(|mapping| mapping.shared) {
             return Err(Box::new(refusals::shared_mapping(&mapped.path, shared)));
         }
-        Ok(Meant { file, module: shown_name(mapped).to_owned(), code: mapped.code.clone() })
+        let code = Arc::new(mapped.code.clone());
+        self.known().code.insert((pid, file.id()), Arc::clone(&code));
+        Ok(Meant { file, module: shown_name(mapped).to_owned(), code })
+    }
+
+    /// Converts an address in a file's layout to one in the process of a place.
+    pub(crate) fn run_time(&self, place: &InProgram, address: u64) -> Option<u64> {
+        placing::run_time(&*self.file(place.file)?, &*self.code_of(place)?, address)
+    }
+
+    fn code_of(&self, place: &InProgram) -> Option<Arc<Vec<Mapping>>> {
+        self.known().code.get(&(place.process?, place.file)).cloned()
     }
 
     /// Whether the process of a space has code in no file.
@@ -188,5 +194,27 @@ impl ProgramFiles for Programs {
 
     fn offset(&self, file: FileId, address: u64) -> Option<u64> {
         self.file(file)?.elf().offset_of(address)
+    }
+
+    fn placed(
+        &self,
+        place: &InProgram,
+        freedom: Freedom,
+        nop5: &dyn Fn() -> Nop5,
+    ) -> Result<Vec<Spot>, NotPlaced> {
+        let file = self.file(place.file).ok_or(NotPlaced::NoFile)?;
+        let placed = place.spots.iter().map(|spot| placing::placed(&file, spot, freedom, nop5));
+        let spots: Vec<Spot> = placed.collect::<Result<_, _>>()?;
+        if let Some(process) = place.process.and_then(|pid| self.process(pid).ok())
+            && let (Some(code), Some(memory)) = (self.code_of(place), &process.memory)
+        {
+            // Code that is not mapped, or cannot be read, cannot be compared.
+            let is_changed =
+                |spot: &Spot| placing::is_unchanged(&file, memory, &code, spot.address) == Some(false);
+            if spots.iter().any(is_changed) {
+                return Err(NotPlaced::Changed);
+            }
+        }
+        Ok(spots)
     }
 }

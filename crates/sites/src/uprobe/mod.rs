@@ -7,5 +7,5 @@ mod refused;
 
 pub use judge::{Way, judge};
 pub use kinst_os::uprobe::Nop5;
-pub use placing::{Around, Placed, Wish, place};
+pub use placing::{Around, Freedom, Placed, Wish, place};
 pub use refused::Refused;

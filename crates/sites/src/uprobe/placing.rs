@@ -23,15 +23,28 @@ pub struct Around<'f> {
     pub nop5: Nop5,
 }
 
+/// The instructions that may take a probe instead of the one that it describes, as far as no clause can see a
+/// difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Freedom {
+    /// None: a clause reads the place, or a stack.
+    #[default]
+    None,
+    /// The next one after an instruction without effect, such as `endbr64`: clauses read registers or memory.
+    PastMark,
+    /// The next one: no clause reads what one instruction may change.
+    Next,
+    /// Any that is executed as often: the clauses only count.
+    Block,
+}
+
 /// The place of a probe, and the freedom in choosing its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// Address of the instruction that the probe describes.
     pub at: u64,
-    /// Whether no clause reads what one instruction may change: registers, arguments, variables, the stack.
-    pub may_move: bool,
-    /// Whether the clauses only count, or take the time.
-    pub counts_only: bool,
+    /// The instructions that may take the probe instead.
+    pub freedom: Freedom,
 }
 
 /// The instruction that gets the probe.
@@ -56,18 +69,26 @@ pub fn place(around: &Around<'_>, wish: &Wish) -> Result<Placed, Refused> {
         return Err(Refused::Machine);
     }
     let insn = around.flow.insn_at(wish.at).ok_or(Refused::Inside)?;
-    if wish.counts_only
+    if wish.freedom == Freedom::Block
         && let Some(placed) = around.cheapest(insn)
     {
         return Ok(placed);
     }
-    let refused = match around.judge(insn) {
-        Ok(way) => return Ok(Placed { at: wish.at, way, moved: false }),
-        Err(refused) => refused,
-    };
-    let next = around.following(insn).filter(|_| wish.may_move || wish.counts_only).ok_or(refused)?;
-    let way = around.judge(next).map_err(|_| refused)?;
-    Ok(Placed { at: around.flow.address[next as usize], way, moved: true })
+    let following = || Some(around.following(insn)?).and_then(|next| Some((next, around.judge(next).ok()?)));
+    let moved = |(next, way): (u32, Way)| Placed { at: around.flow.address[next as usize], way, moved: true };
+    match around.judge(insn) {
+        // A step over an instruction without effect costs ten times the emulation of the next one.
+        Ok(Way::Stepped) if wish.freedom != Freedom::None && around.is_mark(insn) => {
+            let next = following().filter(|(_, way)| *way == Way::Emulated);
+            Ok(next.map_or(Placed { at: wish.at, way: Way::Stepped, moved: false }, moved))
+        }
+        Ok(way) => Ok(Placed { at: wish.at, way, moved: false }),
+        Err(refused) => {
+            let may_move =
+                wish.freedom >= Freedom::Next || around.is_mark(insn) && wish.freedom != Freedom::None;
+            following().filter(|_| may_move).map(moved).ok_or(refused)
+        }
+    }
 }
 
 impl Around<'_> {
@@ -77,6 +98,11 @@ impl Around<'_> {
 
     fn judge(&self, insn: u32) -> Result<Way, Refused> {
         judge(self.machine, self.bytes(insn), self.nop5)
+    }
+
+    /// Whether an instruction has no effect on registers or memory.
+    fn is_mark(&self, insn: u32) -> bool {
+        is_without_effect(self.bytes(insn))
     }
 
     /// Whether control may go elsewhere than to the next instruction, or be away for long.
@@ -125,6 +151,16 @@ impl Around<'_> {
     }
 }
 
+/// Whether code begins with `endbr64` or a nop.
+fn is_without_effect(code: &[u8]) -> bool {
+    const MARK: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+    let opcode = code.iter().position(|byte| *byte != 0x66).map(|at| &code[at..]);
+    code.starts_with(&MARK)
+        || opcode.is_some_and(
+            |code| matches!(code, [0x90, ..] | [0x0f, 0x1f, 0x00..=0x07 | 0x40..=0x47 | 0x80..=0x87, ..]),
+        )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +207,12 @@ mod tests {
             nop5: Nop5::Overwritten,
         };
         let (at, may_move, counts_only) = asked;
-        let placed = place(&around, &Wish { at: BASE + at, may_move, counts_only })?;
+        let freedom = match (may_move, counts_only) {
+            (_, true) => Freedom::Block,
+            (true, false) => Freedom::Next,
+            (false, false) => Freedom::None,
+        };
+        let placed = place(&around, &Wish { at: BASE + at, freedom })?;
         Ok((placed.at - BASE, placed.way, placed.moved))
     }
 
@@ -215,6 +256,16 @@ mod tests {
         ];
         for (asked, expected) in cases {
             assert_eq!(placed(&[], &[], *asked), *expected, "{asked:x?}");
+        }
+    }
+
+    #[test]
+    fn marks_have_no_effect() {
+        for mark in [&[0xf3, 0x0f, 0x1e, 0xfa][..], &[0x90], &[0x66, 0x90], &[0x0f, 0x1f, 0x44, 0, 0]] {
+            assert!(is_without_effect(mark), "{mark:02x?}");
+        }
+        for other in [&[0xf3, 0x90][..], &[0x0f, 0x1e, 0xfa], &[0x55], &[0x48, 0x90], &[]] {
+            assert!(!is_without_effect(other), "{other:02x?}");
         }
     }
 
