@@ -164,7 +164,7 @@ impl Files for Fixture {
             };
             let frames = variables.at(&instruction, &|linked| Some(linked.wrapping_add(SLIDE)))?;
             let (module, function) = ("vmlinux".to_owned(), asked.function.clone());
-            Ok(Scope { module, function, offset: asked.offset, frames })
+            Ok(Scope { module, function, offset: asked.offset, user: false, frames })
         };
         instructions.iter().map(scope).collect()
     }

@@ -1,6 +1,6 @@
 //! backend/bpf/in_programs/tests.rs: a program is traced: counts of its threads, arguments, registers, edges.
 
-use crate::backend::bpf::{EnableError, ProgramFiles, Session};
+use crate::backend::bpf::{EnableError, Session};
 use crate::backend::{Plan, Tracing as _};
 use crate::needs;
 use crate::options::Options as Settings;
@@ -13,6 +13,8 @@ use kinst_base::uapi::{AggEntry, Plain as _};
 use kinst_debuginfo::ElfFile;
 use kinst_dif::enabled::Enabled;
 use kinst_dif::{Options, Program};
+use kinst_sites::uprobe::{Freedom, Nop5};
+use kinst_sites::{NotPlaced, ProgramFiles};
 use kinst_types::intrinsic::Intrinsic;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -40,6 +42,10 @@ impl ProgramFiles for Served {
         let code = self.elf.code_at(address)?;
         let near = (0..bytes.len() as u64).find(|offset| self.elf.address_of(*offset) == Some(address))?;
         (bytes.get(near as usize) == code.first()).then_some(near)
+    }
+
+    fn placed(&self, place: &InProgram, _: Freedom, _: &dyn Fn() -> Nop5) -> Result<Vec<Spot>, NotPlaced> {
+        Ok(place.spots.clone())
     }
 }
 
