@@ -1,6 +1,5 @@
 //! base/attributes.rs: stability attributes: how much of a name may be relied on.
 
-use crate::space::Space;
 use std::fmt;
 
 /// The stabilities, from the least stable to the most.
@@ -83,13 +82,14 @@ const OF_PROGRAMS: Provider = Provider {
     args: KERNEL,
 };
 
-/// The kernel module's providers, with their attributes from the tables in the DTrace guide and FreeBSD.
+/// The providers of the kernel and of programs, with their attributes from the tables in the DTrace guide and FreeBSD.
 /// Providers of D libraries declare theirs in the library.
-pub const PROVIDERS: [(&str, Provider); 9] = [
+pub const PROVIDERS: [(&str, Provider); 11] = [
     ("dtrace", Provider { provider: STABLE, module: KERNEL, function: KERNEL, name: STABLE, args: STABLE }),
     ("fbt", OF_CODE),
     ("io", Provider::UNKNOWN),
     ("kinst", OF_CODE),
+    ("pid", OF_PROGRAMS),
     ("proc", Provider::UNKNOWN),
     (
         "profile",
@@ -122,6 +122,7 @@ pub const PROVIDERS: [(&str, Provider); 9] = [
             args: UNSTABLE_ISA,
         },
     ),
+    ("uprobe", OF_PROGRAMS),
 ];
 
 /// Providers of D libraries whose probes share the places of other providers.
@@ -141,9 +142,11 @@ impl Provider {
 
     /// The attributes of a provider that no library declares.
     pub fn known(name: &str) -> Option<Provider> {
-        if Space::of_program(name).is_some() {
-            return Some(OF_PROGRAMS);
-        }
+        // The provider of a process has its number: pid1234.
+        let name = match name.strip_prefix("pid") {
+            Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => "pid",
+            _ => name,
+        };
         PROVIDERS.iter().find(|known| known.0 == name).map(|known| known.1)
     }
 

@@ -1,49 +1,15 @@
 //! sites/catalog/in_program.rs: the places in one function of a program: its entry, exits, instructions and edges.
 
+use super::program_function::{At, FIRST_PROGRAM_ID, Function, Known, NoEnd};
 use super::program_refusals as refusals;
 use super::store::Catalog;
 use crate::code::decode::{self, Control, Insn, Step};
 use crate::flow::Undecodable;
 use crate::flow::points::Point;
 use crate::image::Image;
-use crate::programs::Meant;
-use crate::symtab::Symbol;
 use kinst_base::diag::Diagnostic;
-use kinst_base::image::FileId;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{End, Fields, InProgram, Place, Probe, Site, Spot, Target, When};
-use kinst_base::space::Space;
-
-/// A function of a program.
-pub(super) struct Function<'a> {
-    pub space: Space,
-    pub meant: &'a Meant,
-    pub symbol: Symbol,
-    /// Name in the description.
-    pub name: &'a str,
-}
-
-/// The probes of a function by which they are remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Known {
-    End(End),
-    Insn(u64),
-    Edge(u64, u64),
-}
-
-/// A probe of a program: its space and file, its function, and the place in it.
-pub(super) type At = (Space, FileId, u64, Known);
-
-/// Why an end of a function has no probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoEnd {
-    #[error("no instruction of it returns")]
-    NoExit,
-    #[error("{0}")]
-    Undecodable(Undecodable),
-    #[error("the conditions of a branch that leaves it are unknown")]
-    UnknownBranch,
-}
 
 impl<'a> Function<'a> {
     pub(super) fn image(&self) -> Image<'a> {
@@ -242,7 +208,7 @@ impl Catalog {
         };
         let place = InProgram { file: meant.file.id(), process: space.process(), end, spots };
         let probe = Probe {
-            id: super::programs::FIRST_PROGRAM_ID + index as u32,
+            id: FIRST_PROGRAM_ID + index as u32,
             name: Fields::new(&space.provider(), &meant.module, name, &last),
             place: Place::Program(Box::new(place)),
         };

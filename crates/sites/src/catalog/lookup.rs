@@ -3,7 +3,7 @@
 use super::dtrace::{DTRACE, dtrace_probe};
 use super::fields::meaning;
 use super::kinst::{FIRST_KINST_ID, Wanted};
-use super::programs::FIRST_PROGRAM_ID;
+use super::program_function::FIRST_PROGRAM_ID;
 use super::store::Catalog;
 use super::unplaced::FIRST_UNPLACED_ID;
 use super::{foreign, refusals, short, syscalls, tracepoints};

@@ -11,6 +11,7 @@ mod in_program;
 pub(super) mod kinst;
 mod lookup;
 pub(super) mod profile;
+mod program_function;
 mod program_refusals;
 mod programs;
 mod reach;

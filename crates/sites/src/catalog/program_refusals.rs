@@ -1,6 +1,6 @@
 //! sites/catalog/program_refusals.rs: diagnostics for descriptions of a program's functions that name no probe.
 
-use super::in_program::{Function, NoEnd};
+use super::program_function::{Function, NoEnd};
 use crate::code::decode::{self, Insn};
 use crate::programs::Meant;
 use kinst_base::diag::{Diagnostic, tags};
@@ -17,7 +17,7 @@ pub(super) fn no_programs() -> Diagnostic {
         .help("leave out --sysroot to trace the programs of this machine")
 }
 
-/// The last field is no name of a probe in a program.
+/// The last field names no probe of a program.
 pub(super) fn no_such_name(function: &str, space: Space) -> Diagnostic {
     let provider = space.provider();
     error(format!("`{function}` has no such probe")).help(format!(

@@ -1,6 +1,6 @@
 //! sites/catalog/programs.rs: the probes of programs: what `pid1234:a.out:f:entry` and `uprobe:/usr/bin/x:f:3f` name.
 
-use super::in_program::{Function, Known};
+use super::program_function::{Function, Known};
 use super::program_refusals as refusals;
 use super::refusals::{no_such_name, too_many};
 use super::store::Catalog;
@@ -12,9 +12,6 @@ use kinst_base::image::FileId;
 use kinst_base::probe::{End, Fields, Probe, Site, Target};
 use kinst_base::space::Space;
 use std::sync::Arc;
-
-/// Above all ids of the kernel's probes.
-pub(super) const FIRST_PROGRAM_ID: u32 = 2_000_000;
 
 /// The maximum number of probes that one description may match.
 const MAX_MATCHES: usize = 100_000;

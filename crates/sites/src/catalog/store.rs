@@ -1,6 +1,6 @@
 //! sites/catalog/store.rs: the catalogue and the results that it retains.
 
-use super::in_program;
+use super::program_function::At as AtProgram;
 use super::reach::Reach;
 use super::syscalls::Call;
 use super::tracepoints::Tracepoint;
@@ -68,7 +68,7 @@ pub(super) struct Made {
 #[derive(Default)]
 pub(super) struct InPrograms {
     pub(super) probes: Vec<Probe>,
-    pub(super) by_place: HashMap<in_program::At, usize>,
+    pub(super) by_place: HashMap<AtProgram, usize>,
     /// Skipped places by description, with the reasons.
     pub(super) left_out: BTreeMap<String, String>,
 }

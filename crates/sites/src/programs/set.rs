@@ -139,7 +139,7 @@ impl Programs {
 
     /// Converts an address in a file's layout to one in the process of a place.
     pub(crate) fn run_time(&self, place: &InProgram, address: u64) -> Option<u64> {
-        placing::run_time(&*self.file(place.file)?, &*self.code_of(place)?, address)
+        placing::run_time(&*self.file(place.file)?, &self.code_of(place)?, address)
     }
 
     fn code_of(&self, place: &InProgram) -> Option<Arc<Vec<Mapping>>> {
