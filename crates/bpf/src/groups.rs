@@ -131,3 +131,49 @@ fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeK
         Place::Error | Place::Gate { .. } => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinst_base::image::FileId;
+    use kinst_base::probe::{Fields, InProgram, Jump, Probe};
+
+    /// Each of the places with the clause 0, and its instructions.
+    fn grouped(places: Vec<InProgram>) -> Vec<(ProbeKind, Option<u32>, Vec<u64>)> {
+        let (mut enabled, mut found) = (Enabled::default(), Found::default());
+        for (index, place) in (0..).zip(places) {
+            found.spots.push(Some(place.spots.clone()));
+            let name = Fields::new("uprobe", "a.out", "f", "0");
+            enabled.probes.push(Probe { id: index, place: Place::Program(Box::new(place)), name });
+            enabled.ecbs.push((index, 0).into());
+        }
+        let groups = groups(&enabled, &found).unwrap();
+        let keys = |group: &Group, members: &[Member<'_>]| {
+            members.iter().map(|member| member.key(group.kind)).collect::<Vec<_>>()
+        };
+        groups.iter().map(|(group, members)| (group.kind, group.process, keys(group, members))).collect()
+    }
+
+    fn place(file: u32, process: Option<u32>, end: Option<End>, when: &[When]) -> InProgram {
+        let spot = |when: &When| Spot { address: 0x1000, exit: 0, when: *when, keys: Vec::new() };
+        InProgram { file: FileId(file), process, end, spots: when.iter().map(spot).collect() }
+    }
+
+    #[test]
+    fn a_program_is_of_one_process_and_numbers_its_places() {
+        use ProbeKind::{UserEntry, UserInsn, UserReturn};
+        let always = [When::Always];
+        // Two files have the same address, and so have two probes of one file.
+        let places = [(0, None), (1, None), (1, None), (1, Some(7)), (0, Some(8)), (1, Some(7))];
+        let places = places.map(|(file, process)| place(file, process, None, &always));
+        let expected =
+            [(UserInsn, None, vec![0, 1, 2]), (UserInsn, Some(7), vec![3, 5]), (UserInsn, Some(8), vec![4])];
+        assert_eq!(grouped(places.to_vec()), expected);
+        let ends = [Some(End::Return), None, Some(End::Entry)].map(|end| place(0, None, end, &always));
+        let kinds: Vec<_> = grouped(ends.to_vec()).into_iter().map(|group| group.0).collect();
+        assert_eq!(kinds, [UserInsn, UserEntry, UserReturn]);
+        // An operand is tested by code for this place.
+        let jumps = [When::Goes(Jump::default(), 1), When::Goes(Jump::default(), 2), When::Always];
+        assert_eq!(grouped(vec![place(0, None, None, &jumps)]).len(), 3);
+    }
+}

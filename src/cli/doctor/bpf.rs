@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::machine::Machine;
-use crate::backend::bpf::{self, EnableError};
+use crate::backend::bpf::{self, EnableError, Uprobes};
 
 /// Whether BPF programs can trace in place of the module.
 pub(super) fn usable(machine: &Machine) -> Option<Finding> {
@@ -32,6 +32,18 @@ pub(super) fn functions(machine: &Machine) -> Option<Finding> {
         ("", _) => Finding::warning(format!("none can be traced ({lacking})")),
         (_, Ok(())) => Finding::good(format!("all, and their instructions, by {there}")),
         (_, Err(_)) => Finding::warning(format!("entries and returns, by {there} ({lacking})")),
+    })
+}
+
+/// The links that attach BPF programs to instructions of programs.
+pub(super) fn programs(machine: &Machine) -> Option<Finding> {
+    let means = machine.bpf.as_ref().ok()?;
+    Some(match means.programs() {
+        Ok(Uprobes::Multi) => Finding::good("traced by uprobe.multi"),
+        Ok(Uprobes::Events(_)) => {
+            Finding::good("traced by perf events; a kernel from 6.6 on has uprobe.multi, which is faster")
+        }
+        Err(why) => Finding::warning(format!("cannot be traced: {why}")),
     })
 }
 

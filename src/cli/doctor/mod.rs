@@ -35,6 +35,7 @@ const CHECKS: &[Check] = &[
     ("module", module::module),
     ("without the module", bpf::usable),
     ("functions by BPF", bpf::functions),
+    ("programs by BPF", bpf::programs),
     ("events", bpf::events),
     ("ftrace", kernel::ftrace),
     ("kprobes", kernel::kprobes),

@@ -7,6 +7,7 @@
 
 long work(long a, long b, long c, long d, long e, long f, long g, long h);
 long choose(long which);
+void many(void);
 
 __asm__(".text\n"
 	".globl work\n.type work, @function\n"
@@ -33,6 +34,10 @@ __asm__(".text\n"
 	"choose_other: mov $2, %eax\n"
 	"ret\n"
 	".size choose_other, .-choose_other\n"
+	/* Many places. */
+	".globl many\n.type many, @function\n"
+	"many: .rept 1000\nnop\n.endr\nret\n"
+	".size many, .-many\n"
 	".local where\n.comm where, 8, 8\n");
 
 static long calls;
@@ -59,6 +64,7 @@ int main(int argc, char **argv)
 		pthread_create(&all[i], NULL, run, (void *)i);
 	for (long i = 0; i < threads && i < 64; i++)
 		pthread_join(all[i], NULL);
+	many();
 	for (long i = 0; i < 10; i++)
 		if (choose(i % 5) != (i % 5 ? 1 : 2))
 			abort();

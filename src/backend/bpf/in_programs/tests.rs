@@ -1,6 +1,6 @@
 //! backend/bpf/in_programs/tests.rs: a program is traced: counts of its threads, arguments, registers, edges.
 
-use crate::backend::bpf::{EnableError, Session};
+use crate::backend::bpf::{EnableError, NoKernel, Session};
 use crate::backend::{Plan, Tracing as _};
 use crate::needs;
 use crate::options::Options as Settings;
@@ -11,6 +11,7 @@ use kinst_base::probe::{Condition, End, Fields, InProgram, Jump, Place, Probe, S
 use kinst_base::source::{Origin, Source, Sources};
 use kinst_base::uapi::{AggEntry, Plain as _};
 use kinst_debuginfo::ElfFile;
+use kinst_dif::action::Ustack;
 use kinst_dif::enabled::Enabled;
 use kinst_dif::{Options, Program};
 use kinst_sites::uprobe::{Freedom, Nop5};
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 const SOURCE: &str = include_str!("serve.c");
 const NAME: &str = "serve";
@@ -29,6 +31,7 @@ struct Served {
     _dir: tempfile::TempDir,
     path: PathBuf,
     elf: ElfFile,
+    loaded: Vec<(u64, u64, u64)>,
 }
 
 impl ProgramFiles for Served {
@@ -36,17 +39,28 @@ impl ProgramFiles for Served {
         Some(self.path.clone())
     }
 
-    /// The inverse of the addresses that the file gives to its offsets.
     fn offset(&self, _: FileId, address: u64) -> Option<u64> {
-        let bytes = std::fs::read(&self.path).ok()?;
-        let code = self.elf.code_at(address)?;
-        let near = (0..bytes.len() as u64).find(|offset| self.elf.address_of(*offset) == Some(address))?;
-        (bytes.get(near as usize) == code.first()).then_some(near)
+        let (_, vaddr, offset) =
+            self.loaded.iter().copied().find(|(size, vaddr, _)| (*vaddr..vaddr + size).contains(&address))?;
+        Some(offset + (address - vaddr))
     }
 
     fn placed(&self, place: &InProgram, _: Freedom, _: &dyn Fn() -> Nop5) -> Result<Vec<Spot>, NotPlaced> {
         Ok(place.spots.clone())
     }
+}
+
+/// The size, the address and the offset of each loaded segment, from the program headers.
+fn loaded(file: &[u8]) -> Vec<(u64, u64, u64)> {
+    const LOAD: u64 = 1;
+    let word = |at: usize, bytes: usize| {
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(&file[at..at + bytes]);
+        u64::from_le_bytes(word)
+    };
+    let (first, each, count) = (word(0x20, 8) as usize, word(0x36, 2) as usize, word(0x38, 2) as usize);
+    let headers = (0..count).map(|number| first + number * each).filter(|at| word(*at, 4) == LOAD);
+    headers.map(|at| (word(at + 0x20, 8), word(at + 0x10, 8), word(at + 8, 8))).collect()
 }
 
 impl Served {
@@ -61,7 +75,8 @@ impl Served {
         gcc.args(["-O1", "-fno-omit-frame-pointer", "-pthread", "-o"]).arg(&path).arg(&source).args(flags);
         assert!(gcc.status().unwrap().success());
         let elf = ElfFile::open(&path).unwrap();
-        Some(Served { _dir: dir, path, elf })
+        let loaded = loaded(&std::fs::read(&path).unwrap());
+        Some(Served { _dir: dir, path, elf, loaded })
     }
 
     fn address(&self, name: &str) -> u64 {
@@ -131,7 +146,7 @@ fn armed(served: &Served, body: &str, places: Vec<InProgram>) -> Option<Session>
     let options = Options { bufsize: 1 << 16, aggsize: 1 << 20, ..Options::default() };
     let plan = plan(places);
     assert!(plan.needs_bpf() && !plan.needs_kernel());
-    let enabled = Session::enable(&compiled(&text), &plan, &options, &crate::backend::bpf::NoKernel, served);
+    let enabled = Session::enable(&compiled(&text), &plan, &options, &NoKernel, served);
     let (mut session, refused) = match enabled {
         Ok(enabled) => enabled,
         Err(error @ (EnableError::Rights(_) | EnableError::NoBpf | EnableError::Lockdown)) => {
@@ -285,8 +300,7 @@ fn a_place_that_the_kernel_refuses_leaves_the_others() {
     let bad = served.place(None, vec![served.spot("work_exit", When::Always), beyond]);
     let program = compiled("BEGIN { @[id] = count(); }\nBEGIN { @[id] = count(); }");
     let plan = plan(vec![good, bad]);
-    let no_kernel = &crate::backend::bpf::NoKernel;
-    let enabled = Session::enable(&program, &plan, &Options::default(), no_kernel, &served);
+    let enabled = Session::enable(&program, &plan, &Options::default(), &NoKernel, &served);
     let Ok((mut session, refused)) = enabled else {
         return needs::missing("uprobes", "run the tests as root, on a kernel with uprobes");
     };
@@ -297,4 +311,43 @@ fn a_place_that_the_kernel_refuses_leaves_the_others() {
     session.go().unwrap();
     served.start(1, 7).0.finish();
     assert_eq!(counts(session), BTreeMap::from([(vec![100], 7)]));
+}
+
+/// Kernels before 6.6 close such links one by one, each in about 50 ms: a separate process does that.
+#[test]
+fn a_thousand_places_are_let_go_at_once() {
+    const PLACES: u64 = 1000;
+    let Some(served) = Served::build(&[]) else { return };
+    let first = served.spot("many", When::Always);
+    let spots = (0..PLACES).map(|nop| Spot { address: first.address + nop, ..first.clone() }).collect();
+    let Some(session) = armed(&served, "@ = count();", vec![served.place(None, spots)]) else { return };
+    assert_eq!(session.at_files.len() + session.at_instructions.len() / PLACES as usize, 1);
+    served.start(1, 1).0.finish();
+    let begun = Instant::now();
+    assert_eq!(counts(session), BTreeMap::from([(vec![], PLACES)]));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+/// The copy of a stack is from the stack pointer at the hit on: at an exit, the return address is its first word.
+#[test]
+fn a_copied_stack_begins_at_the_hit() {
+    let Some(served) = Served::build(&[]) else { return };
+    let exit = served.place(Some(End::Return), vec![served.spot("work_exit", When::Always)]);
+    let mut program = compiled("BEGIN { @[ucaller, ustack(1)] = count(); }");
+    let copied = Ustack { copied: 64, ..Ustack::unpack(program.clauses[0].actions[1].arg) };
+    program.clauses[0].actions[1].arg = copied.pack();
+    let enabled = Session::enable(&program, &plan(vec![exit]), &Options::default(), &NoKernel, &served);
+    let Ok((mut session, _)) = enabled else {
+        return needs::missing("uprobes", "run the tests as root, on a kernel with uprobes");
+    };
+    session.go().unwrap();
+    served.start(1, 3).0.finish();
+    let words: Vec<u64> = counts(session).into_keys().next().unwrap();
+    // The caller, the process and a frame, then the size, the registers and the stack.
+    let registers = kinst_base::machine::Machine::HERE.facts().pt_regs.dwarf.len();
+    assert_eq!(
+        (words[3], words[3 + registers], words[4 + registers]),
+        (64, words[2], words[0]),
+        "{words:x?}"
+    );
 }
