@@ -1,7 +1,7 @@
 //! backend/bpf/in_programs/tests.rs: a program is traced: counts of its threads, arguments, registers, edges.
 
 use crate::backend::bpf::{EnableError, NoKernel, Session};
-use crate::backend::{Plan, Tracing as _};
+use crate::backend::{Fired, Plan, Tracing as _};
 use crate::needs;
 use crate::options::Options as Settings;
 use crate::parser::Macros;
@@ -9,7 +9,7 @@ use crate::pipeline::{self, Given};
 use kinst_base::image::FileId;
 use kinst_base::probe::{Condition, End, Fields, InProgram, Jump, Place, Probe, Spot, When};
 use kinst_base::source::{Origin, Source, Sources};
-use kinst_base::uapi::{AggEntry, Plain as _};
+use kinst_base::uapi::{AggEntry, Flt, Plain as _};
 use kinst_debuginfo::ElfFile;
 use kinst_dif::action::Ustack;
 use kinst_dif::enabled::Enabled;
@@ -350,4 +350,29 @@ fn a_copied_stack_begins_at_the_hit() {
         (64, words[2], words[0]),
         "{words:x?}"
     );
+}
+
+#[test]
+fn faults_run_the_clauses_of_error_and_a_place_may_fire_once() {
+    let Some(served) = Served::build(&[]) else { return };
+    let entry = served.place(Some(End::Entry), vec![served.spot("work", When::Always)]);
+    let nop = served.place(None, vec![served.spot("work_nop", When::Always)]);
+    let clauses = "BEGIN { @[id, *(char *)arg0] = count(); }\nBEGIN { @[id, uregs[R_RSP] % 8] = count(); }";
+    let program = compiled(&format!("{clauses}\nERROR {{ @[arg4, arg5] = count(); }}"));
+    let mut plan = plan(vec![entry, nop]);
+    let name = Fields::new("dtrace", "", "", "ERROR");
+    plan.enabled.probes.push(Probe { id: 3, place: Place::Error, name });
+    plan.enabled.ecbs.push((2, 2).into());
+    let options = Options { once: true, ..Options::default() };
+    let Ok((mut session, refused)) = Session::enable(&program, &plan, &options, &NoKernel, &served) else {
+        return needs::missing("uprobes", "run the tests as root, on a kernel with uprobes");
+    };
+    assert_eq!(refused.len(), 0);
+    session.go().unwrap();
+    served.start(2, 9).0.finish();
+    assert_eq!(session.fired(3).unwrap()[..2], [Fired::Yes; 2]);
+    // Arguments 0 and 1 are not readable. Two keys of 4 bytes are one word.
+    let bad = u64::from(Flt::BADADDR.0);
+    let expected = [(vec![101], 1), (vec![bad], 9), (vec![bad | 1 << 32], 9)];
+    assert_eq!(counts(session), BTreeMap::from(expected));
 }
