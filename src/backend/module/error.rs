@@ -38,6 +38,8 @@ pub enum Error {
     Limit,
     #[error("the kernel module refused the program: {}", verify_text(.0))]
     Verify(uapi::Error),
+    #[error("the module does not trace programs")]
+    OfPrograms,
     #[error("DIF program content is invalid: {0}")]
     Encode(#[from] EncodeError),
     #[error("{}: {errno}", uapi::DEVICE)]
@@ -91,6 +93,7 @@ impl Error {
             | Error::Buffers
             | Error::Limit
             | Error::Verify(_)
+            | Error::OfPrograms
             | Error::Encode(_)
             | Error::Open { .. }
             | Error::Request(_) => None,
@@ -104,6 +107,7 @@ impl Error {
 
     fn fixed_help(&self) -> Option<&'static str> {
         match self {
+            Error::OfPrograms => Some("trace them by BPF: -x backend=bpf"),
             Error::NotRoot => Some("run it as root; dtrace -e compiles without privileges"),
             Error::NotLoaded => {
                 Some("load it with 'modprobe kinst' (or insmod kmod/kinst.ko); dtrace -e compiles without it")

@@ -29,6 +29,9 @@ impl Session {
         plan: &Plan,
         options: &Options,
     ) -> Result<(Session, Vec<(usize, uapi::Result)>), Error> {
+        if plan.needs_bpf() {
+            return Err(Error::OfPrograms);
+        }
         let image = encode(program, &plan.enabled.probes, &plan.enabled.ecbs, options)?;
         let results = device.load(&image, plan.enabled.probes.len())?;
         let refused =
