@@ -35,16 +35,17 @@ pub fn judge(machine: Machine, bytes: &[u8], nop5: Nop5) -> Result<Way, Refused>
     }
     match shape.encoding {
         Encoding::Legacy => legacy(&read, &shape, nop5),
-        Encoding::Vector => vector(read.vector_opcode()),
+        Encoding::Vector => vector(&read),
         // The kernel's decoder does not have them.
         Encoding::Amd => Err(Refused::Vector),
     }
 }
 
-fn vector(code: &[u8]) -> Result<Way, Refused> {
+fn vector(read: &Read<'_>) -> Result<Way, Refused> {
+    let (encoding, code) = read.vector().ok_or(Refused::Undecodable)?;
     let opcode = *code.first().ok_or(Refused::Undecodable)?;
     match opcode {
-        _ if kernel::is_refused(opcode) => Err(Refused::Vector),
+        _ if kernel::is_refused(opcode) || kernel::is_unknown(encoding, opcode) => Err(Refused::Vector),
         // The kernel sees a load of %ss.
         0x8e if code.get(1).is_some_and(|modrm| kernel::reg(*modrm) == 2) => Err(Refused::Vector),
         _ if kernel::is_mistaken(opcode) => Err(Refused::Mistaken),
@@ -99,6 +100,8 @@ fn never(read: &Read<'_>, shape: &Shape) -> Option<Refused> {
             Refused::System
         }
         [opcode, ..] if kernel::is_refused(opcode) => Refused::Privileged,
+        // extrq and insertq of AMD, which the kernel's decoder takes for parts of AVX-512.
+        [0x0f, 0x78 | 0x79, ..] => Refused::Vector,
         _ => return None,
     })
 }
@@ -222,6 +225,8 @@ mod tests {
             (&[0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0], Refused::Word), // data16 rex.W call
             (&[0xc5, 0xf1, 0xef, 0xc0], Refused::Vector),           // vpxor %xmm0, %xmm1, %xmm0
             (&[0xc5, 0xfe, 0x6f, 0x06], Refused::Vector),           // vmovdqu (%rsi), %ymm0
+            (&[0x66, 0x0f, 0x79, 0xc1], Refused::Vector),           // extrq %xmm1, %xmm0
+            (&[0xc4, 0xe3, 0xf9, 0x6b, 0xc1, 0], Refused::Vector),  // vfmaddsd (FMA4)
             (&[0x8f, 0xe9, 0x78, 0xe1, 0xc0], Refused::Vector),     // vphaddbw %xmm0, %xmm0 (XOP)
         ];
         for (bytes, refused) in cases {

@@ -55,15 +55,27 @@ impl<'b> Read<'b> {
         }
     }
 
-    /// Returns the bytes of a VEX or EVEX instruction from its opcode on.
-    pub(super) fn vector_opcode(&self) -> &'b [u8] {
-        let skipped = match self.opcode.first() {
-            Some(0xc5) => 2,
-            Some(0xc4) => 3,
-            _ => 4,
-        };
-        self.opcode.get(skipped..).unwrap_or_default()
+    /// Returns the encoding of a vector instruction, and its bytes from the opcode on.
+    pub(super) fn vector(&self) -> Option<(Vector, &'b [u8])> {
+        match self.opcode {
+            [0xc5, _, code @ ..] => Some((Vector::Vex(1), code)),
+            [0xc4, map, _, code @ ..] => Some((Vector::Vex(map & 0x1f), code)),
+            [0x62, _, _, _, code @ ..] => Some((Vector::Evex, code)),
+            _ => None,
+        }
     }
+}
+
+/// The encoding of a vector instruction; for VEX, with the number of its opcode map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Vector {
+    Vex(u8),
+    Evex,
+}
+
+/// Whether the kernel's decoder has no such vector instruction: FMA4 and vpermil2 of AMD.
+pub(super) fn is_unknown(vector: Vector, opcode: u8) -> bool {
+    vector == Vector::Vex(3) && matches!(opcode, 0x48 | 0x49 | 0x5c..=0x5f | 0x68..=0x6f | 0x78..=0x7f)
 }
 
 pub(super) fn is_prefix(byte: u8) -> bool {
@@ -78,7 +90,7 @@ pub(super) fn reg(modrm: u8) -> u8 {
 /// Whether the opcode byte is not in the table `good_insns_64`.
 pub(super) fn is_refused(opcode: u8) -> bool {
     matches!(opcode, 0x06 | 0x07 | 0x0e | 0x16 | 0x17 | 0x1e | 0x1f | 0x27 | 0x2f | 0x37 | 0x3f)
-        || matches!(opcode, 0x60..=0x62 | 0x6c..=0x6f | 0x82 | 0x9a | 0xcd..=0xcf | 0xd4..=0xd6)
+        || matches!(opcode, 0x60..=0x62 | 0x6c..=0x6f | 0x82 | 0x9a | 0xcc..=0xcf | 0xd4..=0xd6)
         || matches!(opcode, 0xe4..=0xe7 | 0xea | 0xec..=0xef | 0xf1 | 0xf4 | 0xfa | 0xfb)
 }
 
