@@ -31,5 +31,6 @@ mod sites;
 mod sweep;
 mod symbols;
 mod syscalls;
+mod uprobes;
 mod ustack;
 mod vmlinux;
