@@ -224,6 +224,7 @@ mod tests {
             (&[0x66, 0xe8, 0, 0, 0, 0], Refused::Word),             // data16 call
             (&[0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0], Refused::Word), // data16 rex.W call
             (&[0xc5, 0xf1, 0xef, 0xc0], Refused::Vector),           // vpxor %xmm0, %xmm1, %xmm0
+            (&[0xc4, 0xe2, 0x7f, 0xcc, 0xc1], Refused::Vector),     // vsha512msg1 %xmm1, %ymm0
             (&[0xc5, 0xfe, 0x6f, 0x06], Refused::Vector),           // vmovdqu (%rsi), %ymm0
             (&[0x66, 0x0f, 0x79, 0xc1], Refused::Vector),           // extrq %xmm1, %xmm0
             (&[0xc4, 0xe3, 0xf9, 0x6b, 0xc1, 0], Refused::Vector),  // vfmaddsd (FMA4)
