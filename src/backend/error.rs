@@ -15,9 +15,6 @@ pub enum Error {
     /// Both back ends failed: the module, then BPF.
     #[error("{0}; tracing without it is impossible too: {1}")]
     Neither(Box<module::Error>, bpf::EnableError),
-    /// The module was selected for places in programs.
-    #[error("the module traces only the kernel, and a description names a program")]
-    OnlyBpf,
 }
 
 impl Error {
@@ -27,9 +24,6 @@ impl Error {
             Error::Module(error) => error.help(),
             Error::Neither(error, _) => error.help(),
             Error::Bpf(error) => error.help().map(Cow::Borrowed),
-            Error::OnlyBpf => {
-                Some("leave out -x backend=module: BPF traces programs, and the kernel too".into())
-            }
         }
     }
 
@@ -38,7 +32,7 @@ impl Error {
         match self {
             Error::Module(error) => matches!(error, module::Error::Buffers | module::Error::Memory),
             Error::Bpf(error) => *error == bpf::EnableError::Memory,
-            Error::Neither(..) | Error::OnlyBpf => false,
+            Error::Neither(..) => false,
         }
     }
 

@@ -69,7 +69,7 @@ impl Backend {
             return Ok(self);
         }
         if config.options.text(key::BACKEND) == Some("module") {
-            return Err(Error::OnlyBpf);
+            return Err(module::Error::OfPrograms.into());
         }
         bpf::check()?;
         subject.without_module.get_or_init(|| None);
