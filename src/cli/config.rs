@@ -9,6 +9,7 @@ use crate::options::{From, Options, key};
 use crate::parser::Macros;
 use crate::pipeline::LibraryFile;
 use kinst_base::diag::Diagnostic;
+use kinst_base::diag::render::end_of_descriptions;
 use kinst_base::source::{FileId, Origin, Source, Sources};
 use std::io::Read as _;
 
@@ -112,7 +113,7 @@ impl Config {
             None => ("description", ""),
             Some(program) if program.origin == Origin::Script => ("script", &program.text),
             // The description ends at its predicate or body.
-            Some(program) => ("description", described(&program.text)),
+            Some(program) => ("description", &program.text[..end_of_descriptions(&program.text)]),
         }
     }
 
@@ -130,22 +131,6 @@ impl Config {
     pub(crate) fn report(&self, console: &Console, diagnostic: &Diagnostic) {
         console.report.diagnostic(&self.sources, diagnostic, self.files.first().copied());
     }
-}
-
-/// Returns the descriptions at the beginning of a program. A slash after the colon of a provider begins the path of a
-/// file, not a predicate.
-fn described(text: &str) -> &str {
-    let mut from = 0;
-    while let Some(at) = text[from..].find(['{', '/', ';']).map(|at| from + at) {
-        let word = text[..at].rsplit([' ', ',', '\n']).next().unwrap_or_default();
-        let provider = word.strip_suffix(':').filter(|provider| !provider.contains(':'));
-        let is_path = text[at..].starts_with('/') && provider.is_some_and(|provider| !provider.is_empty());
-        if !is_path {
-            return &text[..at];
-        }
-        from = text[at..].find(':').map_or(text.len(), |colon| at + colon);
-    }
-    text
 }
 
 /// Reads a script without preprocessing.

@@ -171,20 +171,29 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
 /// starts with something else.
 fn descriptions(program: &str) -> &str {
     let program = program.trim();
-    // A line description may contain the folder of its file: `f:linux/file.h@12`.
-    let in_path = |rest: &str| {
-        rest.split(|c: char| c == '{' || c.is_whitespace()).next().is_some_and(|word| word.contains('@'))
-    };
-    let ends = |(at, c): &(usize, char)| match c {
-        '{' | ';' | '\n' => true,
-        '/' => !in_path(&program[*at..]),
-        _ => false,
-    };
-    let end = program.char_indices().find(ends).map_or(program.len(), |(at, _)| at);
-    match program[..end].trim_end() {
+    match program[..end_of_descriptions(program)].trim_end() {
         "" => program,
         descriptions => descriptions,
     }
+}
+
+/// Returns the position of the predicate or body after a program's first probe descriptions.
+pub fn end_of_descriptions(program: &str) -> usize {
+    let is_blank = |c: char| c == '{' || c == ',' || c.is_whitespace();
+    // A line description may contain the folder of its file: `f:linux/file.h@12`.
+    let in_path = |rest: &str| rest.split(is_blank).next().is_some_and(|word| word.contains('@'));
+    // The second field may be the path of a program: `uprobe:/usr/bin/x:main:entry`.
+    let in_field = |before: &str| {
+        let word = before.rsplit(is_blank).next().unwrap_or_default();
+        let field = word.split_once(':').filter(|(provider, _)| !provider.is_empty()).map(|(_, field)| field);
+        field.is_some_and(|field| !field.contains(':') && (field.is_empty() || field.starts_with('/')))
+    };
+    let ends = |(at, c): &(usize, char)| match c {
+        '{' | ';' | '\n' => true,
+        '/' => !in_path(&program[*at..]) && !in_field(&program[..*at]),
+        _ => false,
+    };
+    program.char_indices().find(ends).map_or(program.len(), |(at, _)| at)
 }
 
 /// Cuts text to a number of characters, including the mark.
@@ -443,6 +452,20 @@ mod tests {
             let shown = rendered("BEGIN { first; middle; last; }", wanted, Some(100));
             assert!(shown.starts_with("dtrace: invalid probe specifier BEGIN …: "), "{shown}");
             assert!(!shown.lines().skip(1).any(|line| line.contains(CUT)), "{shown}");
+        }
+    }
+
+    #[test]
+    fn slashes_in_descriptions() {
+        for (program, end) in [
+            ("BEGIN/1/{}", "BEGIN"),
+            ("f:linux/file.h@12 /1/ {}", "f:linux/file.h@12 "),
+            ("uprobe:/usr/bin/x:main:entry /pid == 1/", "uprobe:/usr/bin/x:main:entry "),
+            ("pid$target:/usr/lib/x.so:f:entry,\nBEGIN {}", "pid$target:/usr/lib/x.so:f:entry,"),
+            ("syscall:::/1/ {}", "syscall:::"),
+            ("uprobe:/x::entry/1/", "uprobe:/x::entry"),
+        ] {
+            assert_eq!(&program[..end_of_descriptions(program)], end);
         }
     }
 }

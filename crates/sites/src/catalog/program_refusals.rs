@@ -26,8 +26,12 @@ pub(super) fn no_such_name(function: &str, space: Space) -> Diagnostic {
 }
 
 /// No symbol contains an address.
-pub(super) fn no_function_at(meant: &Meant, address: u64) -> Diagnostic {
+pub(super) fn no_function_at(meant: &Meant, address: u64, anonymous: bool) -> Diagnostic {
     let path = meant.file.path().display();
+    if anonymous {
+        return error(format!("no function of {path} is at {address:x}"))
+            .note("code that the process has made at run time is in no file, and cannot be traced");
+    }
     error(format!("no function of {path} is at {address:x}"))
         .note("an address is that of the file, as nm(1) shows it, or one in the process")
         .note("the beginnings of instructions are known only in functions")

@@ -247,7 +247,9 @@ impl Catalog {
         let address = meant.linked(*written).unwrap_or(*written);
         let symbols = meant.file.functions();
         let symbol = symbols.containing(address);
-        let symbol = symbol.ok_or_else(|| Box::new(refusals::no_function_at(meant, *written)))?;
+        let anonymous = self.programs()?.has_anonymous_code(space);
+        let unknown = || Box::new(refusals::no_function_at(meant, *written, anonymous));
+        let symbol = symbol.ok_or_else(unknown)?;
         let name = symbols.name(symbol);
         let function = Function { space, meant, symbol: *symbol, name };
         let offset = address - symbol.address;

@@ -142,7 +142,9 @@ pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: boo
     if let [one] = files
         && one.debug_file().is_none()
     {
-        found = found.note("it has no debug information: functions that are only inlined are unknown");
+        found = found
+            .note("it has no debug information: functions that are only inlined are unknown")
+            .help("install the package with its debug information, or set DEBUGINFOD_URLS");
     }
     if anonymous {
         found = found.note("code that the process has made at run time is in no file, and cannot be traced");
