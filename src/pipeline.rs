@@ -390,7 +390,7 @@ fn environment<'a>(
         stackframes: number(key::STACKFRAMES),
         ustackframes: number(key::USTACKFRAMES),
         maxframes: if options.is_set(key::MAXFRAMES) { number(key::MAXFRAMES) } else { u32::MAX },
-        ustackcopy: number(key::USTACKCOPY),
+        ustackcopy: options.is_set(key::USTACKCOPY).then(|| number(key::USTACKCOPY)),
         amin: options.text(key::AMIN).and_then(|text| attributes::parse(text).ok()),
         libraries,
         jstackframes: number(key::JSTACKFRAMES),

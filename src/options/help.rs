@@ -63,7 +63,10 @@ const GROUPS: &[Group] = &[
             ("statusrate", "how often to check for losses and exit()"),
             ("stackframes", "frames of stack()"),
             ("ustackframes", "frames of ustack()"),
-            ("ustackcopy", "bytes of the stack that ustack() copies, for programs without frame pointers"),
+            (
+                "ustackcopy",
+                "bytes of the stack that ustack() copies, for programs without frame pointers; unset: 8k in clauses of pid and uprobe",
+            ),
             ("jstackframes", "frames of jstack()"),
             ("maxframes", "the most frames of any stack"),
             ("jstackstrsize", "bytes for the names of jstack()"),

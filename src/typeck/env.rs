@@ -23,8 +23,8 @@ pub struct Env<'a> {
     pub ustackframes: u32,
     /// Option maxframes: the most frames of any stack.
     pub maxframes: u32,
-    /// Option ustackcopy: bytes of the user's stack that ustack() copies; 0: none.
-    pub ustackcopy: u32,
+    /// Option ustackcopy: bytes of the user's stack that ustack() copies, 0 for none; `None` if it is not set.
+    pub ustackcopy: Option<u32>,
     /// Option amin: the least stability of everything that a clause uses.
     pub amin: Option<Attributes>,
     /// The libraries, each after its dependencies.
@@ -62,7 +62,7 @@ impl Default for Env<'_> {
             stackframes: 20,
             ustackframes: 20,
             maxframes: u32::MAX,
-            ustackcopy: 0,
+            ustackcopy: None,
             amin: None,
             libraries: &[],
             jstackframes: 50,

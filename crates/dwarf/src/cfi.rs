@@ -1,6 +1,7 @@
 //! dwarf/cfi.rs: call frame information, from .debug_frame or .eh_frame: the rules that recover a caller's registers.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, DebugFrameOffset, EhFrame, EhFrameOffset, Encoding,
@@ -81,6 +82,20 @@ impl<'i> CallFrames<'i> {
         frames
     }
 
+    /// Returns the functions with data for their language's exceptions, by address: code of theirs is entered when one
+    /// is thrown.
+    fn with_handlers(&self) -> Vec<Range<u64>> {
+        let section = self.eh_frame();
+        let mut found = Vec::new();
+        for (start, end, place) in self.entries.iter().filter(|_| !self.debug) {
+            let fde = section.fde_from_offset(&self.bases, EhFrameOffset(*place), EhFrame::cie_from_offset);
+            if fde.is_ok_and(|fde| fde.lsda().is_some()) {
+                found.push(*start..*end);
+            }
+        }
+        found
+    }
+
     /// Converts to a value that does not borrow the file.
     pub(crate) fn into_owned(self) -> CallFrames<'static> {
         let CallFrames { bytes, debug, bases, vendor, entries } = self;
@@ -123,6 +138,11 @@ impl<'i> CallFrames<'i> {
         section.set_vendor(self.vendor);
         section
     }
+}
+
+/// Returns the functions of a program that handle exceptions, or clean up after one, by address.
+pub fn with_handlers(image: &ElfFile) -> Vec<Range<u64>> {
+    CallFrames::of_program(image).map(|frames| frames.with_handlers()).unwrap_or_default()
 }
 
 /// Lists the entries; those that cannot be read are skipped.

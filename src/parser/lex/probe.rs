@@ -9,6 +9,9 @@ use kinst_base::source::{Origin, Span};
 /// The fields from the left, with their maximum size in bytes without the terminating NUL.
 const FIELDS: [(&str, usize); 4] = [("provider", 63), ("module", 63), ("function", 191), ("name", 63)];
 
+/// The maximum size of a program's path, in the field of the module.
+const PATH: usize = 4095;
+
 /// Returns the number of fields that a specifier of this origin may have; the last one is the rightmost
 /// field.
 fn field_count(origin: Origin) -> usize {
@@ -46,8 +49,10 @@ pub(crate) fn describe(
         let span = Span::new(span.file, end - part.len(), end);
         let refuse = |problem| ParseError::Probe { problem, span };
         let field = expand(part, context, used).map_err(refuse)?;
-        if field.len() > FIELDS[index].1 {
-            return Err(refuse(ProbeError::FieldTooLong { field: FIELDS[index].0, limit: FIELDS[index].1 }));
+        let (name, limit) = FIELDS[index];
+        let limit = if name == "module" && field.starts_with('/') { PATH } else { limit };
+        if field.len() > limit {
+            return Err(refuse(ProbeError::FieldTooLong { field: name, limit }));
         }
         fields[index] = field;
         end = span.start.saturating_sub(1) as usize;

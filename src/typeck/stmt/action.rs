@@ -1,6 +1,7 @@
 //! typeck/stmt/action.rs: statements: actions, and expressions evaluated for their effect.
 
 use crate::parser::ast;
+use crate::sugar::plain::ProbeDesc;
 use crate::typeck::error::{Error, Result};
 use crate::typeck::expr::assign::as_aggregation;
 use crate::typeck::state::Checker;
@@ -12,6 +13,7 @@ use crate::typeck::{error, words};
 use crate::vocabulary::builtin::{Action, Entry, What};
 use kinst_base::diag::{Tag, tags};
 use kinst_base::source::Span;
+use kinst_base::space::Space;
 use kinst_dif::action::{ActionKind, Takes};
 use kinst_dif::{MAX_FRAMES, MAX_TRACEMEM};
 use kinst_types::Type;
@@ -83,7 +85,7 @@ impl Checker<'_> {
             Action::Tracemem => self.check_tracemem(args, span)?,
             Action::Printm => self.check_printm(name, args, span)?,
             Action::Stack | Action::Ustack | Action::Jstack => {
-                StmtKind::Stack(self.check_stack(action, args, span)?)
+                StmtKind::Stack(self.with_copy(self.check_stack(action, args, span)?))
             }
             Action::Sym | Action::Mod | Action::Usym | Action::Umod | Action::Uaddr => {
                 let (symbol, address) = self.check_symbol(action, name, args, span)?;
@@ -230,7 +232,24 @@ impl Checker<'_> {
                 size.ok_or(error::Action::UstackStrsize { span: arg.span })?
             }
         };
-        Ok(StackAction::User { frames, strsize, copied: self.env.ustackcopy })
+        Ok(StackAction::User { frames, strsize, copied: self.env.ustackcopy.unwrap_or_default() })
+    }
+
+    /// Lets a clause of programs copy the stack unless an option says how much: most have no frame pointers.
+    fn with_copy(&self, stack: StackAction) -> StackAction {
+        const COPIED: u32 = 8 << 10;
+        let is_in_program = |probe: &ProbeDesc| {
+            probe.kind.fields().is_some_and(|fields| Space::of_program(&fields.provider).is_some())
+        };
+        match stack {
+            StackAction::User { frames, strsize, .. }
+                if self.env.ustackcopy.is_none()
+                    && self.probes.as_ref().is_some_and(|probes| probes.iter().all(is_in_program)) =>
+            {
+                StackAction::User { frames, strsize, copied: COPIED }
+            }
+            stack => stack,
+        }
     }
 
     pub(in crate::typeck) fn check_symbol(

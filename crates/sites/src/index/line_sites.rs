@@ -13,7 +13,6 @@ use crate::target::Kernel;
 use crate::target::refusals::{Missing, no_debug_information, no_module};
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::Site;
-use kinst_base::space::Space;
 use kinst_dwarf::{Body, Frame, Statement};
 
 /// Returns one site for each body and copy of the function that has code on the line, in the order of the
@@ -46,7 +45,7 @@ pub(super) fn line_sites(
     match sites.is_empty() {
         false => Ok(sites),
         true if seen.bodies == 0 => Err(Box::new(no_sites(kernel, &modules, function, &[]))),
-        true => Err(Box::new(no_code_on_line(&Space::Kernel, function, line, &seen))),
+        true => Err(Box::new(no_code_on_line("kinst:", function, line, &seen))),
     }
 }
 
@@ -275,8 +274,8 @@ pub(super) fn no_code_on_line_of_file(line: &SourceLine, seen: &Seen) -> Diagnos
     found.help(format!("the nearest lines with code: {}", near.join(", ")))
 }
 
-/// Reports that the function has no code on the line.
-pub(super) fn no_code_on_line(space: &Space, function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
+/// Reports that the function has no code on the line. `image` has the first two fields of the description.
+pub(super) fn no_code_on_line(image: &str, function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
     let number = line.line;
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
     let (lines, form): (BTreeSet<u64>, String) = match &line.file {
@@ -297,8 +296,7 @@ pub(super) fn no_code_on_line(space: &Space, function: &str, line: &SourceLine, 
         return error(format!("no statement of `{function}` has code"));
     };
     let files: Vec<&str> = seen.own.keys().map(String::as_str).collect();
-    let provider = space.provider();
-    let offer = |line: &u64| format!("{provider}::{function}:{form}{line}");
+    let offer = |line: &u64| format!("{image}:{function}:{form}{line}");
     match (before, after) {
         (Some(before), Some(after)) => error(format!("no statement of `{function}` begins on line {number}"))
             .note(format!("the nearest lines with code are {before} and {after}"))

@@ -191,7 +191,10 @@ impl SiteIndex for ProgramSites<'_> {
             _ if search.seen.bodies == 0 => {
                 programs::no_function(&files, function, self.programs.has_anonymous_code(self.space))
             }
-            _ => line_sites::no_code_on_line(&self.space, function, line, &search.seen),
+            _ => {
+                let image = format!("{}:{module}", self.space.provider());
+                line_sites::no_code_on_line(&image, function, line, &search.seen)
+            }
         }))
     }
 }

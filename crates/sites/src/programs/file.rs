@@ -34,6 +34,8 @@ pub struct ProgramFile {
     debug: OnceLock<Searched>,
     symbols: OnceLock<Symbols>,
     linked: OnceLock<Linked>,
+    /// Functions with landing pads, by address.
+    handlers: OnceLock<Vec<Range<u64>>>,
     say: Option<Arc<Say>>,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
@@ -58,6 +60,7 @@ impl ProgramFile {
             debug: OnceLock::new(),
             symbols: OnceLock::new(),
             linked: OnceLock::new(),
+            handlers: OnceLock::new(),
             say,
             warnings: Mutex::default(),
             remarks: Mutex::default(),
@@ -136,6 +139,13 @@ impl ProgramFile {
             }
             searched
         })
+    }
+
+    /// Whether the function at an address handles exceptions, or cleans up after one.
+    pub(super) fn handles_exceptions(&self, address: u64) -> bool {
+        let handlers = self.handlers.get_or_init(|| kinst_dwarf::with_handlers(&self.image));
+        let after = handlers.partition_point(|range| range.start <= address);
+        handlers[..after].last().is_some_and(|range| range.contains(&address))
     }
 
     fn linked(&self) -> &Linked {

@@ -10,9 +10,6 @@ use kinst_base::machine::Machine;
 use kinst_base::probe::{Spot, When};
 use kinst_os::maps::Mapping;
 
-/// A section that files with landing pads have: control reaches these when an exception is thrown.
-const LANDING_PADS: &str = ".gcc_except_table";
-
 /// The most bytes of an instruction.
 const LONGEST: usize = 15;
 
@@ -28,8 +25,9 @@ pub(super) fn placed(
     let bytes = code(spot.address).ok_or(Refused::Undecodable)?;
     // An edge is decided by the flags at the branch itself.
     let freedom = if spot.when == When::Always { freedom } else { Freedom::None };
+    // Control reaches landing pads when an exception is thrown; the graph does not show it.
     let freedom =
-        if file.elf().section(LANDING_PADS).is_some() { freedom.min(Freedom::PastMark) } else { freedom };
+        if file.handles_exceptions(spot.address) { freedom.min(Freedom::PastMark) } else { freedom };
     let flow = if freedom == Freedom::None { None } else { flow(file, spot.address) };
     let choose = |nop5: Nop5| match &flow {
         Some(flow) => {
