@@ -85,7 +85,8 @@ impl Checker<'_> {
             Action::Tracemem => self.check_tracemem(args, span)?,
             Action::Printm => self.check_printm(name, args, span)?,
             Action::Stack | Action::Ustack | Action::Jstack => {
-                StmtKind::Stack(self.with_copy(self.check_stack(action, args, span)?))
+                let stack = self.check_stack(action, args, span)?;
+                StmtKind::Stack(self.with_copy(stack))
             }
             Action::Sym | Action::Mod | Action::Usym | Action::Umod | Action::Uaddr => {
                 let (symbol, address) = self.check_symbol(action, name, args, span)?;
