@@ -242,7 +242,7 @@ pub const TABLE: &[Spec] = &[
     row("unodefs", Kind::Flag, When::Always("a program names no symbol of user space"), ""),
     row("unsetenv", Kind::List, When::Context, ""),
     row("useruid", Kind::Text, When::Without("no process is stopped for inspection"), ""),
-    row("ustackcopy", Kind::Size { min: 0, max: uapi::MAX_USTACK as u64 }, When::Run, "0"),
+    row("ustackcopy", Kind::Size { min: 0, max: uapi::MAX_USTACK as u64 }, When::Run, ""),
     row("ustackframes", number(512), When::Run, "20"),
     row("verbose", Kind::Flag, When::Compile, ""),
     row("version", Kind::Version, When::Compile, ""),

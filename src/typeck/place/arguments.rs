@@ -1,6 +1,7 @@
 //! typeck/place/arguments.rs: args[]: the arguments that the probes of a clause define.
 
 use super::described::first_instruction;
+use super::passing::{Elsewhere, Passed};
 use crate::parser::ast;
 use crate::sugar::plain::ProbeDesc;
 use crate::typeck::declare::provider::Argument;
@@ -174,20 +175,22 @@ impl Checker<'_> {
                 0 => Ok((0, first_of_return(fields), first_of_return(fields))),
                 1 if returns.is_void() => Err(outside(1)),
                 1 if returns.is_by_ref() => Err(by_value(&returns)),
+                1 if matches!(self.passing(&returns), Passed::Vector(_)) => {
+                    Err(untyped(Some(format!("{returns} is returned in a vector register"))))
+                }
                 1 => Ok((1, returns.clone(), returns)),
                 _ => Err(outside(if returns.is_void() { 1 } else { 2 })),
             };
         }
-        let params = prototype.params;
+        let params = &prototype.params;
         let Some((_, ty)) = params.get(number) else { return Err(outside(params.len() as u64)) };
         if ty.is_by_ref() {
             return Err(by_value(ty));
         }
-        // Each earlier struct may take two registers, or none.
-        let before: usize = params[..number].iter().map(|(_, ty)| self.registers_of(ty)).sum();
-        match before < ARGUMENTS.len() {
-            true => Ok((before, ty.clone(), ty.clone())),
-            false => Err(outside(ARGUMENTS.len() as u64)),
+        match self.argument_number(&prototype, number) {
+            Ok(raw) if raw < ARGUMENTS.len() => Ok((raw, ty.clone(), ty.clone())),
+            Ok(_) | Err(Elsewhere::Stack) => Err(outside(ARGUMENTS.len() as u64)),
+            Err(Elsewhere::Vector) => Err(untyped(Some(format!("{ty} is passed in a vector register")))),
         }
     }
 
@@ -286,15 +289,6 @@ impl Checker<'_> {
                 false => vec![first_of_return(fields), prototype.returns],
             },
             Some(prototype) => prototype.params.into_iter().map(|(_, ty)| ty).collect(),
-        }
-    }
-
-    /// Returns the number of registers that the System V ABI of x86-64 passes a parameter in.
-    fn registers_of(&self, ty: &Type) -> usize {
-        match self.layout.size(ty) {
-            Some(size) if ty.is_by_ref() && size > 16 => 0,
-            Some(size) if ty.is_by_ref() && size > 8 => 2,
-            _ => 1,
         }
     }
 }

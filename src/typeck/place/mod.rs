@@ -5,4 +5,5 @@ mod described;
 mod driven;
 pub(super) mod fan_out;
 pub(super) mod locals;
+mod passing;
 pub(super) mod print_all;
