@@ -96,7 +96,7 @@ const GROUPS: &[Group] = &[
         &[
             (
                 "evaltime",
-                "where the command of -c waits until tracing begins; unset: postinit to trace programs, else before its exec",
+                "where the command of -c waits; unset: postinit for pid$target, else before its exec",
             ),
             ("setenv", "a variable of its environment"),
             ("unsetenv", "a variable to remove from its environment"),

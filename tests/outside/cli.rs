@@ -635,12 +635,23 @@ fn a_stock_kernel() {
     for (description, says) in [
         ("sched:sched_switch", "write it as sdt:::sched_switch"),
         ("kprobe:vfs_read", "write it as fbt::vfs_read:entry"),
-        ("pid$target::malloc:entry", "no provider `pid`: only the kernel is traced"),
+        ("uprobe:/bin/bash:readline", "write it as uprobe:/bin/bash:readline:entry"),
+        ("uretprobe:/bin/bash:readline", "write it as uprobe:/bin/bash:readline:return"),
+        ("usdt:/bin/bash:bash:prompt", "trace a function or a line near it: uprobe:/bin/bash:FUNCTION:entry"),
+        (
+            "uprobes:/bin/bash:readline:entry",
+            "all processes of a program, now and later: uprobe:/usr/bin/bash:main:entry",
+        ),
+        ("process(\"/bin/bash\").function(\"f\")", "is uprobe:/bin/bash:f:entry"),
+        ("kernel.function(\"f\")", "is fbt::f:entry"),
+        ("upobe:::entry", "did you mean `uprobe`?"),
+        ("pid$target::malloc:entry", "the probes are those of a kernel's files"),
         ("cpc:::cycles", "`profile-997` samples by time"),
         ("vminfo:::swapin", "Linux has no counterpart of vminfo:::swapin"),
     ] {
         refused(&["--sysroot", root, "-e", "-n", description], 1, &[says]);
     }
+    refused(&["-e", "-n", "pid$target::malloc:entry"], 1, &["$target is 0 without a process", "with -p PID"]);
     refused(
         &["--sysroot", root, "-e", "-n", "kinst:vmlinux:file_start_wirte:entry"],
         1,

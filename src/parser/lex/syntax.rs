@@ -339,8 +339,11 @@ pub(crate) fn unexpected_character(text: &str, after: &str, mode: Mode, span: Sp
         (";", Mode::Probes) => simple("unexpected `;` after a probe description", span, "not expected here")
             .help("clauses follow each other without a separator; a clause without a body ends the text"),
         ("}", Mode::Outer | Mode::Probes) => lone_closer(text, span),
-        ("(" | ")", Mode::Probes) => simple(&title, span, "not part of a probe description")
-            .help("write a predicate between slashes: /pid == 1/ { … }"),
+        ("(" | ")", Mode::Probes) => {
+            let predicate = "write a predicate between slashes: /pid == 1/ { … }";
+            simple(&title, span, "not part of a probe description")
+                .help(of_systemtap(after).unwrap_or(predicate))
+        }
         ("=", Mode::Probes) => simple(&title, span, "a statement must be inside a clause")
             .help("write a clause such as BEGIN { x = 1; }"),
         ("$", _) => simple(&title, span, "neither a macro variable nor a macro argument")
@@ -358,6 +361,23 @@ pub(crate) fn unexpected_character(text: &str, after: &str, mode: Mode, span: Sp
             .help("write a plain space; the text was probably copied from a page"),
         _ => simple(&title, span, "does not begin anything in D"),
     }
+}
+
+/// Returns the spelling here of SystemTap's `kernel.function("f")`, by its first word.
+fn of_systemtap(word: &str) -> Option<&'static str> {
+    Some(match word.split('.').next()? {
+        "process" => {
+            "SystemTap's process(\"/bin/bash\").function(\"f\") is uprobe:/bin/bash:f:entry, or pid$target:a.out:f:entry"
+        }
+        "kernel" => {
+            "SystemTap's kernel.function(\"f\") is fbt::f:entry, with its inlined copies kinst::f:entry"
+        }
+        "module" => {
+            "SystemTap's module(\"ext4\").function(\"f\") is fbt:ext4:f:entry, with its inlined copies kinst:ext4:f:entry"
+        }
+        "timer" => "SystemTap's timer.s(1) is tick-1s, timer.profile is profile-997",
+        _ => return None,
+    })
 }
 
 pub(crate) fn lone_closer(closer: &str, span: Span) -> ParseError {

@@ -16,9 +16,10 @@ pub(crate) enum OuterToken {
     /// With the directories of a file: `f:linux/file.h@12`. No predicate begins this way: `@` means nothing in an
     /// expression.
     #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
-    /// With the path of a program's file: `uprobe:/usr/bin/x:main:entry`.
-    #[regex(r"(uprobe|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
-    #[regex(r"(uprobe|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
+    /// With the path of a program's file: `uprobe:/usr/bin/x:main:entry`. The words of other tracers get a better
+    /// message later.
+    #[regex(r"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
+    #[regex(r"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
     Spec,
     #[token(",")]
     Comma,

@@ -10,6 +10,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("ip", "trace `sdt:::net_dev_xmit` and `sdt:::netif_receive_skb`"),
     ("nfsv3", "trace the functions of the module: `fbt:nfsv3::entry`"),
     ("nfsv4", "trace the functions of the module: `fbt:nfsv4::entry`"),
+    ("plockstat", "trace the functions of the library: `pid$target:libc:pthread_mutex_lock:entry`"),
     ("rawfbt", "`fbt` has them"),
     ("rawtp", "the kernel's tracepoints are `sdt:::NAME`: -l -P sdt"),
     ("tcp", "trace `fbt::tcp_connect:entry`, or a tracepoint: -l -n 'sdt:::tcp_*'"),
@@ -17,8 +18,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("vfs", "trace `fbt::vfs_*:entry`"),
 ];
 
-/// Providers of probes in user programs.
-const USER: &[&str] = &[
+/// Providers of static probes in programs, on other systems and in other tracers.
+const STATIC: &[&str] = &[
     "hotspot",
     "hotspot_jni",
     "java",
@@ -27,15 +28,15 @@ const USER: &[&str] = &[
     "objc_runtime",
     "perl",
     "php",
-    "plockstat",
     "postgresql",
     "python",
     "ruby",
-    "uprobe",
-    "uretprobe",
     "usdt",
     "ustack",
 ];
+
+/// Words by which other tracers call the probes of programs.
+const OF_PROGRAMS: &[&str] = &["process", "uprobes", "user", "usr", "uprobe_multi"];
 
 /// Explains a description without probes that belongs to another tracer or system.
 pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
@@ -52,10 +53,16 @@ pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
 
 fn of_provider(provider: &str, fields: &Fields) -> Option<Diagnostic> {
     let Fields { module, function, name, .. } = fields;
-    let is_pid = provider.strip_prefix("pid").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
-    if is_pid || USER.contains(&provider) {
-        let shown = if is_pid { "pid" } else { provider };
-        return Some(user_space(shown));
+    // Static probes of one process have its number: `python1234`.
+    if STATIC.contains(&provider.trim_end_matches(|letter: char| letter.is_ascii_digit())) {
+        return Some(static_probe(provider, module));
+    }
+    if OF_PROGRAMS.contains(&provider) {
+        return Some(of_programs(provider));
+    }
+    if provider == "uretprobe" {
+        let function = [function, name].into_iter().find(|word| !word.is_empty())?;
+        return in_bpftrace(provider, module, function);
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == provider) {
         let title = format!("the provider `{provider}` of other systems does not exist on Linux");
@@ -64,10 +71,65 @@ fn of_provider(provider: &str, fields: &Fields) -> Option<Diagnostic> {
     of_tracer(provider, &[module, function, name])
 }
 
-fn user_space(provider: &str) -> Diagnostic {
-    let title = format!("no provider `{provider}`: only the kernel is traced, not user space");
+/// A static probe of a program: `usdt:/usr/bin/x:provider:name`, `python$target:::line`.
+fn static_probe(provider: &str, path: &str) -> Diagnostic {
+    let title = format!("no provider `{provider}`: static probes in programs are not supported");
+    let near = match path.starts_with('/') {
+        true => format!("uprobe:{path}:FUNCTION:entry"),
+        false => "pid$target:a.out:FUNCTION:entry with -p PID or -c COMMAND".to_owned(),
+    };
     Diagnostic::error(tags::PDESC_ZERO, title)
-        .help("system calls of one process: syscall:::entry /pid == $target/ with -p PID or -c COMMAND; ustack() shows where it is")
+        .help(format!("trace a function or a line near it: {near}, or a name as L12 or file.c@12"))
+}
+
+fn of_programs(provider: &str) -> Diagnostic {
+    let title = format!("no provider `{provider}`: functions of programs belong to pid and uprobe");
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .help("one process: pid1234:a.out:main:entry, or pid$target with -p PID or -c COMMAND")
+        .help("all processes of a program, now and later: uprobe:/usr/bin/bash:main:entry")
+}
+
+/// Explains bpftrace's `uprobe:/bin/bash:readline`, `uretprobe:/bin/bash:readline` and `uprobe:/bin/bash:readline+8`.
+fn in_bpftrace(word: &str, file: &str, place: &str) -> Option<Diagnostic> {
+    if word == "uprobe" && matches!(place, "entry" | "return") {
+        return None;
+    }
+    let (function, name) = match (word, place.split_once('+'), number(place)) {
+        ("uretprobe", ..) => (place, "return".to_owned()),
+        (_, Some((function, offset)), _) => (function, format!("{:x}", number(offset)?)),
+        (_, _, Some(address)) => ("-", format!("{address:x}")),
+        _ => (place, "entry".to_owned()),
+    };
+    let title = format!("`{word}:FILE:FUNCTION` is bpftrace syntax");
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    Some(error.help(format!("write it as {}:{function}:{name}", in_file(file))))
+}
+
+/// Explains perf's `probe_bash:readline` and `probe_bash:readline__return`, events of `perf probe -x`.
+fn event_of_perf(file: &str, event: &str) -> Diagnostic {
+    let (function, name) = match event.strip_suffix("__return") {
+        Some(function) => (function, "return"),
+        None => (event, "entry"),
+    };
+    let title = format!("`probe_{file}:` is perf's syntax for an event of a program");
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .help(format!("write it as {}:{function}:{name}", in_file(file)))
+}
+
+/// Provider and module of a file; the folder of a name is left to the reader.
+fn in_file(file: &str) -> String {
+    match file.starts_with('/') {
+        true => format!("uprobe:{file}"),
+        false => format!("uprobe:/PATH/{file}"),
+    }
+}
+
+/// Parses a number of bpftrace, which is decimal without `0x`.
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 /// Explains `sched:sched_switch`, a tracepoint with its subsystem.
@@ -87,9 +149,11 @@ fn of_tracer(word: &str, rest: &[&str]) -> Option<Diagnostic> {
         "tracepoint" => ("bpftrace", tracepoint(last)),
         "interval" => ("bpftrace", format!("tick-{last}{}", unit(rest)?)),
         "profile" => ("bpftrace", format!("profile-{last}{}", unit(rest)?)),
-        "uprobe" | "uretprobe" | "usdt" => return Some(user_space(word)),
+        "uprobe" | "uretprobe" => return in_bpftrace(word, rest.iter().rev().nth(1)?, last),
+        _ if STATIC.contains(&word) => return Some(static_probe(word, rest.first().copied()?)),
+        _ if OF_PROGRAMS.contains(&word) => return Some(of_programs(word)),
         "syscalls" => ("perf", tracepoint(last)),
-        _ => return None,
+        _ => return word.strip_prefix("probe_").map(|file| event_of_perf(file, last)),
     };
     let title = format!("`{word}:` is {tracer} syntax");
     Some(Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write it as {here}")))
@@ -129,12 +193,28 @@ mod tests {
             (["", "", "syscalls", "sys_enter_openat"], "write it as syscall::openat:entry"),
             (["", "interval", "s", "1"], "write it as tick-1s"),
             (["", "profile", "hz", "99"], "write it as profile-99hz"),
-            (["usdt", "/bin/x", "a", "b"], "only the kernel is traced"),
-            (["pid17", "", "malloc", "entry"], "no provider `pid`: only the kernel"),
+            (["usdt", "/bin/x", "a", "b"], "near it: uprobe:/bin/x:FUNCTION:entry"),
+            (["", "usdt", "/bin/x", "b"], "near it: uprobe:/bin/x:FUNCTION:entry"),
+            (["python17", "", "", "line"], "near it: pid$target:a.out:FUNCTION:entry"),
+            (["plockstat", "", "", "lock"], "pid$target:libc:pthread_mutex_lock:entry"),
+            (["process", "", "main", "entry"], "pid1234:a.out:main:entry"),
+            (["", "uprobe", "/bin/bash", "readline"], "write it as uprobe:/bin/bash:readline:entry"),
+            (["", "uretprobe", "/bin/bash", "readline"], "write it as uprobe:/bin/bash:readline:return"),
+            (["uretprobe", "/bin/bash", "readline", "entry"], "write it as uprobe:/bin/bash:readline:return"),
+            (["", "uprobe", "/bin/bash", "readline+16"], "write it as uprobe:/bin/bash:readline:10"),
+            (["", "uprobe", "/bin/bash", "0x401a3f"], "write it as uprobe:/bin/bash:-:401a3f"),
+            (["", "uprobe", "libc", "malloc"], "write it as uprobe:/PATH/libc:malloc:entry"),
+            (["", "", "probe_bash", "readline"], "write it as uprobe:/PATH/bash:readline:entry"),
+            (["", "", "probe_bash", "readline__return"], "write it as uprobe:/PATH/bash:readline:return"),
         ] {
             assert!(said(description).contains(here), "{description:?}: {}", said(description));
         }
-        for other in [["", "", "vfs_raed", "entry"], ["fbt", "", "f", "entry"], ["profile", "", "", "x"]] {
+        for other in [
+            ["", "", "vfs_raed", "entry"],
+            ["fbt", "", "f", "entry"],
+            ["profile", "", "", "x"],
+            ["", "uprobe", "f", "entry"],
+        ] {
             assert_eq!(said(other), "", "{other:?}");
         }
     }

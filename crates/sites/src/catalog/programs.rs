@@ -129,7 +129,10 @@ impl Catalog {
         if found.is_empty() && one {
             let files: Vec<_> = meant.iter().map(|meant| &*meant.file).collect();
             let anonymous = programs.has_anonymous_code(space);
-            return Err(Box::new(programs::no_function(&files, function, anonymous)));
+            let inlined = programs::only_inlined(&files, function);
+            return Err(Box::new(
+                inlined.unwrap_or_else(|| programs::no_function(&files, function, anonymous)),
+            ));
         }
         let (mut probes, mut refusal) = (Vec::new(), None);
         for Found { meant: at, symbol, name } in &found {

@@ -14,6 +14,7 @@ use kinst_base::glob::is_glob;
 use kinst_base::image::ModuleId;
 use kinst_base::probe::{Description, Fields};
 use kinst_base::reason::Untraceable;
+use kinst_base::space::UPROBE;
 
 /// Nothing matches, for no known reason.
 pub fn no_match(description: &Description) -> Diagnostic {
@@ -113,7 +114,7 @@ pub(crate) fn nothing_matches(
     name: &str,
 ) -> Result<(), Box<Diagnostic>> {
     if !matches!(provider, "" | "fbt" | "kinst") {
-        let known = attributes::providers();
+        let known: Vec<&str> = attributes::providers().into_iter().chain(["pid$target", UPROBE]).collect();
         let error = Diagnostic::error(tags::PDESC_ZERO, format!("no provider `{provider}`"));
         return match suggest::nearest(provider, known.iter().copied()) {
             _ if is_glob(provider) || known.contains(&provider) => Ok(()),

@@ -3,6 +3,7 @@
 use kinst_base::attributes;
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::probe::Fields;
+use kinst_base::space::{Space, UPROBE};
 
 /// Fields are counted from the right: `fbt::vfs_read` is a name in a module. Suggests the full description if
 /// that module or function has a provider's name.
@@ -11,7 +12,8 @@ pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
     let words = [("module", module), ("function", function), ("name", name)];
     let written = words.iter().position(|(_, word)| !word.is_empty()).filter(|_| provider.is_empty())?;
     let (field, provider) = words[written];
-    if !attributes::providers().contains(&provider.as_str()) {
+    let is_of_program = Space::of_program(provider).is_some() || Space::is_of_many(provider);
+    if !is_of_program && !attributes::providers().contains(&provider.as_str()) {
         return None;
     }
     let rest: Vec<&str> =
@@ -22,7 +24,8 @@ pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
         _ => "one field",
     };
     let title = format!("a description of {count} begins with the {field}, but `{provider}` is a provider");
-    let meant: Vec<String> = meant(provider, &rest).into_iter().map(|meant| format!("`{meant}`")).collect();
+    let meant = if is_of_program { in_program(provider, &rest) } else { meant(provider, &rest) };
+    let meant: Vec<String> = meant.into_iter().map(|meant| format!("`{meant}`")).collect();
     Some(Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write {}", meant.join(" or "))))
 }
 
@@ -50,6 +53,21 @@ fn meant(provider: &str, rest: &[&str]) -> Vec<String> {
     }
 }
 
+/// The description of a function in a program: its module may be empty for `pid`, and is a path for `uprobe`.
+fn in_program(provider: &str, rest: &[&str]) -> Vec<String> {
+    let anywhere = if provider == UPROBE { "/PATH" } else { "" };
+    let (module, function, names): (&str, &str, &[&str]) = match rest {
+        [] => (anywhere, "FUNCTION", &["entry"]),
+        [one @ ("entry" | "return")] => (anywhere, "FUNCTION", &[one]),
+        [path] if path.starts_with('/') => (path, "FUNCTION", &["entry"]),
+        [function] => (anywhere, function, &["entry", "return"]),
+        [path, name @ ("entry" | "return")] if path.starts_with('/') => (path, "FUNCTION", &[name]),
+        [function, name @ ("entry" | "return")] => (anywhere, function, &[name]),
+        [module, function, ..] => (module, function, &["entry", "return"]),
+    };
+    names.iter().map(|name| format!("{provider}:{module}:{function}:{name}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +90,14 @@ mod tests {
             (["", "io", "", "start"], "write `io:::start`"),
             (["", "", "sdt", "sched_switch"], "write `sdt:::sched_switch`"),
             (["", "", "", "proc"], "write `proc:::`"),
+            (["", "pid17", "malloc", "entry"], "write `pid17::malloc:entry`"),
+            (
+                ["", "pid17", "libc", "malloc"],
+                "write `pid17:libc:malloc:entry` or `pid17:libc:malloc:return`",
+            ),
+            (["", "", "pid17", "malloc"], "write `pid17::malloc:entry` or `pid17::malloc:return`"),
+            (["", "uprobe", "main", "return"], "write `uprobe:/PATH:main:return`"),
+            (["", "uprobe", "/bin/bash", "entry"], "write `uprobe:/bin/bash:FUNCTION:entry`"),
         ] {
             let [provider, module, function, name] = description;
             let said = refusal(&Fields::new(provider, module, function, name)).unwrap();

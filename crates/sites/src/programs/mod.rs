@@ -1,12 +1,13 @@
 //! sites/programs/: programs and libraries in which probes are placed: the files of a process, or one file.
 
 mod file;
+mod names;
 mod placing;
 mod process;
 mod refusals;
 mod set;
 
 pub use file::ProgramFile;
-pub(crate) use refusals::{many_processes, no_debug_information, no_function};
+pub(crate) use refusals::{many_processes, no_debug_information, no_function, only_inlined};
 pub(crate) use set::Meant;
 pub use set::Programs;

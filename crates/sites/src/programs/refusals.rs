@@ -40,6 +40,9 @@ pub(crate) fn many_processes(provider: &str) -> Diagnostic {
 /// The mappings of a process cannot be read.
 pub(super) fn no_process(pid: u32, cause: &io::Error) -> Diagnostic {
     match cause.kind() {
+        _ if pid == 0 => error("there is no process 0".to_owned())
+            .note("$target is 0 without a process")
+            .help("name one with -p PID, or start one with -c COMMAND"),
         io::ErrorKind::NotFound => error(format!("there is no process {pid}")).note("it may have ended"),
         io::ErrorKind::PermissionDenied => error(format!("the mappings of process {pid} cannot be read"))
             .note(io_text(cause))
@@ -132,6 +135,17 @@ pub(crate) fn no_debug_information(file: &ProgramFile, function: &str, what: &st
         .help("a server has that of many distributions: set DEBUGINFOD_URLS")
 }
 
+/// The function has no separate code, and the description needs that: its instructions, or an edge.
+pub(crate) fn only_inlined(files: &[&ProgramFile], function: &str) -> Option<Diagnostic> {
+    let is_inlined = |file: &&&ProgramFile| file.image().inline_names().iter().any(|name| name == function);
+    let file = files.iter().find(is_inlined)?;
+    let title = format!("`{function}` exists only as inlined copies in {}", file.path().display());
+    Some(
+        error(title)
+            .help("trace the copies: their probes are entry, return, and lines such as L12 and file.c@12"),
+    )
+}
+
 /// No file has the function.
 pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: bool) -> Diagnostic {
     let place = match files {
@@ -150,6 +164,9 @@ pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: boo
         found = found.note("code that the process has made at run time is in no file, and cannot be traced");
     }
     let names = files.iter().flat_map(|file| file.functions().iter().map(|(name, _)| name));
+    // The debug information of several files takes too long to read for a suggestion.
+    let inlined = if let [one] = files { one.image().inline_names() } else { Vec::new() };
+    let names = names.chain(inlined.iter().map(String::as_str));
     let near = suggest::nearest_few(function, names, 3);
     if near.is_empty() {
         return found;

@@ -153,7 +153,7 @@ impl Programs {
     }
 
     /// Returns the mappings of a process, as of the first description that names it.
-    fn process(&self, pid: u32) -> Result<Arc<Process>, Box<Diagnostic>> {
+    pub(super) fn process(&self, pid: u32) -> Result<Arc<Process>, Box<Diagnostic>> {
         if let Some(known) = self.known().processes.get(&pid) {
             return Ok(Arc::clone(known));
         }
