@@ -32,7 +32,7 @@ fn in_bash(line: &str) -> Vec<String> {
         while [[ -n $rest ]]; do
             if [[ $rest =~ ^[[:space:]]+ ]]; then
                 :
-            elif [[ $rest =~ ^[\'\"].* || $rest =~ ^[:=]+ || $rest =~ ^[^[:space:]:=]+ ]]; then
+            elif [[ $rest =~ ^\'[^\']*\'? || $rest =~ ^\"[^\"]*\"? || $rest =~ ^[:=]+ || $rest =~ ^[^[:space:]:=]+ ]]; then
                 COMP_WORDS+=("${BASH_REMATCH[0]}")
             fi
             rest=${rest#"${BASH_REMATCH[0]}"}
@@ -122,4 +122,71 @@ fn the_colon_in_bash() {
     );
     assert_eq!(in_bash("dtrace -x bufpolicy=s"), ["switch"]);
     assert!(in_bash("dtrace -n BEGIN -").contains(&"--disas".to_owned()));
+}
+
+/// Compiles a program with a function that has code, and one that is only inlined.
+fn program(folder: &Path) -> Option<String> {
+    if !needs::program("gcc") {
+        return None;
+    }
+    let source = folder.join("tool.c");
+    let text = "static inline __attribute__((always_inline)) int parse_one(int x) { return x * 3 + 1; }\n\
+        __attribute__((noinline)) int parse_all(int x) { return parse_one(x) + parse_one(x + 7); }\n\
+        int main(int argc, char **argv) { (void)argv; return parse_all(argc); }\n";
+    std::fs::write(&source, text).unwrap();
+    let program = folder.join("tool");
+    let built = Command::new("gcc").args(["-O2", "-g", "-o"]).args([&program, &source]).status().unwrap();
+    assert!(built.success());
+    Some(program.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn probes_of_the_program_of_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(path) = program(folder.path()) else { return };
+    let of = |word: &str| offered(&["-c", &path, "-n", word]);
+    assert_eq!(of("pid"), ["pid$target:"]);
+    assert_eq!(of("pid$target:"), ["pid$target:a.out:"]);
+    assert_eq!(of("pid$target:a.out:parse"), ["pid$target:a.out:parse_all:", "pid$target:a.out:parse_one:"]);
+    assert_eq!(of("pid$target:tool:parse_o"), ["pid$target:tool:parse_one:"]);
+    assert_eq!(
+        of("pid$target:a.out:parse_one:"),
+        ["pid$target:a.out:parse_one:entry", "pid$target:a.out:parse_one:return"]
+    );
+    // A command has arguments, and bash passes its quotes.
+    let line = format!("dtrace -c '{path} -x' -n 'pid$target:a.out:parse_o");
+    assert_eq!(in_bash(&line), ["pid$target:a.out:parse_one:"]);
+    // Without a process the provider has no meaning.
+    assert_eq!(offered(&["-n", "pid"]), [""; 0]);
+    assert_eq!(offered(&["-n", "pid$target:"]), [""; 0]);
+}
+
+#[test]
+fn probes_of_a_process() {
+    let own = std::process::id().to_string();
+    let of = |word: &str| offered(&["-p", &own, "-n", word]);
+    let modules = of("pid$target:");
+    assert!(modules.contains(&"pid$target:a.out:".to_owned()), "{modules:?}");
+    assert!(modules.contains(&"pid$target:libc.so.6:".to_owned()), "{modules:?}");
+    assert!(of("pid$target:libc:getpi").contains(&"pid$target:libc:getpid:".to_owned()));
+    let numbered = format!("pid{own}:libc:getpid:e");
+    assert_eq!(offered(&["-n", &numbered]), [format!("{numbered}ntry")]);
+}
+
+#[test]
+fn probes_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(path) = program(folder.path()) else { return };
+    let folder = folder.path().to_str().unwrap();
+    let of = |word: &str| offered(&["-n", word]);
+    assert_eq!(of("upr"), ["uprobe:"]);
+    assert_eq!(of("uprobe:/us"), ["uprobe:/usr/"]);
+    assert_eq!(of(&format!("uprobe:{folder}/to")), [format!("uprobe:{path}.c:"), format!("uprobe:{path}:")]);
+    assert_eq!(of(&format!("uprobe:{path}:parse_o")), [format!("uprobe:{path}:parse_one:")]);
+    assert_eq!(of(&format!("uprobe:{path}:main:r")), [format!("uprobe:{path}:main:return")]);
+    let second = format!("uprobe:{path}:main:entry,uprobe:{path}:ma");
+    assert_eq!(of(&second), [format!("{second}in:")]);
+    // A predicate is not completed.
+    assert_eq!(of("uprobe:/bin/sh:main:entry /pi"), [""; 0]);
+    assert_eq!(in_bash(&format!("dtrace -n uprobe:{path}:parse_o")), ["parse_one:"]);
 }

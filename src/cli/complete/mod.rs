@@ -1,7 +1,9 @@
 //! cli/complete/: completion in bash, zsh and fish, by the command itself: a shell calls it with `DTRACE_COMPLETE` set.
 
 mod candidates;
+mod line;
 mod probes;
+mod programs;
 mod shells;
 
 use super::dtrace_args;

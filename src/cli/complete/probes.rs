@@ -1,12 +1,13 @@
 //! cli/complete/probes.rs: candidates for the descriptions of probes, field by field, from the catalog.
 
+use super::line::Line;
+use super::programs;
 use clap_complete::CompletionCandidate;
 use kinst_base::attributes;
 use kinst_base::probe::{Description, Fields};
 use kinst_sites::{Cache, Catalog, DTRACE, Kernel, ProbeCatalog as _};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The limit on candidates: no shell shows more, and no user reads them.
@@ -19,7 +20,11 @@ pub(super) fn descriptions(current: &OsStr) -> Vec<CompletionCandidate> {
     let current = current.strip_prefix(['\'', '"']).unwrap_or(current);
     let at = current.rfind([',', ' ']).map_or(0, |at| at + 1);
     let (before, word) = current.split_at(at);
-    if before.contains(['{', '/', ';', '"']) || word.contains(['*', '?', '[', '{', '/']) {
+    if before.contains(['{', ';', '"']) || word.contains(['*', '?', '[', '{']) {
+        return Vec::new();
+    }
+    // A predicate begins with a slash; within a description, that is part of a path.
+    if format!(" {current}").contains(" /") {
         return Vec::new();
     }
     candidates(before, described(word))
@@ -28,10 +33,8 @@ pub(super) fn descriptions(current: &OsStr) -> Vec<CompletionCandidate> {
 /// Completes -P.
 pub(super) fn providers(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
-    candidates(
-        "",
-        attributes::providers().into_iter().filter(|name| name.starts_with(current)).map(str::to_owned),
-    )
+    let all = all_providers(&Line::current());
+    candidates("", all.into_iter().filter(|name| name.starts_with(current)).map(str::to_owned))
 }
 
 /// Completes -m.
@@ -74,6 +77,11 @@ fn described(word: &str) -> BTreeSet<String> {
     if let [provider] = fields[..] {
         return first_field(provider);
     }
+    if let Some((provider, rest)) = fields.split_first()
+        && let Some(found) = programs::described(provider, rest, &Line::current())
+    {
+        return found.into_iter().map(|name| format!("{before}{name}")).collect();
+    }
     let Some(catalog) = catalog() else { return BTreeSet::new() };
     let (names, end) = match fields[..] {
         [provider, module] => (modules_of(&catalog, provider, module), ":"),
@@ -95,9 +103,13 @@ fn described(word: &str) -> BTreeSet<String> {
     names.into_iter().map(|name| format!("{before}{name}{end}")).collect()
 }
 
+fn all_providers(line: &Line) -> BTreeSet<&'static str> {
+    attributes::providers().into_iter().chain(programs::providers(line)).collect()
+}
+
 /// Completes the first field: providers, and the probes that need no provider.
 fn first_field(prefix: &str) -> BTreeSet<String> {
-    let providers = attributes::providers().into_iter().map(|name| format!("{name}:"));
+    let providers = all_providers(&Line::current()).into_iter().map(|name| format!("{name}:"));
     let alone = DTRACE.into_iter().map(|(name, _)| name.to_owned());
     providers.chain(alone).filter(|name| name.starts_with(prefix)).collect()
 }
@@ -145,15 +157,8 @@ fn of_kinst(catalog: &Catalog, module: &str, prefix: &str) -> BTreeSet<String> {
 
 /// Opens the catalog of the running kernel, or of the command line's --sysroot.
 fn catalog() -> Option<Catalog> {
-    let arguments: Vec<String> =
-        std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
-    let named = |(at, text): (usize, &String)| match text.strip_prefix("--sysroot") {
-        Some("") => arguments.get(at + 1).cloned(),
-        Some(value) => value.strip_prefix('=').map(str::to_owned),
-        None => None,
-    };
-    let kernel = match arguments.iter().enumerate().find_map(named) {
-        Some(sysroot) => Kernel::sysroot(Path::new(&sysroot), None),
+    let kernel = match Line::current().sysroot {
+        Some(sysroot) => Kernel::sysroot(&sysroot, None),
         None => Kernel::running(),
     };
     Some(Catalog::new(Arc::new(kernel.ok()?.with_cache(Cache::of_user(), None)), None))

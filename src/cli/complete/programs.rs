@@ -1,0 +1,90 @@
+//! cli/complete/programs.rs: candidates for probes in programs: files, and the functions in them.
+
+use super::line::Line;
+use kinst_base::space::{Space, UPROBE};
+use kinst_sites::Programs;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The provider of the process of -c or -p.
+const TARGET: &str = "pid$target";
+
+/// The name of a process's program in descriptions.
+const PROGRAM: &str = "a.out";
+
+/// The providers of programs that the command line has a use for.
+pub(super) fn providers(line: &Line) -> impl Iterator<Item = &'static str> {
+    let target = line.pid.is_some() || line.program.is_some();
+    [TARGET].into_iter().filter(move |_| target).chain([UPROBE])
+}
+
+/// The program that a provider means, before it runs or while it does.
+enum Meant {
+    Process(u32),
+    /// The program of -c, which does not run yet.
+    Program(PathBuf),
+    /// Any file.
+    File,
+}
+
+fn meant(provider: &str, line: &Line) -> Option<Meant> {
+    if provider == TARGET {
+        let process = line.pid.map(Meant::Process);
+        return process.or_else(|| line.program.clone().map(Meant::Program));
+    }
+    Some(match Space::of_program(provider)? {
+        Space::Process(pid) => Meant::Process(pid),
+        Space::File => Meant::File,
+        Space::Kernel => return None,
+    })
+}
+
+/// Completes the last of the fields after a provider of programs; `None` for other providers. A candidate for any field
+/// but the name ends with a colon.
+pub(super) fn described(provider: &str, fields: &[&str], line: &Line) -> Option<BTreeSet<String>> {
+    if provider != TARGET && Space::of_program(provider).is_none() {
+        return None;
+    }
+    let Some(meant) = meant(provider, line) else { return Some(BTreeSet::new()) };
+    let starting = |names: BTreeSet<String>, prefix: &str, end: &str| -> BTreeSet<String> {
+        let names = names.into_iter().filter(|name| name.starts_with(prefix));
+        names.map(|name| format!("{name}{end}")).collect()
+    };
+    Some(match fields {
+        [module] => match meant {
+            Meant::File => paths(module),
+            Meant::Process(pid) => starting(Programs::default().module_names(pid), module, ":"),
+            Meant::Program(_) => starting(BTreeSet::from([PROGRAM.to_owned()]), module, ":"),
+        },
+        [module, function] => starting(functions(&meant, module), function, ":"),
+        [_, _, name] => starting(["entry", "return"].map(str::to_owned).into(), name, ""),
+        _ => BTreeSet::new(),
+    })
+}
+
+fn functions(meant: &Meant, module: &str) -> BTreeSet<String> {
+    let programs = Programs::default();
+    match meant {
+        Meant::Process(pid) => programs.function_names(Space::Process(*pid), module),
+        Meant::File => programs.function_names(Space::File, module),
+        Meant::Program(path) => {
+            let is_it = matches!(module, "" | PROGRAM) || path.file_name().is_some_and(|name| name == module);
+            let path = if is_it { path.to_str() } else { Some(module) };
+            path.map(|path| programs.function_names(Space::File, path)).unwrap_or_default()
+        }
+    }
+}
+
+/// Completes a path: a folder ends with a slash, a file with a colon.
+fn paths(written: &str) -> BTreeSet<String> {
+    let Some((folder, prefix)) = written.rsplit_once('/') else { return BTreeSet::from(["/".to_owned()]) };
+    let entries = std::fs::read_dir(Path::new("/").join(folder)).into_iter().flatten();
+    let candidate = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().to_str().filter(|name| name.starts_with(prefix))?.to_owned();
+        // A hidden file is meant only if its dot is written.
+        let is_shown = prefix.starts_with('.') || !name.starts_with('.');
+        let end = if entry.path().is_dir() { '/' } else { ':' };
+        is_shown.then(|| format!("{folder}/{name}{end}"))
+    };
+    entries.filter_map(|entry| candidate(entry.ok()?)).collect()
+}
