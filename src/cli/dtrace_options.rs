@@ -93,7 +93,8 @@ const GROUPS: &[(&str, &[Row])] = &[
                 'n',
                 "name",
                 "PROBE",
-                "Enable probes by name: [[[provider:]module:]function:]name, and [/predicate/] { actions }",
+                "Enable probes by name: [[[provider:]module:]function:]name, and [/predicate/] { actions }; \
+                 pid$target:a.out:f:entry and uprobe:/path:f:entry are in programs",
                 Does::Program(Origin::Name),
             ),
             row(
@@ -208,10 +209,17 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "command",
                 "COMMAND",
                 "Run COMMAND, with its pid in $target, and end with it; quoting is as in a shell, but no shell is \
-                 started",
+                 started. pid$target:a.out:f:entry traces the program itself; -x evaltime says where it is stopped for \
+                 its probes",
                 Does::Command,
             ),
-            row('p', "pid", "PID", "Set $target to PID, and end with that process", Does::Pid),
+            row(
+                'p',
+                "pid",
+                "PID",
+                "Set $target to PID, for pid$target:a.out:f:entry and others, and end with that process",
+                Does::Pid,
+            ),
             long(
                 "for",
                 "TIME",

@@ -68,10 +68,54 @@ fn every_example_of_the_documents_compiles() {
     assert!(count >= 75, "only {count} examples");
 }
 
+/// The commands of a document that trace programs, with their continuation lines.
+fn program_examples(text: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in text.lines() {
+        match (line.strip_prefix("# "), line.strip_prefix("> ")) {
+            (Some(command), _) => commands.push(command.to_owned()),
+            (None, Some(more)) if open => {
+                let last = commands.last_mut().expect("a command is open");
+                *last = format!("{}\n{more}", last.trim_end_matches('\\'));
+            }
+            _ => {}
+        }
+        open = line.starts_with("# ") || open && line.starts_with("> ");
+    }
+    commands.retain(|command| command.starts_with("dtrace ") && command.contains('\''));
+    commands.retain(|command| command.contains("pid$target") || command.contains("uprobe:"));
+    commands
+}
+
+/// The programs are not on this machine, but the text can be parsed.
+#[test]
+fn every_example_about_a_program_is_d() {
+    let mut count = 0;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("example.d");
+    for document in ["README.md", "docs/guide/src/programs.md"] {
+        let text = std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap();
+        for command in program_examples(&text) {
+            let mut program = command.split('\'').nth(1).unwrap().to_owned();
+            // A description on the command line may have no body, in a file it needs one.
+            if !program.contains('{') {
+                program += " { }";
+            }
+            std::fs::write(&file, program).unwrap();
+            let output = Command::new(env!("CARGO_BIN_EXE_dtrace")).arg("--fmt").arg(&file).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{document}: {command}\n{said}");
+            count += 1;
+        }
+    }
+    assert!(count >= 8, "only {count} examples");
+}
+
 #[test]
 fn examples_are_found() {
     let text = "A `dtrace -l` and `kinst::f:entry`, `sched:::on-cpu`.\n\
-        ```\n# dtrace -n BEGIN\n   0 dtrace\n```\n\
+        ```\n# dtrace -n BEGIN\n# dtrace -n 'pid$target:a.out:main:entry' -c true\n   0 dtrace\n```\n\
         | with `sdt:::there` → `sdt:::here`, or `examples/values.d vfs_read 43 count`, not `examples/values.d` |\n";
     let dir = tempfile::tempdir().unwrap();
     let document = dir.path().join("document");
