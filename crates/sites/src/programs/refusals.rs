@@ -152,7 +152,10 @@ pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: boo
         [one] => format!(" in {}", one.path().display()),
         files => format!(" in the {} files of the process", files.len()),
     };
-    let mut found = error(format!("no function `{function}`{place}"));
+    let mut found = error(match function {
+        "" => format!("no function is known{place}"),
+        function => format!("no function `{function}`{place}"),
+    });
     if let [one] = files
         && one.debug_file().is_none()
     {
