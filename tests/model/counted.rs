@@ -14,17 +14,18 @@ use crate::step::{Stepped, compilers, number};
 use crate::stepped;
 
 /// The array with a counter for each function.
-const COUNTERS: &str = "calls_of_functions";
+pub(crate) const COUNTERS: &str = "calls_of_functions";
 
-const INT3: &str = "__asm__ volatile(\"int3\");";
+/// A breakpoint, before and after the code that is compared.
+pub(crate) const INT3: &str = "__asm__ volatile(\"int3\");";
 
 /// The limit on executed instructions: some programs never end.
 const LIMIT: u64 = 500_000;
 
 /// A C program in which each function begins with the increment of its counter.
-struct Counting {
-    text: String,
-    functions: Vec<String>,
+pub(crate) struct Counting {
+    pub text: String,
+    pub functions: Vec<String>,
 }
 
 impl Counting {
@@ -48,7 +49,7 @@ impl Counting {
     }
 
     /// The program that csmith makes from a seed, after preprocessing.
-    fn by_csmith(seed: u64, compiler: &str) -> Counting {
+    pub(crate) fn by_csmith(seed: u64, compiler: &str) -> Counting {
         let dir = tempfile::tempdir().expect("a directory");
         let source = dir.path().join("program.c");
         let mut csmith = Command::new("csmith");
@@ -140,8 +141,11 @@ fn programs_of_csmith_that_misled() {
 /// The same for programs of the generator in [`crate::stepped`], whose functions are called in loops and on many paths.
 #[test]
 fn programs_with_loops() {
-    compare_all(wanted(), |seed, _| {
-        let text = stepped::program(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        Counting::of(&text.replace("always_inline", "unused"), r"f\d")
-    });
+    compare_all(wanted(), |seed, _| with_loops(seed));
+}
+
+/// Such a program.
+pub(crate) fn with_loops(seed: u64) -> Counting {
+    let text = stepped::program(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    Counting::of(&text.replace("always_inline", "unused"), r"f\d")
 }

@@ -17,6 +17,7 @@ mod counts_model;
 mod exits_model;
 mod functions;
 mod libraries;
+mod live;
 mod projects;
 mod routes_model;
 mod step;
