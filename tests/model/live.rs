@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use kinst::sites::copies::calls::Call;
 
+use crate::compared::share_places;
 use crate::counted::{COUNTERS, Counting, INT3, with_loops};
 use crate::needs;
 use crate::step::{Stepped, compilers, number};
@@ -14,12 +15,12 @@ use crate::step::{Stepped, compilers, number};
 /// The levels of optimisation.
 const LEVELS: [&str; 3] = ["-O1", "-O2", "-O3"];
 
-/// Runs the dtrace that is tested, which traces by BPF.
-pub(crate) fn dtrace(arguments: &[&str]) -> Output {
+/// Runs the dtrace that is tested in a folder. It traces by BPF.
+pub(crate) fn dtrace(arguments: &[&str], folder: Option<&Path>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
     command.args(["-x", "backend=bpf"]).args(arguments).env("NO_COLOR", "1");
     command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-    command.output().expect("dtrace runs")
+    command.current_dir(folder.unwrap_or(Path::new("."))).output().expect("dtrace runs")
 }
 
 /// The lossy text of some output.
@@ -34,7 +35,7 @@ pub(crate) fn can_trace() -> bool {
     let source = dir.path().join("program.c");
     std::fs::write(&source, "int main(void) { return 0; }\n").expect("written");
     let program = Stepped::compile("gcc", &source, &["-O1", "-g"]);
-    let ran = dtrace(&["-qn", "pid$target:a.out:main:entry { trace(42); }", "-c", &program.program]);
+    let ran = dtrace(&["-qn", "pid$target:a.out:main:entry { trace(42); }", "-c", &program.program], None);
     let can = ran.status.success();
     if !can {
         let how = "run the tests as root, on a kernel with BPF, BTF and uprobes";
@@ -82,10 +83,13 @@ struct Tally {
     functions: usize,
     /// Their copies.
     copies: usize,
-    /// Functions with only exact copies, or none.
+    /// Functions with only exact copies, none of which share a place, or without copies.
     exact: usize,
     /// Exact functions with other counts than the program's.
     wrong: usize,
+    /// Exact functions with copies that share an entry or a return, and the number of these with other counts.
+    shared: usize,
+    fewer: usize,
     /// Other functions, and the number of these with other counts.
     inexact: usize,
     differ: usize,
@@ -100,6 +104,8 @@ impl Tally {
         self.copies += other.copies;
         self.exact += other.exact;
         self.wrong += other.wrong;
+        self.shared += other.shared;
+        self.fewer += other.fewer;
         self.inexact += other.inexact;
         self.differ += other.differ;
         self.calls += other.calls;
@@ -114,16 +120,20 @@ impl Tally {
         }
         self.functions += 1;
         self.copies += calls.len();
+        let (count, not, word) = match (is_exact, share_places(calls)) {
+            (true, false) => (&mut self.exact, &mut self.wrong, "WRONG"),
+            (true, true) if live.0 <= counted && live.1 <= counted => {
+                (&mut self.shared, &mut self.fewer, "SHARED")
+            }
+            (true, true) => (&mut self.shared, &mut self.wrong, "WRONG"),
+            (false, _) => (&mut self.inexact, &mut self.differ, "DIFFERS"),
+        };
+        *count += 1;
+        *not += usize::from(!is_right);
         if is_exact {
-            self.exact += 1;
             self.calls += counted;
-            self.wrong += usize::from(!is_right);
-        } else {
-            self.inexact += 1;
-            self.differ += usize::from(!is_right);
         }
         if !is_right {
-            let word = if is_exact { "WRONG" } else { "DIFFERS" };
             println!("{word} {way} {function}: {live:?}, {counted} calls, {} copies", calls.len());
         }
     }
@@ -164,7 +174,7 @@ fn compare(way: &str, compiled: &Stepped, functions: &[String]) -> Option<Tally>
     let (output, counted) = alone(&compiled.program)?;
     let script = script(functions.iter().map(String::as_str));
     // Some functions have no code.
-    let ran = dtrace(&["-Zqn", &script, "-c", &compiled.program]);
+    let ran = dtrace(&["-Zqn", &script, "-c", &compiled.program], None);
     let (stdout, stderr) = (text(&ran.stdout), text(&ran.stderr));
     assert!(ran.status.success(), "{way}: {stderr}");
     assert_eq!(counters(&stdout), (output, counted.clone()), "{way}: another output under dtrace: {stderr}");

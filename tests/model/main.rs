@@ -19,6 +19,7 @@ mod functions;
 mod libraries;
 mod live;
 mod projects;
+mod real;
 mod routes_model;
 mod step;
 mod stepped;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use crate::commands::{run, support};
 use crate::compared::symbols;
@@ -273,16 +273,29 @@ impl Built {
 
     /// Counts the hits of these places, in QEMU.
     pub(crate) fn follow(&self, lines: &[String]) -> Vec<u64> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = |name: &str| dir.path().join(name).display().to_string();
-        std::fs::write(path("sites"), lines.join("\n")).expect("written");
-        let source = support("libraries/follow.c").display().to_string();
-        run("gcc", &["-O2", "-shared", "-fPIC", "-o", &path("follow.so"), &source]);
-        let plugin = format!("{},sites={},hits={}", path("follow.so"), path("sites"), path("hits"));
-        let mut command = Command::new("qemu-x86_64");
-        let output = command.args(["-plugin", &plugin]).arg(&self.program).output().expect("QEMU");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let hits = std::fs::read_to_string(path("hits")).expect("hits");
-        hits.lines().map(|line| line.parse().expect("a number")).collect()
+        let (hits, status) = follow(&self.program, &[], Path::new("."), lines);
+        assert!(status.success(), "{status}");
+        hits
     }
+}
+
+/// Runs a program in a folder, in QEMU, and counts the hits of these places.
+pub(crate) fn follow(
+    program: &Path,
+    arguments: &[String],
+    folder: &Path,
+    lines: &[String],
+) -> (Vec<u64>, ExitStatus) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    std::fs::write(path("sites"), lines.join("\n")).expect("written");
+    let source = support("libraries/follow.c").display().to_string();
+    run("gcc", &["-O2", "-shared", "-fPIC", "-o", &path("follow.so"), &source]);
+    let plugin = format!("{},sites={},hits={}", path("follow.so"), path("sites"), path("hits"));
+    let mut command = Command::new("qemu-x86_64");
+    command.args(["-plugin", &plugin]).arg(program).args(arguments).current_dir(folder);
+    let output = command.output().expect("QEMU");
+    let hits = std::fs::read_to_string(path("hits"));
+    let hits = hits.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    (hits.lines().map(|line| line.parse().expect("a number")).collect(), output.status)
 }

@@ -142,6 +142,19 @@ pub(crate) fn libraries() -> Option<PathBuf> {
     dir
 }
 
+/// The command that builds real programs with debug information.
+pub(crate) const PROGRAMS: &str = "sh tests/support/programs.sh ~/.cache/kinst/real";
+
+/// Returns the folder with real programs, built with debug information.
+#[track_caller]
+pub(crate) fn programs() -> Option<PathBuf> {
+    let dir = cache().map(|cache| cache.join("real")).filter(|dir| dir.join("bin").exists());
+    if dir.is_none() {
+        missing("programs with debug information", PROGRAMS);
+    }
+    dir
+}
+
 /// Returns the kernel with its debug information.
 pub(crate) fn vmlinux(root: &Path) -> Option<PathBuf> {
     let boot = std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?;

@@ -1,0 +1,337 @@
+//! tests/model/real.rs: real programs, traced by dtrace while they run: what it counts at the places of functions and of
+//! their copies is compared with the instructions that QEMU executes in an equal run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kinst::sites::copies::calls::{self, Call};
+use kinst_debuginfo::ElfFile;
+
+use crate::commands::{run, support};
+use crate::compared::{Compared, line, share_places};
+use crate::live::{can_trace, dtrace, text};
+use crate::needs;
+use crate::projects::{Counting, LIBRARIES, follow};
+use crate::step::number;
+
+/// The arguments of programs from Debian's sources (tests/support/programs.sh). Their input is in [`INPUTS`].
+const RUNS: [(&str, &[&str]); 20] = [
+    ("bc", &["-q", "input.bc"]),
+    ("bzip2", &["-kf", "input"]),
+    ("dc", &["input.dc"]),
+    ("diff", &["input", "changed"]),
+    ("ed", &["-s", "input"]),
+    ("gawk", &["-f", "input.awk", "input"]),
+    ("grep", &["-Enc", "(a|th?)e*[a-m]{2,}.*q.?$", "input"]),
+    ("gzip", &["-kfn", "input"]),
+    ("lesskey", &["-o", "keys", "input.keys"]),
+    ("lua", &["input.lua"]),
+    ("lz4", &["-9fq", "input", "input.lz4"]),
+    ("lzip", &["-kf", "input"]),
+    ("m4", &["input.m4"]),
+    ("make", &["-s", "-n", "-f", "input.mk"]),
+    ("mawk", &["-f", "input.awk", "input"]),
+    ("patch", &["-s", "-o", "patched", "input", "input.diff"]),
+    ("sed", &["-n", "-E", "s/([a-m]+) ([n-z]+)/\\2 \\1/gp;/q$/{=;h;G}", "input"]),
+    ("tcc", &["-c", "-o", "input.o", "input.c"]),
+    ("units", &["-f", "input.units", "-q", "17\tfoot", "metre"]),
+    ("zstd", &["-9fq", "--single-thread", "input", "-o", "input.zst"]),
+];
+
+/// The input files of these programs, but for `input`, `changed` and `input.diff`.
+const INPUTS: [(&str, &str); 9] = [
+    ("input.bc", "scale=30\ne=1\nf=1\nfor (i=1; i<40; i++) { f*=i; e+=1/f }\ne\nsqrt(2)^7\nquit\n"),
+    ("input.dc", "20k 2v 3 7^ * p [la 1 + d sa 50 >x] sx 0 sa lx x la p 12345678901234567890 97 % p q\n"),
+    (
+        "input.awk",
+        "{ for (i = 1; i <= NF; i++) { n[$i]++; if ($i ~ /^[a-f].*[n-z]$/) s = substr(s $i, length($i)) } }\n\
+         END { for (w in n) t += n[w] * length(w); printf \"%d %d %s\\n\", t, NR, s }\n",
+    ),
+    ("input.keys", "#command\n\\kd forw-line\n^X^F quit\nq toggle-option -i\n#env\nLESS = -R\n"),
+    (
+        "input.lua",
+        "local t = {}\nfor i = 1, 900 do t[#t + 1] = (i * 7919) % 1009 end\ntable.sort(t)\nlocal s = ''\n\
+         for i, v in ipairs(t) do if i % 9 == 0 then s = s .. string.format('%x,', v) end end\n\
+         print(#s, (s:gsub('%d+', function(d) return d + 1 end)))\n\
+         print(pcall(function() error({}) end), select('#', string.byte(s, 1, 20)))\n",
+    ),
+    (
+        "input.m4",
+        "define(`fact', `ifelse($1, 0, 1, `eval($1 * fact(decr($1)))')')fact(9) translit(`abc', `a-c', `x-z')\n\
+         define(`loop', `ifelse($1, 0, , `$1 loop(decr($1))')')loop(60)\nlen(`fact') index(`abcd', `c')\n",
+    ),
+    (
+        "input.mk",
+        "all: $(foreach n,1 2 3 4 5 6 7 8 9,out$n)\nout%: in%\n\techo $(subst in,of,$<) $(words $^) > $@\n\
+         in%:\n\techo $(sort c b a $*) > $@\n",
+    ),
+    (
+        "input.c",
+        "struct s { int a, b[9]; char *c; };\nstatic int f(struct s *s, int n) { int i, t = 0; for (i = 0; i < n; i++)\n\
+         t += s->b[i] * (i << 2 | 1); switch (t) { case 1: return 2; default: return t ? t : f(s, n - 1); } }\n\
+         double g(double x) { return x * 2.5 + (float)x; }\nint h(void) { struct s s = { 1, { 2, 3 }, \"x\" };\n\
+         return f(&s, 9) + (int)g(s.a) + sizeof(s); }\n",
+    ),
+    ("input.units", "metre !\nfoot 0.3048 metre\nyard 3 foot\ninch 1|12 foot\nkilo- 1000\n"),
+];
+
+/// A program with its arguments.
+struct Real {
+    name: String,
+    program: PathBuf,
+    arguments: Vec<String>,
+}
+
+/// A folder with the input files.
+fn inputs() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
+    INPUTS.iter().for_each(|(name, text)| write(name, text));
+    let words =
+        ["the", "quick", "brown fox", "jumps q", "over", "the lazy", "dog", "alpha nest", "tea", "made q"];
+    let mut random = crate::numbers::Random(7);
+    let lines: Vec<String> = (0..600)
+        .map(|_| (0..8).map(|_| words[random.below(words.len())]).collect::<Vec<_>>().join(" ") + "\n")
+        .collect();
+    write("input", &lines.concat());
+    let changed = lines.iter().enumerate().filter(|(number, _)| number % 37 != 5);
+    write("changed", &changed.map(|(_, line)| line.as_str()).collect::<String>());
+    let mut diff = Command::new("diff");
+    let diff = diff.args(["-u", "input", "changed"]).current_dir(dir.path()).output().expect("diff");
+    std::fs::write(dir.path().join("input.diff"), diff.stdout).expect("written");
+    dir
+}
+
+/// The programs that are built, of those named in KINST_REAL, or of all.
+fn programs() -> Vec<Real> {
+    let chosen = std::env::var("KINST_REAL").unwrap_or_default();
+    let is_chosen = |name: &str| chosen.is_empty() || chosen.split(',').any(|one| one == name);
+    let mut programs = Vec::new();
+    if let Some(sources) = needs::libraries() {
+        for library in LIBRARIES.iter().filter(|library| is_chosen(library.name)) {
+            let way = format!("gcc{}", library.level);
+            let built = library.build(&sources, &way, "gcc", &[library.level], Counting::No);
+            let name = format!("{} (library)", library.name);
+            programs.push(Real { name, program: built.program, arguments: Vec::new() });
+        }
+    }
+    let Some(folder) = needs::programs() else { return programs };
+    for (name, arguments) in RUNS.iter().filter(|(name, _)| is_chosen(name)) {
+        let program = folder.join("bin").join(name);
+        if !program.exists() {
+            needs::missing(&format!("{name} with debug information"), needs::PROGRAMS);
+            continue;
+        }
+        let arguments = arguments.iter().map(|one| (*one).to_owned()).collect();
+        programs.push(Real { name: (*name).to_owned(), program, arguments });
+    }
+    programs
+}
+
+/// Whether dtrace can be asked for the function by this name alone.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name != "main"
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `count` of the functions that have copies, and `count` of those that contain some, with their copies.
+fn functions(program: &Path, count: usize) -> BTreeMap<String, Vec<Call>> {
+    let chosen = |all: Vec<String>| {
+        let step = all.len().div_ceil(count).max(1);
+        all.into_iter().filter(|name| is_plain(name)).step_by(step).collect::<Vec<_>>()
+    };
+    let calls = |name: &String| calls::in_file(program, name).unwrap_or_default().calls;
+    let image = ElfFile::open(program).expect("a program");
+    let all = kinst_dwarf::find_all(&image, &|_| true).expect("debug information").functions;
+    let names = all.into_iter().filter(|(_, function)| !function.copies.is_empty()).map(|(name, _)| name);
+    let inlined = chosen(names.collect()).into_iter().map(|name| (calls(&name), name));
+    let mut of: BTreeMap<String, Vec<Call>> = inlined.map(|(calls, name)| (name, calls)).collect();
+    let callers = of.values().flatten().filter_map(|call| Some(call.entry.caller.as_ref()?.0.clone()));
+    let callers: BTreeSet<String> = callers.filter(|name| !of.contains_key(name)).collect();
+    for caller in chosen(callers.into_iter().collect()) {
+        of.insert(caller.clone(), calls(&caller));
+    }
+    of
+}
+
+/// The counts of dtrace for one function: its entries and returns, and those of its copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Live {
+    own: [u64; 2],
+    copies: [u64; 2],
+}
+
+/// A clause for each function, which separates the function from its copies by the name of the probe.
+fn script<'f>(functions: impl Iterator<Item = &'f String>) -> String {
+    let mut text = String::new();
+    for function in functions {
+        for end in ["entry", "return"] {
+            text += &format!(
+                "pid$target:a.out:{function}:{end} {{ @[\"{function}\", \"{end}\", probename == \"{end}\"] = count(); }}\n"
+            );
+        }
+    }
+    text + "END { printa(\"%s %s %d %@u\\n\", @); }\n"
+}
+
+/// The counts in the output of this script.
+fn counts(output: &str) -> BTreeMap<String, Live> {
+    let mut counts: BTreeMap<String, Live> = BTreeMap::new();
+    for line in output.lines().filter(|line| !line.is_empty()) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [function, end, own, count] = words[..] else { panic!("{line}") };
+        let live = counts.entry(function.to_owned()).or_default();
+        let of = if own == "1" { &mut live.own } else { &mut live.copies };
+        of[usize::from(end == "return")] = count.parse().expect("a count");
+    }
+    counts
+}
+
+/// The figures of a program.
+#[derive(Debug, Default)]
+#[allow(dead_code, reason = "they are printed")]
+struct Figures {
+    functions: usize,
+    copies: usize,
+    hits: u64,
+    /// Functions with other counts than in QEMU.
+    wrong: usize,
+    /// Functions that are entered more often than left: still active at the end.
+    active: usize,
+    /// Functions whose copies are not entered as often as left: they share places, are inexact or active.
+    unbalanced: usize,
+    /// Functions with copies that share places, and fewer hits than in QEMU: dtrace has one probe at a place.
+    shared: usize,
+    /// Functions whose returns dtrace refuses.
+    refused: usize,
+}
+
+/// Runs the program alone, under dtrace and in QEMU, and compares.
+fn compare(real: &Real) -> Figures {
+    let of = functions(&real.program, number("KINST_FUNCTIONS", 12) as usize);
+    let copies = of.values().map(Vec::len).sum();
+    let compared = Compared::of(&real.program, of);
+    let program = real.program.display().to_string();
+    let alone = {
+        let dir = inputs();
+        let mut command = Command::new(&real.program);
+        command.args(&real.arguments).current_dir(dir.path()).output().expect("the program")
+    };
+    let dir = inputs();
+    let script_file = dir.path().join("script.d");
+    std::fs::write(&script_file, script(compared.calls.keys())).expect("written");
+    let out = dir.path().join("counts").display().to_string();
+    let command = quoted(std::iter::once(&program).chain(&real.arguments));
+    let arguments = ["-Zq", "-o", &out, "-s", &script_file.display().to_string(), "-c", &command];
+    let ran = dtrace(&arguments, Some(dir.path()));
+    assert!(ran.status.success(), "{}: {}", real.name, text(&ran.stderr));
+    assert!(ran.stdout == alone.stdout, "{}: another output under dtrace: {}", real.name, text(&ran.stdout));
+    let live = counts(&std::fs::read_to_string(&out).expect("counts"));
+    let dir = inputs();
+    let lines = lines(&compared);
+    let (hits, status) = follow(&real.program, &real.arguments, dir.path(), &lines.concat());
+    assert_eq!(status.code(), alone.status.code(), "{}", real.name);
+    let mut hits = hits.into_iter();
+    let mut figures = Figures { functions: compared.calls.len(), copies, ..Figures::default() };
+    for ((function, calls), [own, entries, returns]) in compared.calls.iter().zip(lines.chunks(3).map(three))
+    {
+        let mut sum = |lines: &[String]| -> u64 { hits.by_ref().take(lines.len()).sum() };
+        let seen = [sum(own), sum(entries), sum(returns)];
+        let live = live.get(function).copied().unwrap_or_default();
+        let is_refused = text(&ran.stderr).contains(&format!(":{function}:return:"));
+        if !figures.judge(&real.name, function, seen, live, is_refused, share_places(calls)) {
+            println!("    {own:?} {entries:?} {returns:?}\n{calls:x?}");
+        }
+    }
+    if figures.wrong > 0 {
+        println!("{}", text(&ran.stderr));
+    }
+    figures
+}
+
+/// Three of the lists.
+fn three(lists: &[Vec<String>]) -> [&[String]; 3] {
+    [&lists[0], &lists[1], &lists[2]]
+}
+
+/// For each function: its symbols, and the entries and returns of its copies, each once. Copies that share a place have
+/// one probe there.
+fn lines(compared: &Compared) -> Vec<Vec<String>> {
+    let mut lines = Vec::new();
+    for (function, calls) in &compared.calls {
+        let own = compared.instances(function);
+        lines.push(own.map(|one| format!("( {:x} {:x}", one.address, one.address + one.size)).collect());
+        for places in [|call: &Call| call.entries.clone(), |call: &Call| call.returns.clone()] {
+            let places: BTreeSet<String> = calls.iter().flat_map(places).map(|place| line(&place)).collect();
+            lines.push(places.into_iter().collect());
+        }
+    }
+    lines
+}
+
+/// The words of a command, as -c reads them.
+fn quoted<'w>(words: impl Iterator<Item = &'w String>) -> String {
+    let words: Vec<String> = words.map(|word| format!("'{word}'")).collect();
+    words.join(" ")
+}
+
+impl Figures {
+    /// Compares the counts of one function with those of QEMU: its own calls, entries and returns of its copies.
+    fn judge(
+        &mut self,
+        program: &str,
+        function: &str,
+        [own, entries, returns]: [u64; 3],
+        live: Live,
+        is_refused: bool,
+        is_shared: bool,
+    ) -> bool {
+        self.hits += live.own[0] + live.own[1] + live.copies[0] + live.copies[1];
+        let is_balanced = live.own[0] == own && live.own[1] <= own;
+        let is_equal = live.copies[0] == entries && (live.copies[1] == returns || is_refused);
+        if is_balanced && !is_equal && is_shared && live.copies[0] <= entries && live.copies[1] <= returns {
+            self.shared += 1;
+            println!("SHARED {program} {function}: {live:?}, in QEMU {own} calls, {entries}, {returns}");
+            return true;
+        }
+        if !is_balanced || !is_equal {
+            self.wrong += 1;
+            println!("WRONG {program} {function}: {live:?}, in QEMU {own} calls, {entries}, {returns}");
+            return false;
+        }
+        if live.own[0] != live.own[1] {
+            *(if is_refused { &mut self.refused } else { &mut self.active }) += 1;
+            println!("{} {program} {function}: {live:?}", if is_refused { "REFUSED" } else { "ACTIVE" });
+        }
+        self.unbalanced += usize::from(live.copies[0] != live.copies[1]);
+        true
+    }
+}
+
+/// Programs of Debian's sources and third-party libraries, `KINST_FUNCTIONS` functions of each kind in each.
+#[test]
+#[ignore = "needs sources of programs, and QEMU for single programs"]
+fn real_programs() {
+    if !needs::program("qemu-x86_64") || !can_trace() {
+        return;
+    }
+    let mut wrong = 0;
+    for real in programs() {
+        let figures = compare(&real);
+        println!("{}: {figures:?}", real.name);
+        wrong += figures.wrong;
+    }
+    assert_eq!(wrong, 0, "functions with other counts than in QEMU");
+}
+
+/// The script that builds the programs is complete: each of them has a run.
+#[test]
+fn runs_of_built_programs() {
+    let script = std::fs::read_to_string(support("programs.sh")).expect("the script");
+    for (name, _) in RUNS {
+        assert!(script.contains(name), "{name}");
+    }
+    run("sh", &["-n", &support("programs.sh").display().to_string()]);
+}
