@@ -2,12 +2,13 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::recent::Recent;
+use kinst_os::maps;
 use kinst_sites::Program;
 use kinst_sites::listing::frames::SourceFrames;
 use kinst_sites::listing::programs::ProgramSource;
@@ -214,14 +215,10 @@ fn open(pid: u64, mapping: &Mapping) -> Opened {
     if !path.starts_with('/') {
         return Opened { file: None, same: true };
     }
-    let named = [PathBuf::from(format!("/proc/{pid}/root{path}")), PathBuf::from(&**path)];
-    // This link leads to the mapped file even if its path was deleted or replaced.
-    let mapped = PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", range.start, range.end));
-    let is_same = |path: &&PathBuf| path.metadata().is_ok_and(|data| data.ino() == *inode);
-    let mut same = named.iter().find(is_same).into_iter().chain([&mapped]);
-    if let Some(place) = same.find(|place| place.exists()) {
-        return Opened { file: Program::open(place).map(shared), same: true };
+    if let Some(place) = maps::opens(pid, range, path, *inode) {
+        return Opened { file: Program::open(&place).map(shared), same: true };
     }
+    let named = [PathBuf::from(format!("/proc/{pid}/root{path}")), PathBuf::from(&**path)];
     let other = named.iter().filter(|_| !deleted).find_map(|place| Program::open(place));
     Opened { file: other.map(shared), same: false }
 }
@@ -238,24 +235,16 @@ fn kernel_code(size: u64) -> Option<Program> {
     Program::of_bytes(KERNEL_CODE, bytes)
 }
 
-/// Parses /proc/PID/maps: named mappings, and anonymous ones that are executable.
+/// Parses /proc/PID/maps.
 fn parse_maps(text: &str) -> Vec<Mapping> {
-    text.lines()
-        .filter_map(|line| {
-            let mut words = line.splitn(6, ' ');
-            let (start, end) = words.next()?.split_once('-')?;
-            let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
-            let code = words.next()?.contains('x');
-            let offset = u64::from_str_radix(words.next()?, 16).ok()?;
-            let device = words.next()?.into();
-            let inode = words.next()?.parse().ok()?;
-            let path = words.next().unwrap_or_default().trim_start();
-            let (path, deleted) = path.strip_suffix(" (deleted)").map_or((path, false), |path| (path, true));
-            let wanted = code || !path.is_empty();
-            let file = FileId { device, inode, path: path.into() };
-            wanted.then_some(Mapping { range, offset, file, deleted, code })
-        })
-        .collect()
+    let mapping = |found: maps::Mapping| Mapping {
+        range: found.range,
+        offset: found.offset,
+        file: FileId { device: found.device.into(), inode: found.inode, path: found.path.into() },
+        deleted: found.deleted,
+        code: found.code,
+    };
+    maps::parse(text).into_iter().map(mapping).collect()
 }
 
 #[cfg(test)]
@@ -282,19 +271,10 @@ mod tests {
     }
 
     #[test]
-    fn mappings_of_files_and_of_code() {
-        let maps = "55d0c0000000-55d0c0010000 r-xp 00002000 08:01 131 /usr/bin/cat\n7f0000000000-7f0000001000 rw-p 00000000 00:00 0\n7f0000002000-7f0000003000 rwxp 00000000 00:00 0 \nbroken\n\
-                    7f0000003000-7f0000004000 r--p 00000000 fd:00 7    /tmp/a b (deleted)\n";
-        let found = parse_maps(maps);
-        let shown = |found: &Mapping| (found.file.path.to_string(), found.offset, found.code, found.deleted);
-        let shown: Vec<_> = found.iter().map(shown).collect();
-        let expected = [
-            ("/usr/bin/cat".to_owned(), 0x2000, true, false),
-            (String::new(), 0, true, false),
-            ("/tmp/a b".to_owned(), 0, false, true),
-        ];
-        assert_eq!(shown, expected);
-        let space = Space { mappings: found, looked: Instant::now(), missed: false };
+    fn the_mapping_of_an_address() {
+        let maps = "55d0c0000000-55d0c0010000 r-xp 00002000 08:01 131 /usr/bin/cat\n\
+                    7f0000002000-7f0000003000 rwxp 00000000 00:00 0 \n";
+        let space = Space { mappings: parse_maps(maps), looked: Instant::now(), missed: false };
         assert_eq!(space.mapping(0x55d0_c000_ffff).unwrap().file.inode, 131);
         assert!(space.mapping(0x55d0_c001_0000).is_none() && space.mapping(0).is_none());
         assert!(space.mapping(0x7f00_0000_2fff).is_some_and(|mapping| mapping.file.path.is_empty()));

@@ -31,16 +31,21 @@ impl Mapping {
         self.path.starts_with('/') && self.inode != 0
     }
 
-    /// Returns the path that opens exactly the mapped file, even if it was removed, or is in another mount namespace.
-    /// `None` if there is none that this process may use.
+    /// Returns the path that opens exactly the mapped file; see [`opens`].
     pub fn opens(&self, pid: u64) -> Option<PathBuf> {
-        let named = [PathBuf::from(format!("/proc/{pid}/root{}", self.path)), PathBuf::from(&self.path)];
-        let is_same = |path: &&PathBuf| path.metadata().is_ok_and(|data| data.ino() == self.inode);
-        let Range { start, end } = self.range;
-        let mapped = PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"));
-        let found = named.iter().find(is_same).cloned();
-        found.or_else(|| mapped.exists().then_some(mapped))
+        opens(pid, &self.range, &self.path, self.inode)
     }
+}
+
+/// Returns the path that opens exactly the file with this inode that a process has mapped, even if it was removed, or is
+/// in another mount namespace. `None` if there is none that this process may use.
+pub fn opens(pid: u64, range: &Range<u64>, path: &str, inode: u64) -> Option<PathBuf> {
+    let named = [PathBuf::from(format!("/proc/{pid}/root{path}")), PathBuf::from(path)];
+    let is_same = |path: &&PathBuf| path.metadata().is_ok_and(|data| data.ino() == inode);
+    // This link leads to the mapped file even if its path was deleted or replaced.
+    let mapped = PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", range.start, range.end));
+    let found = named.iter().find(is_same).cloned();
+    found.or_else(|| mapped.exists().then_some(mapped))
 }
 
 /// Reads the mappings of a process that are named or executable, by address.

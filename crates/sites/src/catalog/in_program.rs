@@ -4,9 +4,11 @@ use super::program_function::{At, FIRST_PROGRAM_ID, Function, Known, NoEnd};
 use super::program_refusals as refusals;
 use super::store::Catalog;
 use crate::code::decode::{self, Control, Insn, Step};
+use crate::code::leaving::Leaving;
 use crate::flow::Undecodable;
 use crate::flow::points::Point;
 use crate::image::Image;
+use crate::symtab::Symbol;
 use kinst_base::diag::Diagnostic;
 use kinst_base::machine::Machine;
 use kinst_base::probe::{End, Fields, InProgram, Place, Probe, Site, Spot, Target, When};
@@ -46,7 +48,12 @@ impl<'a> Function<'a> {
     /// Returns the spots where control leaves the function: returns, and jumps to other functions.
     pub(super) fn exits(&self) -> Result<Vec<Spot>, NoEnd> {
         let callers = self.image().callers().ok_or(NoEnd::Undecodable(Undecodable::NoCode))?;
-        let mut flow = callers.flow(&self.symbol).map_err(NoEnd::Undecodable)?;
+        let mut flow = match callers.flow(&self.symbol) {
+            Ok(flow) => flow,
+            // The targets of a jump table are unknown; each jump is compared with the bounds when it is executed.
+            Err(Undecodable::Indirect(_)) => return self.exits_of_parts(),
+            Err(why) => return Err(NoEnd::Undecodable(why)),
+        };
         let start = self.symbol.address;
         let exits = flow.exits(&[start], &flow.ranges(), None);
         let exits = exits.ok_or(NoEnd::Undecodable(Undecodable::Entry(start)))?;
@@ -59,11 +66,24 @@ impl<'a> Function<'a> {
             Some(Spot { exit, when, ..always(point.address()) })
         };
         let spots: Option<Vec<Spot>> = exits.sites.iter().map(spot).collect();
-        match spots {
-            None => Err(NoEnd::UnknownBranch),
-            Some(spots) if spots.is_empty() => Err(NoEnd::NoExit),
-            Some(spots) => Ok(spots),
+        some_exit(spots.ok_or(NoEnd::UnknownBranch)?)
+    }
+
+    /// Returns the exits, instruction by instruction.
+    fn exits_of_parts(&self) -> Result<Vec<Spot>, NoEnd> {
+        let symbols = self.meant.file.functions();
+        let cold = symbols.named(&format!("{}.cold", symbols.name(&self.symbol))).first().copied().copied();
+        let parts: Vec<Symbol> = std::iter::once(self.symbol).chain(cold).collect();
+        let bounds = [Some(&self.symbol), cold.as_ref()];
+        let bounds = bounds.map(|part| part.map_or((0, 0), |part| (part.address, part.address + part.size)));
+        let leaving = Leaving { function: self.symbol.address, bounds, set: decode::of(self.machine()) };
+        let mut spots = Vec::new();
+        for part in parts {
+            let code = self.image().code(part.address, part.size);
+            let code = code.ok_or(NoEnd::Undecodable(Undecodable::NoCode))?;
+            spots.extend(leaving.exits(code, part.address, &|_| false).map_err(|_| NoEnd::UnknownBranch)?);
         }
+        some_exit(spots)
     }
 
     /// Returns the spot of the instruction at an offset, which must be the beginning of one.
@@ -149,6 +169,10 @@ impl<'a> Function<'a> {
     fn rest_of_section(&self, address: u64) -> Option<&'a [u8]> {
         self.meant.file.elf().code_at(address)
     }
+}
+
+fn some_exit(spots: Vec<Spot>) -> Result<Vec<Spot>, NoEnd> {
+    if spots.is_empty() { Err(NoEnd::NoExit) } else { Ok(spots) }
 }
 
 /// The most bytes of an instruction.

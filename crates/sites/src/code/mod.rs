@@ -3,6 +3,7 @@
 mod arm64;
 pub(super) mod deciding;
 pub(super) mod decode;
+pub(super) mod leaving;
 pub(super) mod notes;
 pub(super) mod refusal;
 mod set;

@@ -3,6 +3,7 @@
 use super::error::SpotError;
 use super::text::{Function, Spots, Text};
 use crate::code::decode::{self, Control, Step};
+use crate::code::leaving::{Leaving, Unclear};
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Jump, Key, Place, Spot, When};
 
@@ -34,33 +35,18 @@ impl Text {
     fn exits(&self, func: u64) -> Result<Vec<Spot>, SpotError> {
         let function = self.function(func)?;
         let cold = self.cold(&function)?;
-        let inside =
-            |address: u64| function.has(address) || cold.as_ref().is_some_and(|cold| cold.has(address));
         let bounds =
             [Some(&function), cold.as_ref()].map(|part| part.map_or((0, 0), |part| (part.start, part.end())));
+        let leaving = Leaving { function: func, bounds, set: function.set };
+        // If thunks exist, compilers have made no jump tables.
+        let leaves = |jump: &Jump| !jump.memory && self.has_thunks();
         let mut spots = Vec::new();
         for part in std::iter::once(&function).chain(&cold) {
-            for step in part.steps() {
-                let leaves = |to: u64| !inside(to) || to == func;
-                let when = match step.control {
-                    Control::Return => When::Always,
-                    Control::Jump(to) if leaves(to) => When::Always,
-                    Control::Branch(to) if leaves(to) => {
-                        let branch = part.set.branch(part.bytes(&step));
-                        branch.ok_or(SpotError::HasUnknownBranch)?[0]
-                    }
-                    Control::JumpIndirect | Control::JumpThrough => {
-                        let jump = part.set.jump(part.bytes(&step), step.address);
-                        let jump = jump.ok_or(SpotError::UnknownJump)?;
-                        // If thunks exist, compilers have made no jump tables.
-                        let known = !jump.memory && self.has_thunks();
-                        if known { When::Always } else { When::Leaves(jump, bounds) }
-                    }
-                    _ => continue,
-                };
-                let exit = step.address.wrapping_sub(func);
-                spots.push(Spot { address: step.address, exit, when, keys: Vec::new() });
-            }
+            let found = leaving.exits(part.code(), part.start, &leaves);
+            spots.extend(found.map_err(|unclear| match unclear {
+                Unclear::Branch => SpotError::HasUnknownBranch,
+                Unclear::Jump => SpotError::UnknownJump,
+            })?);
         }
         match spots.is_empty() {
             true => Err(SpotError::NoExit),

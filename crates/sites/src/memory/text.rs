@@ -87,6 +87,10 @@ impl Function {
         self.start + self.code.len() as u64
     }
 
+    pub(super) fn code(&self) -> &[u8] {
+        &self.code
+    }
+
     pub(super) fn has(&self, address: u64) -> bool {
         (self.start..self.end()).contains(&address)
     }

@@ -37,6 +37,13 @@ pub(crate) fn many_processes(provider: &str) -> Diagnostic {
         .help("all processes of a program, now and later: uprobe:/usr/bin/bash:main:entry")
 }
 
+/// The numbers of processes here are not those of the kernel.
+pub(super) fn other_numbers() -> Diagnostic {
+    error("provider pid cannot be used in a PID namespace".to_owned())
+        .note("processes have other numbers here than in the kernel, which compares them")
+        .help("trace all processes of a file: uprobe:/usr/bin/bash:main:entry")
+}
+
 /// The mappings of a process cannot be read.
 pub(super) fn no_process(pid: u32, cause: &io::Error) -> Diagnostic {
     match cause.kind() {

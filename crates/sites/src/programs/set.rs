@@ -98,6 +98,9 @@ impl Programs {
     }
 
     fn of_process(&self, pid: u32, module: &str) -> Result<Vec<Meant>, Box<Diagnostic>> {
+        if kinst_os::pid_namespace().is_some() {
+            return Err(Box::new(refusals::other_numbers()));
+        }
         let process = self.process(pid)?;
         let mapped = process.matching(module);
         if mapped.is_empty() {
