@@ -146,7 +146,10 @@ fn probes_of_the_program_of_a_command() {
     let Some(path) = program(folder.path()) else { return };
     let of = |word: &str| offered(&["-c", &path, "-n", word]);
     assert_eq!(of("pid"), ["pid$target:"]);
-    assert_eq!(of("pid$target:"), ["pid$target:a.out:"]);
+    let modules = of("pid$target:");
+    assert_eq!(modules[0], "pid$target:a.out:");
+    assert!(modules.iter().any(|module| module.starts_with("pid$target:libc")), "{modules:?}");
+    assert!(of("pid$target:libc:getpi").contains(&"pid$target:libc:getpid:".to_owned()));
     assert_eq!(of("pid$target:a.out:parse"), ["pid$target:a.out:parse_all:", "pid$target:a.out:parse_one:"]);
     assert_eq!(of("pid$target:tool:parse_o"), ["pid$target:tool:parse_one:"]);
     assert_eq!(

@@ -3,6 +3,7 @@
 pub mod bootable;
 mod buildid;
 pub mod debuginfod;
+mod dynamic;
 mod elf_file;
 mod error;
 mod lz4;
@@ -16,6 +17,7 @@ mod tree;
 mod unpack;
 
 pub use buildid::BuildId;
+pub use dynamic::Dynamic;
 pub use elf_file::{CodeSymbol, ElfFile, FoundSymbol, Loaded, Reference};
 pub use error::Error;
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};

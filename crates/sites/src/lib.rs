@@ -35,7 +35,7 @@ pub use model::{
     Boundary, Driven, DrivenArgument, DrivenType, FoundSite, FunctionSites, InScope, LiveInsn, NotPlaced,
     Places, ProbeCatalog, ProgramFiles, SiteIndex, SourceLine,
 };
-pub use programs::{ProgramFile, Programs};
+pub use programs::{ProgramFile, Programs, libraries, library};
 pub use target::loaded::Loaded;
 pub use target::program::{InFunction, Program};
 pub use target::stack as user_stack;

@@ -2,8 +2,8 @@
 
 use super::line::Line;
 use kinst_base::space::{Space, UPROBE};
-use kinst_sites::Programs;
-use std::collections::BTreeSet;
+use kinst_sites::{Programs, libraries, library};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The provider of the process of -c or -p.
@@ -54,7 +54,10 @@ pub(super) fn described(provider: &str, fields: &[&str], line: &Line) -> Option<
         [module] => match meant {
             Meant::File => paths(module),
             Meant::Process(pid) => starting(Programs::default().module_names(pid), module, ":"),
-            Meant::Program(_) => starting(BTreeSet::from([PROGRAM.to_owned()]), module, ":"),
+            Meant::Program(path) => {
+                let all = [PROGRAM.to_owned()].into_iter().chain(libraries(&path).into_keys());
+                starting(all.collect(), module, ":")
+            }
         },
         [module, function] => starting(functions(&meant, module), function, ":"),
         [_, _, name] => starting(["entry", "return"].map(str::to_owned).into(), name, ""),
@@ -69,7 +72,12 @@ fn functions(meant: &Meant, module: &str) -> BTreeSet<String> {
         Meant::File => programs.function_names(Space::File, module),
         Meant::Program(path) => {
             let is_it = matches!(module, "" | PROGRAM) || path.file_name().is_some_and(|name| name == module);
-            let path = if is_it { path.to_str() } else { Some(module) };
+            let libraries = if is_it { BTreeMap::default() } else { libraries(path) };
+            let path = match library(&libraries, module) {
+                Some(library) => library.to_str(),
+                None if is_it => path.to_str(),
+                None => Some(module),
+            };
             path.map(|path| programs.function_names(Space::File, path)).unwrap_or_default()
         }
     }

@@ -8,6 +8,7 @@ mod refusals;
 mod set;
 
 pub use file::ProgramFile;
+pub use names::{libraries, library};
 pub(crate) use refusals::{many_processes, no_debug_information, no_function, only_inlined};
 pub(crate) use set::Meant;
 pub use set::Programs;

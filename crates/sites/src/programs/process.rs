@@ -91,7 +91,7 @@ pub(super) fn shown_name(mapped: &Mapped) -> &str {
 }
 
 /// Returns a library's name without its version: `libc` for `libc.so.6`.
-fn stem(name: &str) -> &str {
+pub(super) fn stem(name: &str) -> &str {
     name.split_once(".so").map_or(name, |(stem, _)| stem)
 }
 
