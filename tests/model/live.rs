@@ -15,12 +15,17 @@ use crate::step::{Stepped, compilers, number};
 /// The levels of optimisation.
 const LEVELS: [&str; 3] = ["-O1", "-O2", "-O3"];
 
-/// Runs the dtrace that is tested in a folder. It traces by BPF.
-pub(crate) fn dtrace(arguments: &[&str], folder: Option<&Path>) -> Output {
+/// The dtrace that is tested, which traces by BPF.
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
     command.args(["-x", "backend=bpf"]).args(arguments).env("NO_COLOR", "1");
     command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-    command.current_dir(folder.unwrap_or(Path::new("."))).output().expect("dtrace runs")
+    command
+}
+
+/// Runs it in a folder.
+pub(crate) fn dtrace(arguments: &[&str], folder: Option<&Path>) -> Output {
+    command(arguments).current_dir(folder.unwrap_or(Path::new("."))).output().expect("dtrace runs")
 }
 
 /// The lossy text of some output.

@@ -18,6 +18,8 @@ mod exits_model;
 mod functions;
 mod libraries;
 mod live;
+mod many;
+mod processes;
 mod projects;
 mod real;
 mod routes_model;

@@ -1,0 +1,101 @@
+//! tests/model/processes.rs: threads, children, signals, jumps and exceptions, traced while they happen.
+
+use std::process::Command;
+
+use crate::commands::{run, support};
+use crate::live::{can_trace, dtrace, text};
+use crate::step::Stepped;
+
+/// Entries and returns of copy() and of plain().
+type Counts = [u64; 4];
+
+/// Each process of the program, with what it has counted.
+fn processes(output: &str) -> Vec<(u64, Counts)> {
+    let lines = output.lines().filter_map(|line| line.strip_prefix("@ "));
+    let numbers = lines.map(|line| line.split(' ').map(|word| word.parse::<u64>().expect("a number")));
+    let numbers: Vec<Vec<u64>> = numbers.map(Iterator::collect).collect();
+    numbers.iter().map(|line| (line[0], [line[1], line[2], line[3], line[4]])).collect()
+}
+
+fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
+    counts.fold([0; 4], |sum, counts| std::array::from_fn(|index| sum[index] + counts[index]))
+}
+
+/// Traces a program with probes that begin with these fields. Returns the counts of its processes, and of dtrace.
+fn traced(way: &str, program: &str, mode: &str, fields: &str) -> (Vec<(u64, Counts)>, Counts) {
+    let mut script = String::new();
+    let ends = [("copy", "entry"), ("copy", "return"), ("plain", "entry"), ("plain", "return")];
+    for (function, end) in ends {
+        // The symbol of a C++ function has its types too.
+        let named = if function == "plain" { "*plain*" } else { function };
+        script += &format!("{fields}:{named}:{end} {{ @[\"{function} {end}\"] = count(); }}\n");
+    }
+    let ran = dtrace(
+        &[
+            "-qn",
+            &format!("{script} END {{ printa(\"%s %@u\\n\", @); }}"),
+            "-c",
+            &format!("{program} {mode}"),
+        ],
+        None,
+    );
+    let (stdout, stderr) = (text(&ran.stdout), text(&ran.stderr));
+    assert!(ran.status.success(), "{way}: {stderr}");
+    let counts = ends.map(|(function, end)| {
+        let prefix = format!("{function} {end} ");
+        stdout.lines().find_map(|line| line.strip_prefix(&prefix)?.parse().ok()).unwrap_or(0)
+    });
+    let processes = processes(&stdout);
+    assert!(!processes.is_empty(), "{way}: {stdout}");
+    println!("{way} {mode} {fields}: {counts:?}, by itself {processes:?} {stderr}");
+    (processes, counts)
+}
+
+/// The modes of processes.c. The provider pid traces the one process, uprobe all.
+#[test]
+fn threads_children_signals_and_jumps() {
+    if !can_trace() {
+        return;
+    }
+    for compiler in crate::step::compilers() {
+        for level in ["-O1", "-O2"] {
+            let source = support("processes.c");
+            let built = Stepped::compile(compiler, &source, &[level, "-g", "-pthread"]);
+            let way = format!("{compiler} {level}");
+            for mode in ["threads", "forks", "exec", "signals", "jumps"] {
+                let uprobe = format!("uprobe:{}", built.program);
+                for (fields, all) in [("pid$target:a.out", false), (uprobe.as_str(), true)] {
+                    let (processes, counts) = traced(&way, &built.program, mode, fields);
+                    let first = processes.last().expect("a process").0;
+                    let counted = processes.iter().filter(|(pid, _)| all || *pid == first);
+                    let mut expected = sum(counted.map(|(_, counts)| *counts));
+                    if mode == "jumps" {
+                        // A call of longjmp() is a return too, of the function and of the copy.
+                        assert!(expected[1] < expected[0] && expected[3] < expected[2]);
+                        (expected[1], expected[3]) = (expected[0], expected[2]);
+                    }
+                    assert_eq!(counts, expected, "{way} {mode} {fields}");
+                }
+            }
+        }
+    }
+}
+
+/// Exceptions leave copies and functions without a return.
+#[test]
+fn exceptions() {
+    if !can_trace() {
+        return;
+    }
+    for level in ["-O1", "-O2"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let program = dir.path().join("thrown").display().to_string();
+        let source = support("thrown.cpp").display().to_string();
+        run("g++", &["-w", "-g", level, "-o", &program, &source]);
+        let alone = text(&Command::new(&program).output().expect("the program").stdout);
+        let (processes, counts) = traced(level, &program, "", "pid$target:a.out");
+        assert_eq!(alone.lines().next(), Some("60"), "{alone}");
+        assert_eq!(counts, processes[0].1, "{level}");
+        assert!(counts[1] < counts[0] && counts[3] < counts[2], "{counts:?}");
+    }
+}
