@@ -131,7 +131,11 @@ fn may_become_a_call(read: &Read<'_>) -> bool {
         [0x90, ..] => true,
         [0x0f, 0x1f, modrm, ..] => kernel::reg(modrm) == 0,
         [0x89, modrm, ..] => modrm >= 0xc0 && kernel::reg(modrm) == modrm & 7,
-        [0x8d, modrm, .., displacement] => (0x40..0xc0).contains(&modrm) && displacement == 0,
+        // A register's own address, without an index.
+        [0x8d, modrm @ 0x40..0xc0, ref rest @ .., 0] => match (modrm & 7, rest) {
+            (4, [sib, ..]) => sib & 7 == kernel::reg(modrm) && sib >> 3 & 7 == 4,
+            (base, _) => base == kernel::reg(modrm),
+        },
         [0xe9, ref to @ ..] | [0xeb, ref to @ ..] => to.iter().all(|byte| *byte == 0),
         _ => false,
     }
@@ -281,7 +285,14 @@ mod tests {
             assert_eq!(judge(Machine::X86_64, nop, unknown), Err(Refused::RedZone));
         }
         // Other lengths, other effects.
-        for other in [&[0x0f, 0x1f, 0x40, 0x00][..], &[0xe9, 1, 0, 0, 0], &[0x48, 0x8d, 0x64, 0x24, 8]] {
+        let others: [&[u8]; 5] = [
+            &[0x0f, 0x1f, 0x40, 0x00],
+            &[0xe9, 1, 0, 0, 0],
+            &[0x48, 0x8d, 0x64, 0x24, 8],
+            &[0x43, 0x8d, 0x44, 0x6d, 0], // lea 0(%r13,%r13,2), %eax
+            &[0x48, 0x8d, 0x44, 0x24, 0], // lea 0(%rsp), %rax
+        ];
+        for other in others {
             assert!(decision(other).is_ok(), "{other:02x?}");
         }
     }
