@@ -81,7 +81,8 @@ fn threads_children_signals_and_jumps() {
     }
 }
 
-/// Exceptions leave copies and functions without a return.
+/// A function's own exceptions are returns of it, and of the copy that throws them. Those of other functions that pass
+/// through it are not.
 #[test]
 fn exceptions() {
     if !can_trace() {
@@ -91,11 +92,14 @@ fn exceptions() {
         let dir = tempfile::tempdir().expect("a directory");
         let program = dir.path().join("thrown").display().to_string();
         let source = support("thrown.cpp").display().to_string();
-        run("g++", &["-w", "-g", level, "-o", &program, &source]);
-        let alone = text(&Command::new(&program).output().expect("the program").stdout);
+        // Some kernels take no probe at a nop of five bytes.
+        let aligned = ["-fno-align-jumps", "-fno-align-loops", "-fno-align-labels"];
+        run("g++", &[&["-w", "-g", level, "-o", &program, &source], &aligned[..]].concat());
+        let output = text(&Command::new(&program).output().expect("the program").stdout);
+        let passed: u64 = output.lines().next().and_then(|line| line.parse().ok()).expect("a number");
         let (processes, counts) = traced(level, &program, "", "pid$target:a.out");
-        assert_eq!(alone.lines().next(), Some("60"), "{alone}");
-        assert_eq!(counts, processes[0].1, "{level}");
-        assert!(counts[1] < counts[0] && counts[3] < counts[2], "{counts:?}");
+        let [copies, left_copies, plain, left] = processes[0].1;
+        assert!(left_copies < copies && left + passed < plain && passed > 0);
+        assert_eq!(counts, [copies, copies, plain, plain - passed], "{level}");
     }
 }

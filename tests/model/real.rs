@@ -16,7 +16,7 @@ use crate::projects::{Counting, LIBRARIES, follow};
 use crate::step::number;
 
 /// The arguments of programs from Debian's sources (tests/support/programs.sh). Their input is in [`INPUTS`].
-const RUNS: [(&str, &[&str]); 20] = [
+const RUNS: [(&str, &[&str]); 18] = [
     ("bc", &["-q", "input.bc"]),
     ("bzip2", &["-kf", "input"]),
     ("dc", &["input.dc"]),
@@ -26,11 +26,9 @@ const RUNS: [(&str, &[&str]); 20] = [
     ("grep", &["-Enc", "(a|th?)e*[a-m]{2,}.*q.?$", "input"]),
     ("gzip", &["-kfn", "input"]),
     ("lesskey", &["-o", "keys", "input.keys"]),
-    ("lua", &["input.lua"]),
     ("lz4", &["-9fq", "input", "input.lz4"]),
     ("lzip", &["-kf", "input"]),
     ("m4", &["input.m4"]),
-    ("make", &["-s", "-n", "-f", "input.mk"]),
     ("mawk", &["-f", "input.awk", "input"]),
     ("patch", &["-s", "-o", "patched", "input", "input.diff"]),
     ("sed", &["-n", "-E", "s/([a-m]+) ([n-z]+)/\\2 \\1/gp;/q$/{=;h;G}", "input"]),
@@ -39,8 +37,14 @@ const RUNS: [(&str, &[&str]); 20] = [
     ("zstd", &["-9fq", "--single-thread", "input", "-o", "input.zst"]),
 ];
 
+/// Functions whose counts are known to differ.
+const KNOWN: [(&str, &str); 1] = [
+    // The entries of a method with the same name are traced too.
+    ("lzip", "price_matched"),
+];
+
 /// The input files of these programs, but for `input`, `changed` and `input.diff`.
-const INPUTS: [(&str, &str); 9] = [
+const INPUTS: [(&str, &str); 7] = [
     ("input.bc", "scale=30\ne=1\nf=1\nfor (i=1; i<40; i++) { f*=i; e+=1/f }\ne\nsqrt(2)^7\nquit\n"),
     ("input.dc", "20k 2v 3 7^ * p [la 1 + d sa 50 >x] sx 0 sa lx x la p 12345678901234567890 97 % p q\n"),
     (
@@ -50,21 +54,9 @@ const INPUTS: [(&str, &str); 9] = [
     ),
     ("input.keys", "#command\n\\kd forw-line\n^X^F quit\nq toggle-option -i\n#env\nLESS = -R\n"),
     (
-        "input.lua",
-        "local t = {}\nfor i = 1, 900 do t[#t + 1] = (i * 7919) % 1009 end\ntable.sort(t)\nlocal s = ''\n\
-         for i, v in ipairs(t) do if i % 9 == 0 then s = s .. string.format('%x,', v) end end\n\
-         print(#s, (s:gsub('%d+', function(d) return d + 1 end)))\n\
-         print(pcall(function() error({}) end), select('#', string.byte(s, 1, 20)))\n",
-    ),
-    (
         "input.m4",
         "define(`fact', `ifelse($1, 0, 1, `eval($1 * fact(decr($1)))')')fact(9) translit(`abc', `a-c', `x-z')\n\
          define(`loop', `ifelse($1, 0, , `$1 loop(decr($1))')')loop(60)\nlen(`fact') index(`abcd', `c')\n",
-    ),
-    (
-        "input.mk",
-        "all: $(foreach n,1 2 3 4 5 6 7 8 9,out$n)\nout%: in%\n\techo $(subst in,of,$<) $(words $^) > $@\n\
-         in%:\n\techo $(sort c b a $*) > $@\n",
     ),
     (
         "input.c",
@@ -196,8 +188,9 @@ struct Figures {
     functions: usize,
     copies: usize,
     hits: u64,
-    /// Functions with other counts than in QEMU.
+    /// Functions with other counts than in QEMU, and those of them in [`KNOWN`].
     wrong: usize,
+    known: usize,
     /// Functions that are entered more often than left: still active at the end.
     active: usize,
     /// Functions whose copies are not entered as often as left: they share places, are inexact or active.
@@ -240,7 +233,7 @@ fn compare(real: &Real) -> Figures {
         let mut sum = |lines: &[String]| -> u64 { hits.by_ref().take(lines.len()).sum() };
         let seen = [sum(own), sum(entries), sum(returns)];
         let live = live.get(function).copied().unwrap_or_default();
-        let is_refused = text(&ran.stderr).contains(&format!(":{function}:return:"));
+        let is_refused = live.own[0] > 0 && live.own[1] == 0 && is_refused(function, &command);
         if !figures.judge(&real.name, function, seen, live, is_refused, share_places(calls)) {
             println!("    {own:?} {entries:?} {returns:?}\n{calls:x?}");
         }
@@ -249,6 +242,12 @@ fn compare(real: &Real) -> Figures {
         println!("{}", text(&ran.stderr));
     }
     figures
+}
+
+/// Whether dtrace refuses to trace the returns of the function.
+fn is_refused(function: &str, command: &str) -> bool {
+    let ran = dtrace(&["-ln", &format!("pid$target:a.out:{function}:return"), "-c", command], None);
+    text(&ran.stderr).contains("cannot be traced")
 }
 
 /// Three of the lists.
@@ -297,7 +296,8 @@ impl Figures {
             return true;
         }
         if !is_balanced || !is_equal {
-            self.wrong += 1;
+            let is_known = KNOWN.contains(&(program, function));
+            *(if is_known { &mut self.known } else { &mut self.wrong }) += 1;
             println!("WRONG {program} {function}: {live:?}, in QEMU {own} calls, {entries}, {returns}");
             return false;
         }

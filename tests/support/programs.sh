@@ -5,7 +5,7 @@ set -eu
 
 folder=$1
 shift
-all="bc bzip2 diffutils ed gawk grep gzip less lua5.4 lz4 lzip m4 make-dfsg mawk patch sed tcc units zstd"
+all="bc bzip2 diffutils ed gawk grep gzip less lz4 lzip m4 mawk patch sed tcc units zstd"
 flags="-O2 -g -fno-pie -w"
 mkdir -p "$folder/src" "$folder/bin" "$folder/apt/lists/partial"
 cd "$folder"
@@ -54,19 +54,17 @@ build() {
 
 	diffutils) configured; cp src/diff "$folder/bin" ;;
 	ed) ./configure CFLAGS="$flags" LDFLAGS=-no-pie; make ed; cp ed "$folder/bin" ;;
-	gawk) configured; cp gawk "$folder/bin" ;;
+	gawk) configured SUBDIRS='support .'; cp gawk "$folder/bin" ;;
 	grep) configured; cp src/grep "$folder/bin" ;;
 	gzip) configured; cp gzip "$folder/bin" ;;
 	less) configured lesskey; cp lesskey "$folder/bin" ;;
-	lua5.4) compiled "$folder/bin/lua" $(ls src/*.c | grep -v luac.c) ;;
-	lz4) make -C programs lz4 CFLAGS="$flags" LDFLAGS=-no-pie; cp programs/lz4 "$folder/bin" ;;
+	lz4) compiled "$folder/bin/lz4" -Ilib programs/*.c lib/*.c ;;
 	lzip) c++ $flags -no-pie -DPROGVERSION='"1"' -o "$folder/bin/lzip" *.cc ;;
 	m4) configured; cp src/m4 "$folder/bin" ;;
-	make-dfsg) configured make; cp make "$folder/bin/make" ;;
 	mawk) configured mawk; cp mawk "$folder/bin" ;;
 	patch) configured; cp src/patch "$folder/bin" ;;
 	sed) configured; cp sed/sed "$folder/bin" ;;
-	tcc) ./configure --extra-cflags="$flags" --extra-ldflags=-no-pie; make tcc; cp tcc "$folder/bin" ;;
+	tcc) ./configure --extra-cflags="$flags" --extra-ldflags=-no-pie; make tcc CFLAGS="$flags"; cp tcc "$folder/bin" ;;
 	units) configured units; cp units "$folder/bin" ;;
 	zstd) make -C programs zstd-small CFLAGS="$flags" LDFLAGS=-no-pie; cp programs/zstd-small "$folder/bin/zstd" ;;
 	esac
