@@ -111,7 +111,8 @@ impl Checker<'_> {
 /// Copies a string from the memory of the process: its address alone would be one of the kernel's memory.
 fn string_of_process(value: Expr, span: Span) -> Expr {
     let length = match value.ty.resolved() {
-        Type::Array { len, .. } if *len > 0 => Some(Expr::new(ExprKind::Int(*len), ULONG, span)),
+        // The size includes the terminating NUL, which a full array lacks.
+        Type::Array { len, .. } if *len > 0 => Some(Expr::new(ExprKind::Int(*len + 1), ULONG, span)),
         _ => None,
     };
     let address = Expr::new(ExprKind::Convert(Box::new(value)), ULONG, span);
