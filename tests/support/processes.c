@@ -16,7 +16,7 @@
 
 #define COUNT(counter) __asm__ volatile("incq %0" : "+m"(counter))
 
-/* Counters of a thread, as the kernel refuses probes at instructions with a lock prefix. */
+/* Each thread has its counters: the kernel refuses probes at instructions with a lock prefix. */
 static __thread unsigned long entered[2], left[2];
 static unsigned long all[4];
 static volatile unsigned sink = 3;
