@@ -64,7 +64,7 @@ build() {
 	mawk) configured mawk; cp mawk "$folder/bin" ;;
 	patch) configured; cp src/patch "$folder/bin" ;;
 	sed) configured; cp sed/sed "$folder/bin" ;;
-	tcc) ./configure --extra-cflags="$flags" --extra-ldflags=-no-pie; make tcc CFLAGS="$flags"; cp tcc "$folder/bin" ;;
+	tcc) ./configure; compiled "$folder/bin/tcc" -DONE_SOURCE=1 -DTCC_TARGET_X86_64 tcc.c -ldl -lpthread ;;
 	units) configured units; cp units "$folder/bin" ;;
 	zstd) make -C programs zstd-small CFLAGS="$flags" LDFLAGS=-no-pie; cp programs/zstd-small "$folder/bin/zstd" ;;
 	esac
