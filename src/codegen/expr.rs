@@ -224,7 +224,7 @@ impl Object<'_, '_> {
             return self.fit(reg, value, to);
         }
         // Widening: drop only what arithmetic left beyond the narrower type.
-        if from.bytes >= 8 || is_exact(value, from) { Ok(reg) } else { self.narrow(reg, from) }
+        if from.bytes >= 8 || is_exact(value, from, layout) { Ok(reg) } else { self.narrow(reg, from) }
     }
 
     /// Converts the value of an expression, in this register, to one that a variable of the type can hold.
@@ -244,9 +244,9 @@ impl Object<'_, '_> {
     }
 
     fn fit(&mut self, reg: Reg, value: &Expr, to: Width) -> Result<Reg> {
-        let from = Width::of(&value.ty, self.generator.program.layout);
-        let holds = from == to || from.bytes < to.bytes && (!from.signed || to.signed);
-        if holds && is_exact(value, from) { Ok(reg) } else { self.narrow(reg, to) }
+        let layout = self.generator.program.layout;
+        let from = Width::of(&value.ty, layout);
+        if from.is_within(to) && is_exact(value, from, layout) { Ok(reg) } else { self.narrow(reg, to) }
     }
 
     fn narrow(&mut self, reg: Reg, to: Width) -> Result<Reg> {
@@ -275,10 +275,23 @@ impl Width {
     fn holds(self, value: u64) -> bool {
         narrow(value, self.bytes, self.signed) == value
     }
+
+    /// Whether every value of this range is in the other one.
+    fn is_within(self, other: Width) -> bool {
+        self == other || self.bytes < other.bytes && (!self.signed || other.signed)
+    }
 }
 
 /// Whether the register always holds a value of the type. Arithmetic does not narrow.
-fn is_exact(value: &Expr, width: Width) -> bool {
+fn is_exact(value: &Expr, width: Width, layout: Layout) -> bool {
+    // The branches of a condition keep their types.
+    let branch = |value: &Expr| {
+        if let ExprKind::Int(value) = value.kind {
+            return width.holds(value);
+        }
+        let own = Width::of(&value.ty, layout);
+        own.is_within(width) && is_exact(value, own, layout)
+    };
     match &value.kind {
         _ if width.bytes >= 8 => true,
         ExprKind::Int(value) => width.holds(*value),
@@ -293,9 +306,9 @@ fn is_exact(value: &Expr, width: Width) -> bool {
         | ExprKind::Assign { .. }
         | ExprKind::Update { .. }
         | ExprKind::Step { .. } => true,
-        ExprKind::Conditional { then, otherwise, .. } => is_exact(then, width) && is_exact(otherwise, width),
+        ExprKind::Conditional { then, otherwise, .. } => branch(then) && branch(otherwise),
         ExprKind::Comma { right: value, .. } | ExprKind::Bounded { index: value, .. } => {
-            is_exact(value, width)
+            is_exact(value, width, layout)
         }
         ExprKind::Str(_) | ExprKind::Negate(_) | ExprKind::Complement(_) | ExprKind::Arith { .. } => false,
     }

@@ -65,7 +65,7 @@ const GROUPS: &[Group] = &[
             ("ustackframes", "frames of ustack()"),
             (
                 "ustackcopy",
-                "bytes of the stack that ustack() copies, for programs without frame pointers; unset: 8k in clauses of pid and uprobe",
+                "bytes of the stack that ustack() copies, to unwind it; unset: 8k in clauses of programs",
             ),
             ("jstackframes", "frames of jstack()"),
             ("maxframes", "the most frames of any stack"),

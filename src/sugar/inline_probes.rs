@@ -129,7 +129,7 @@ fn expand_list(
 /// Returns the replacement of a description; `None` if it is unchanged.
 fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Description>, Box<Diagnostic>>> {
     if let Some((space, fields, boundary)) = inline_probe(probe) {
-        let of_space = (space != Space::Kernel).then(|| index.in_space(space)).flatten();
+        let of_space = in_space(index, space)?;
         let index = of_space.as_deref().unwrap_or(index);
         let functions = index.inline_sites(&fields.module, &fields.function, boundary);
         let end = match boundary {
@@ -146,7 +146,7 @@ fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Descript
     if (fields.function.is_empty() || is_glob(&fields.function)) && !anywhere {
         return Some(Err(Box::new(line_of_many(space, fields))));
     }
-    let of_space = (space != Space::Kernel).then(|| index.in_space(space)).flatten();
+    let of_space = in_space(index, space)?;
     let index = of_space.as_deref().unwrap_or(index);
     // A line of another file may be inside a copy of another function.
     let place = |FoundSite { site, .. }: &FoundSite| match line.file {
@@ -159,6 +159,15 @@ fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Descript
         _ => Description::Site(Box::new(place(found))),
     };
     Some(sites.map(|sites| sites.iter().map(made).collect()))
+}
+
+/// Returns the index of the programs of a space, or nothing for the kernel. `None`: there are no programs, which the
+/// lookup of the probes reports.
+fn in_space(index: &dyn SiteIndex, space: Space) -> Option<Option<Box<dyn SiteIndex + '_>>> {
+    match space {
+        Space::Kernel => Some(None),
+        space => index.in_space(space).map(Some),
+    }
 }
 
 /// Returns the code that the instructions of a provider are in.

@@ -130,7 +130,9 @@ pub const ALIASES: [&str; 3] = ["mib", "sysinfo", "vminfo"];
 
 /// The names of all providers, in order.
 pub fn providers() -> Vec<&'static str> {
-    let mut names: Vec<&str> = PROVIDERS.iter().map(|known| known.0).chain(ALIASES).collect();
+    // The provider of a process is named with its number.
+    let known = PROVIDERS.iter().map(|known| known.0).filter(|name| *name != "pid");
+    let mut names: Vec<&str> = known.chain(ALIASES).collect();
     names.sort_unstable();
     names
 }
