@@ -54,7 +54,8 @@ impl Asked {
 fn programs(config: &Config, console: &Console) -> Arc<Programs> {
     let (command, progress) = (config.command.clone(), Arc::clone(&console.progress));
     let say = Box::new(move |text: &str| progress.lend(&format!("{command}: {text}\n")));
-    Arc::new(Programs::default().with_debuginfod(say))
+    let cache = if config.options.flag(key::NOCACHE) { None } else { Cache::of_user() };
+    Arc::new(Programs::default().with_debuginfod(say).with_cache(cache))
 }
 
 impl Subject {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use super::directory::hash;
 use super::file::{self, Cache, Sealed};
 use super::known::{Dropped, Known};
 use super::layout::{self, Layout};
@@ -15,7 +16,7 @@ use crate::symtab::{Stored, Symbol, Symbols};
 use kinst_debuginfo::{BuildId, ElfFile};
 
 /// Kind of these files in their `Header`; a change of layout or meaning changes it.
-pub(crate) const KIND: u32 = 0x7369_7404;
+pub(crate) const KIND: u32 = 0x7369_7405;
 
 /// Returns the file name for a build id.
 pub(crate) fn file_name(id: &BuildId) -> String {
@@ -31,6 +32,27 @@ impl Cache {
     /// Whether a valid index of a build id is cached.
     pub fn has_index(&self, id: &BuildId) -> bool {
         self.index(id).is_some()
+    }
+}
+
+/// Returns the name of the file with the sites of one function of a program.
+fn function_file_name(id: &BuildId, function: &str) -> String {
+    format!("{id}-{:016x}.function", hash(function))
+}
+
+impl Cache {
+    /// Returns the sites of a function of a program, if they are cached.
+    pub(crate) fn function(&self, id: &BuildId, function: &str) -> Option<Known> {
+        let file = self.open(&function_file_name(id, function), KIND, id.bytes())?;
+        ImageIndex::of(file)?.function(function)
+    }
+
+    /// Caches the sites of a function of a program. A failure costs only time: they are looked up again.
+    pub(crate) fn write_function(&self, id: &BuildId, image: &ElfFile, function: &str, known: &Known) {
+        let functions = [(function.to_owned(), known.clone())];
+        if let Some(bytes) = ImageIndex::write(id, image, &functions, &Symbols::default()) {
+            let _ = self.write(&function_file_name(id, function), &bytes);
+        }
     }
 }
 

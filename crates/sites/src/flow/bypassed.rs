@@ -17,16 +17,18 @@ pub struct Call<'r> {
 impl Flow {
     /// Returns the first of some instructions of a copy with entries `entries` that lies on a path through
     /// the whole function which bypasses every entry. An instruction hoisted above a call, because all paths
-    /// lead to one, does not.
+    /// lead to one, does not; if entries are not `marked`, nothing may be between them that the caller `acts` with.
     ///
     /// `calls` has all copies of the inlined function here: shared code is attributed to one of them, so
     /// another one's entry counts as well until that copy has been exited. The same holds for code that
-    /// precedes both, unless the caller `acts` in between.
+    /// precedes both, unless the caller `acts` in between. Code that precedes only another copy is not shared: a
+    /// loop around this copy was unrolled.
     pub fn bypassing(
         &self,
         entries: &[u64],
         calls: &[Call<'_>],
         mut instructions: impl Iterator<Item = u64>,
+        marked: bool,
         acts: impl Fn(u64) -> bool,
     ) -> Option<u64> {
         let own = self.insns(entries.iter());
@@ -34,40 +36,45 @@ impl Flow {
         let (own, all) = (Copy { entries: &own }, Copy { entries: &all });
         let reached = self.reached_outside(&own, &all, &self.live(calls));
         let leaves = self.leaves_without(&own);
+        let barred = |address: u64| !calls.iter().any(|call| has(call.ranges, address)) && acts(address);
+        let is_hoisted = |insn: u32, number: usize| {
+            !leaves[number] && (marked || self.comes_to(&own, insn, barred).is_some())
+        };
         let is_shared = |insn: u32| {
-            let is_foreign = |address: u64| !calls.iter().any(|call| has(call.ranges, address));
-            self.comes_to(&all, insn, |address| is_foreign(address) && acts(address))
+            let next = self.comes_to(&all, insn, barred);
+            next.is_some_and(|next| next.iter().any(|entry| own.entries.contains(entry)))
         };
         instructions.find(|address| {
             self.insn_at(*address).is_some_and(|insn| {
                 let number = self.block[insn as usize] as usize;
-                reached[number] && leaves[number] && !is_shared(insn)
+                reached[number] && !is_hoisted(insn, number) && !is_shared(insn)
             })
         })
     }
 
-    /// Whether all paths from an instruction to the end of the function pass an entry, and no `barred`
-    /// instruction before it.
-    fn comes_to(&self, copy: &Copy<'_>, insn: u32, barred: impl Fn(u64) -> bool) -> bool {
-        let mut seen = HashSet::new();
+    /// Returns the first entries on all paths from an instruction to the end of the function; `None` if one
+    /// passes no entry, or a `barred` instruction before it.
+    fn comes_to(&self, copy: &Copy<'_>, insn: u32, barred: impl Fn(u64) -> bool) -> Option<Vec<u32>> {
+        let (mut seen, mut entries) = (HashSet::new(), Vec::new());
         let mut open = vec![insn];
         while let Some(from) = open.pop() {
             let number = self.block[from as usize];
             let block = &self.blocks[number as usize];
             let entry = copy.entries.iter().find(|entry| (from..block.end).contains(entry));
             if (from..entry.copied().unwrap_or(block.end)).any(|insn| barred(self.address[insn as usize])) {
-                return false;
+                return None;
             }
+            entries.extend(entry);
             if entry.is_some() || block.ending == Ending::Trap {
                 continue;
             }
             if block.outside.is_some() || self.next(number).is_empty() {
-                return false;
+                return None;
             }
             let next = self.next(number).iter().map(|next| self.blocks[*next as usize].first);
             open.extend(next.filter(|first| seen.insert(*first)));
         }
-        true
+        Some(entries)
     }
 
     /// Returns a branch of the caller after an entry that exits the copy on one edge before any instruction

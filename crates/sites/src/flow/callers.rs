@@ -194,7 +194,8 @@ impl<'a> Callers<'a> {
             let calls = of_function.iter().copied();
             let calls = calls.map(|copy| Call { entries: self.entries_of(flow, copy), ranges: &copy.ranges });
             let calls: Vec<Call<'_>> = calls.collect();
-            if let Some(at) = flow.bypassing(entries, &calls, acting, |address| self.acts(address, true)) {
+            let acts = |address| self.acts(address, true);
+            if let Some(at) = flow.bypassing(entries, &calls, acting, is_marked, acts) {
                 return Some(Doubt::Bypassed(at));
             }
         }

@@ -116,7 +116,7 @@ fn explored(image: Image<'_>, names: Vec<String>) -> Vec<ImageFunction> {
 }
 
 /// Drops functions that the image does not have.
-fn with_instances(image: Image<'_>, names: Vec<String>, known: Vec<Known>) -> Vec<ImageFunction> {
+pub(super) fn with_instances(image: Image<'_>, names: Vec<String>, known: Vec<Known>) -> Vec<ImageFunction> {
     let symbols = image.symbols();
     let found = names.into_iter().zip(known).map(|(name, known)| {
         let out_of_line = symbols.map(|symbols| symbols.instances(&name)).unwrap_or_default();

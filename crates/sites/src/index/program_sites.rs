@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::functions::{self, ImageFunction};
 use super::line_sites::{self, Search};
 use super::refusals::{self, Count};
+use crate::image::info::READ_WHOLE_BELOW;
 use crate::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::programs::{self, Meant, ProgramFile, Programs};
 use kinst_base::diag::Diagnostic;
@@ -29,13 +30,29 @@ impl<'p> ProgramSites<'p> {
     fn found(&self, meant: &Meant, function: &str) -> Vec<ImageFunction> {
         let image = meant.file.image();
         if !function.is_empty() && !is_glob(function) {
-            return functions::named(image, vec![function.to_owned()]);
+            return self.found_one(meant, function);
         }
         let glob = Pattern::new(function);
         let mut names = functions::names(image, |name| glob.matches(name) || name == function);
         names.sort_unstable();
         names.dedup();
         functions::among(image, &names)
+    }
+
+    /// Looks up one function, in the cache first: the debug information of a large program takes a second.
+    fn found_one(&self, meant: &Meant, function: &str) -> Vec<ImageFunction> {
+        let (image, names) = (meant.file.image(), vec![function.to_owned()]);
+        let debug = meant.file.debug_file().filter(|file| file.debug_info_size() >= READ_WHOLE_BELOW);
+        let cached = debug.and_then(|file| Some((self.programs.cache()?, file, file.build_id()?)));
+        let Some((cache, file, id)) = cached else { return functions::named(image, names) };
+        if let Some(known) = cache.function(id, function) {
+            return functions::with_instances(image, names, vec![known]);
+        }
+        let found = functions::named(image, names);
+        if let [one] = &found[..] {
+            cache.write_function(id, file, function, &one.known);
+        }
+        found
     }
 
     /// Converts the points of a function to sites of this space.

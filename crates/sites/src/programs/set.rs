@@ -9,6 +9,7 @@ use super::file::{ProgramFile, Say};
 use super::placing;
 use super::process::{Mapped, Process, shown_name};
 use super::refusals;
+use crate::cache::file::Cache;
 use crate::model::{NotPlaced, ProgramFiles};
 use crate::uprobe::{Freedom, Nop5};
 use kinst_base::diag::Diagnostic;
@@ -21,6 +22,8 @@ use kinst_os::maps::Mapping;
 #[derive(Default)]
 pub struct Programs {
     say: Option<Arc<Say>>,
+    /// Sites of functions on disk.
+    cache: Option<Cache>,
     known: Mutex<Known>,
 }
 
@@ -57,6 +60,15 @@ impl Programs {
     /// Adds debug information from the user's debuginfod servers; `say` reports what the program is waiting for.
     pub fn with_debuginfod(self, say: Box<Say>) -> Programs {
         Programs { say: Some(Arc::from(say)), ..self }
+    }
+
+    /// Enables the cache of functions' sites.
+    pub fn with_cache(self, cache: Option<Cache>) -> Programs {
+        Programs { cache, ..self }
+    }
+
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
     }
 
     /// Returns the file with this key; see [`ProgramFile::key`].
