@@ -24,9 +24,22 @@ pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
         _ => "one field",
     };
     let title = format!("a description of {count} begins with the {field}, but `{provider}` is a provider");
-    let meant = if is_of_program { in_program(provider, &rest) } else { meant(provider, &rest) };
+    let meant = match &rest[..] {
+        [before @ .., line] if is_line(line) && (is_of_program || provider == "kinst") => {
+            let anywhere = if provider == UPROBE { "/PATH" } else { "" };
+            vec![format!("{provider}:{}::{line}", before.first().copied().unwrap_or(anywhere))]
+        }
+        _ if is_of_program => in_program(provider, &rest),
+        _ => meant(provider, &rest),
+    };
     let meant: Vec<String> = meant.into_iter().map(|meant| format!("`{meant}`")).collect();
     Some(Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write {}", meant.join(" or "))))
+}
+
+/// Whether a word is a line of a file, such as `read_write.c@604`.
+fn is_line(word: &str) -> bool {
+    let line = word.rsplit_once('@').map(|(_, line)| line);
+    line.is_some_and(|line| line.parse::<u32>().is_ok())
 }
 
 fn meant(provider: &str, rest: &[&str]) -> Vec<String> {
@@ -85,6 +98,7 @@ mod tests {
                 "write `kinst::vfs_read:entry` or `kinst::vfs_read:return` or `kinst::vfs_read:OFFSET` or `kinst::vfs_read:L123`",
             ),
             (["", "kinst", "vfs_read", "17"], "write `kinst::vfs_read:17`"),
+            (["", "kinst", "", "read_write.c@604"], "write `kinst:::read_write.c@604`"),
             (["", "", "kinst", "entry"], "write `kinst::FUNCTION:entry`"),
             (["", "", "", "kinst"], "write `kinst::FUNCTION:entry`"),
             (["", "io", "", "start"], "write `io:::start`"),
@@ -95,6 +109,9 @@ mod tests {
                 ["", "pid17", "libc", "malloc"],
                 "write `pid17:libc:malloc:entry` or `pid17:libc:malloc:return`",
             ),
+            (["", "pid17", "", "jv.c@9"], "write `pid17:::jv.c@9`"),
+            (["", "pid17", "libjq", "jv.c@9"], "write `pid17:libjq::jv.c@9`"),
+            (["", "uprobe", "", "jv.c@9"], "write `uprobe:/PATH::jv.c@9`"),
             (["", "", "pid17", "malloc"], "write `pid17::malloc:entry` or `pid17::malloc:return`"),
             (["", "uprobe", "main", "return"], "write `uprobe:/PATH:main:return`"),
             (["", "uprobe", "/bin/bash", "entry"], "write `uprobe:/bin/bash:FUNCTION:entry`"),
