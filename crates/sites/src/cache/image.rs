@@ -23,6 +23,11 @@ pub(crate) fn file_name(id: &BuildId) -> String {
     format!("{id}.sites")
 }
 
+/// Returns the name of the file with the sites of one function of a program.
+fn function_file_name(id: &BuildId, function: &str) -> String {
+    format!("{id}-{:016x}.function", hash(function))
+}
+
 impl Cache {
     /// Opens the index of a build id, if it is cached and valid.
     pub fn index(&self, id: &BuildId) -> Option<ImageIndex> {
@@ -33,14 +38,7 @@ impl Cache {
     pub fn has_index(&self, id: &BuildId) -> bool {
         self.index(id).is_some()
     }
-}
 
-/// Returns the name of the file with the sites of one function of a program.
-fn function_file_name(id: &BuildId, function: &str) -> String {
-    format!("{id}-{:016x}.function", hash(function))
-}
-
-impl Cache {
     /// Returns the sites of a function of a program, if they are cached.
     pub(crate) fn function(&self, id: &BuildId, function: &str) -> Option<Known> {
         let file = self.open(&function_file_name(id, function), KIND, id.bytes())?;

@@ -73,6 +73,10 @@ impl<'p> ProgramSites<'p> {
         FoundSite { site, module_needed: true }
     }
 
+    fn no_function(&self, files: &[&ProgramFile], function: &str) -> Diagnostic {
+        programs::no_function(files, function, self.programs.has_anonymous_code(self.space))
+    }
+
     fn too_many(
         &self,
         function: &str,
@@ -85,6 +89,10 @@ impl<'p> ProgramSites<'p> {
         let count = Count::Exact { count, functions: found.len() };
         (count.least() > self.max_probes).then(|| refusals::too_many_sites(pattern, count, self.max_probes))
     }
+}
+
+fn files_of(meant: &[Meant]) -> Vec<&ProgramFile> {
+    meant.iter().map(|meant| &*meant.file).collect()
 }
 
 /// Replaces the functions that a glob matches by the glob, once for each file: those that cannot be traced are left out
@@ -135,10 +143,9 @@ impl SiteIndex for ProgramSites<'_> {
         let mut found: Vec<(&Meant, ImageFunction)> = Vec::new();
         let several = function.is_empty() || is_glob(function);
         for meant in &meant {
-            // A glob is refused before the files of a large process are all read.
-            let least = meant.file.image();
-            if several && function.is_empty() {
-                let count = functions::own_names(least).count();
+            // All functions are refused before the files of a large process are read.
+            if function.is_empty() {
+                let count = functions::own_names(meant.file.image()).count();
                 if count > self.max_probes {
                     let count = Count::AtLeast(count);
                     return Err(Box::new(refusals::too_many_sites("*", count, self.max_probes)));
@@ -161,12 +168,7 @@ impl SiteIndex for ProgramSites<'_> {
                 let known: Vec<_> = found.iter().map(|(_, found)| &found.known).collect();
                 return Err(Box::new(refusals::no_copies(function, copies, &known)));
             }
-            let files: Vec<&ProgramFile> = meant.iter().map(|meant| &*meant.file).collect();
-            return Err(Box::new(programs::no_function(
-                &files,
-                function,
-                self.programs.has_anonymous_code(self.space),
-            )));
+            return Err(Box::new(self.no_function(&files_of(&meant), function)));
         }
         Ok(sites)
     }
@@ -198,16 +200,14 @@ impl SiteIndex for ProgramSites<'_> {
         if !placed.is_empty() {
             return Ok(placed);
         }
-        let files: Vec<&ProgramFile> = meant.iter().map(|meant| &*meant.file).collect();
+        let files = files_of(&meant);
         Err(Box::new(match (&files[..], without) {
             ([_], Some(file)) => {
                 let shown = if function.is_empty() { "the program" } else { function };
                 programs::no_debug_information(file, shown, "lines")
             }
             _ if function.is_empty() => line_sites::no_code_on_line_of_file(line, &search.seen),
-            _ if search.seen.bodies == 0 => {
-                programs::no_function(&files, function, self.programs.has_anonymous_code(self.space))
-            }
+            _ if search.seen.bodies == 0 => self.no_function(&files, function),
             _ => {
                 let image = format!("{}:{module}", self.space.provider());
                 line_sites::no_code_on_line(&image, function, line, &search.seen)
