@@ -23,9 +23,10 @@ pub(crate) fn file_name(id: &BuildId) -> String {
     format!("{id}.sites")
 }
 
-/// Returns the name of the file with the sites of one function of a program.
-fn function_file_name(id: &BuildId, function: &str) -> String {
-    format!("{id}-{:016x}.function", hash(function))
+/// Returns the name of the file with the sites of one function of a program. A linker can give two versions of a
+/// program the same build id, so the checksum of the file is part of it.
+fn function_file_name(id: &BuildId, image: &ElfFile, function: &str) -> String {
+    format!("{id}-{:08x}-{:016x}.function", image.crc(), hash(function))
 }
 
 impl Cache {
@@ -40,8 +41,8 @@ impl Cache {
     }
 
     /// Returns the sites of a function of a program, if they are cached.
-    pub(crate) fn function(&self, id: &BuildId, function: &str) -> Option<Known> {
-        let file = self.open(&function_file_name(id, function), KIND, id.bytes())?;
+    pub(crate) fn function(&self, id: &BuildId, image: &ElfFile, function: &str) -> Option<Known> {
+        let file = self.open(&function_file_name(id, image, function), KIND, id.bytes())?;
         ImageIndex::of(file)?.function(function)
     }
 
@@ -49,7 +50,7 @@ impl Cache {
     pub(crate) fn write_function(&self, id: &BuildId, image: &ElfFile, function: &str, known: &Known) {
         let functions = [(function.to_owned(), known.clone())];
         if let Some(bytes) = ImageIndex::write(id, image, &functions, &Symbols::default()) {
-            let _ = self.write(&function_file_name(id, function), &bytes);
+            let _ = self.write(&function_file_name(id, image, function), &bytes);
         }
     }
 }

@@ -45,7 +45,7 @@ impl<'p> ProgramSites<'p> {
         let debug = meant.file.debug_file().filter(|file| file.debug_info_size() >= READ_WHOLE_BELOW);
         let cached = debug.and_then(|file| Some((self.programs.cache()?, file, file.build_id()?)));
         let Some((cache, file, id)) = cached else { return functions::named(image, names) };
-        if let Some(known) = cache.function(id, function) {
+        if let Some(known) = cache.function(id, file, function) {
             return functions::with_instances(image, names, vec![known]);
         }
         let found = functions::named(image, names);
