@@ -17,6 +17,7 @@ mod notes;
 mod options;
 mod parse;
 mod types;
+mod uprobes;
 
 pub use compile::{bpf, compile, program};
 pub use debug::{callers, frames, lines, walk};
@@ -27,6 +28,7 @@ pub use notes::notes;
 pub use options::options;
 pub use parse::parse;
 pub use types::btf;
+pub use uprobes::uprobes;
 
 use kinst::source::{FileId, Origin, Source, Sources};
 
@@ -48,6 +50,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("index", index),
     ("notes", notes),
     ("lcov", lcov),
+    ("uprobes", uprobes),
 ];
 
 /// Makes a source as in a run of dtrace; the first byte of the input gives its origin.

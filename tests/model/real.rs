@@ -1,30 +1,32 @@
 //! tests/model/real.rs: real programs, traced by dtrace while they run: what it counts at the places of functions and of
-//! their copies is compared with the instructions that QEMU executes in an equal run.
+//! their copies is compared with the instructions that are executed in an equal run, in QEMU or step by step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kinst::sites::copies::calls::{self, Call};
+use kinst::sites::copies::calls::{self, Boundary, Call};
 use kinst_debuginfo::ElfFile;
 
 use crate::commands::{run, support};
-use crate::compared::{Compared, line, share_places};
+use crate::compared::{Compared, Symbol, line, share_places};
 use crate::live::{can_trace, dtrace, text};
 use crate::needs;
-use crate::projects::{Counting, LIBRARIES, follow};
-use crate::step::number;
+use crate::projects::{self, Counting, LIBRARIES};
+use crate::step::{self, number};
 
 /// The arguments of programs from Debian's sources (tests/support/programs.sh). Their input is in [`INPUTS`].
-const RUNS: [(&str, &[&str]); 18] = [
+const RUNS: [(&str, &[&str]); 21] = [
     ("bc", &["-q", "input.bc"]),
     ("bzip2", &["-kf", "input"]),
     ("dc", &["input.dc"]),
     ("diff", &["input", "changed"]),
     ("ed", &["-s", "input"]),
     ("gawk", &["-f", "input.awk", "input"]),
+    ("git", &["diff", "--no-index", "--word-diff", "--stat", "-p", "input", "changed"]),
     ("grep", &["-Enc", "(a|th?)e*[a-m]{2,}.*q.?$", "input"]),
     ("gzip", &["-kfn", "input"]),
+    ("jq", &["-c", "-f", "input.jq", "input.json"]),
     ("lesskey", &["-o", "keys", "input.keys"]),
     ("lz4", &["-9fq", "input", "input.lz4"]),
     ("lzip", &["-kf", "input"]),
@@ -32,6 +34,7 @@ const RUNS: [(&str, &[&str]); 18] = [
     ("mawk", &["-f", "input.awk", "input"]),
     ("patch", &["-s", "-o", "patched", "input", "input.diff"]),
     ("sed", &["-n", "-E", "s/([a-m]+) ([n-z]+)/\\2 \\1/gp;/q$/{=;h;G}", "input"]),
+    ("sqlite3", &["-batch", ":memory:", ".read input.sql"]),
     ("tcc", &["-c", "-o", "input.o", "input.c"]),
     ("units", &["-f", "input.units", "-q", "17\tfoot", "metre"]),
     ("zstd", &["-9fq", "--single-thread", "input", "-o", "input.zst"]),
@@ -44,13 +47,21 @@ const KNOWN: [(&str, &str); 1] = [
 ];
 
 /// The input files of these programs, but for `input`, `changed` and `input.diff`.
-const INPUTS: [(&str, &str); 7] = [
+const INPUTS: [(&str, &str); 10] = [
     ("input.bc", "scale=30\ne=1\nf=1\nfor (i=1; i<40; i++) { f*=i; e+=1/f }\ne\nsqrt(2)^7\nquit\n"),
     ("input.dc", "20k 2v 3 7^ * p [la 1 + d sa 50 >x] sx 0 sa lx x la p 12345678901234567890 97 % p q\n"),
     (
         "input.awk",
         "{ for (i = 1; i <= NF; i++) { n[$i]++; if ($i ~ /^[a-f].*[n-z]$/) s = substr(s $i, length($i)) } }\n\
          END { for (w in n) t += n[w] * length(w); printf \"%d %d %s\\n\", t, NR, s }\n",
+    ),
+    (
+        "input.jq",
+        "[.[] | select(.a > 3) | {b: (.a * 2 | tostring), c: (.t | ascii_upcase | split(\" \"))}]\n",
+    ),
+    (
+        "input.json",
+        r#"[{"a":1,"t":"x y"},{"a":4,"t":"the quick"},{"a":7.5e1,"t":"\u00e4 b"},{"a":12,"t":""},{"a":null,"t":"q"}]"#,
     ),
     ("input.keys", "#command\n\\kd forw-line\n^X^F quit\nq toggle-option -i\n#env\nLESS = -R\n"),
     (
@@ -65,6 +76,15 @@ const INPUTS: [(&str, &str); 7] = [
          double g(double x) { return x * 2.5 + (float)x; }\nint h(void) { struct s s = { 1, { 2, 3 }, \"x\" };\n\
          return f(&s, 9) + (int)g(s.a) + sizeof(s); }\n",
     ),
+    (
+        "input.sql",
+        "create table t(a integer primary key, b text, c real);\ncreate index i on t(b);\n\
+         with recursive n(x) as (select 1 union all select x + 1 from n where x < 60)\n\
+         insert into t select x, 'row ' || (x * 7 % 13), x / 3.0 from n;\n\
+         select b, count(*), round(sum(c), 2) from t group by b order by 2 desc, b limit 5;\n\
+         update t set b = upper(b) where a % 5 = 0;\ndelete from t where c > 15 and b like 'row%';\n\
+         select u.a, v.b from t u join t v on u.b = v.b and u.a < v.a where u.a < 12;\n",
+    ),
     ("input.units", "metre !\nfoot 0.3048 metre\nyard 3 foot\ninch 1|12 foot\nkilo- 1000\n"),
 ];
 
@@ -75,15 +95,23 @@ struct Real {
     arguments: Vec<String>,
 }
 
-/// A folder with the input files.
-fn inputs() -> tempfile::TempDir {
+/// The executor with which the traced run is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Qemu,
+    /// The processor, step by step, which takes a hundred times as long. It counts the calls that have ended, too.
+    Steps,
+}
+
+/// A folder with the input files: `input` has so many lines.
+fn inputs(lines: usize) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
     INPUTS.iter().for_each(|(name, text)| write(name, text));
     let words =
         ["the", "quick", "brown fox", "jumps q", "over", "the lazy", "dog", "alpha nest", "tea", "made q"];
     let mut random = crate::numbers::Random(7);
-    let lines: Vec<String> = (0..600)
+    let lines: Vec<String> = (0..lines)
         .map(|_| (0..8).map(|_| words[random.below(words.len())]).collect::<Vec<_>>().join(" ") + "\n")
         .collect();
     write("input", &lines.concat());
@@ -96,11 +124,13 @@ fn inputs() -> tempfile::TempDir {
 }
 
 /// The programs that are built, of those named in KINST_REAL, or of all.
-fn programs() -> Vec<Real> {
+fn programs(by: By) -> Vec<Real> {
     let chosen = std::env::var("KINST_REAL").unwrap_or_default();
     let is_chosen = |name: &str| chosen.is_empty() || chosen.split(',').any(|one| one == name);
     let mut programs = Vec::new();
-    if let Some(sources) = needs::libraries() {
+    if by == By::Qemu
+        && let Some(sources) = needs::libraries()
+    {
         for library in LIBRARIES.iter().filter(|library| is_chosen(library.name)) {
             let way = format!("gcc{}", library.level);
             let built = library.build(&sources, &way, "gcc", &[library.level], Counting::No);
@@ -181,6 +211,14 @@ fn counts(output: &str) -> BTreeMap<String, Live> {
     counts
 }
 
+/// What is executed of one function: its calls, those of them that have ended, entries and returns of its copies.
+#[derive(Debug)]
+struct Executed {
+    own: u64,
+    left: Option<u64>,
+    copies: [u64; 2],
+}
+
 /// The figures of a program.
 #[derive(Debug, Default)]
 #[allow(dead_code, reason = "they are printed")]
@@ -188,21 +226,22 @@ struct Figures {
     functions: usize,
     copies: usize,
     hits: u64,
-    /// Functions with other counts than in QEMU, and those of them in [`KNOWN`].
+    /// Functions with other counts than are executed, and those of them in [`KNOWN`].
     wrong: usize,
     known: usize,
     /// Functions that are entered more often than left: still active at the end.
     active: usize,
     /// Functions whose copies are not entered as often as left: they share places, are inexact or active.
     unbalanced: usize,
-    /// Functions with copies that share places, and fewer hits than in QEMU: dtrace has one probe at a place.
+    /// Functions with copies that share places, and fewer hits than executions: dtrace has one probe at a place.
     shared: usize,
     /// Functions whose returns dtrace refuses.
     refused: usize,
 }
 
-/// Runs the program alone, under dtrace and in QEMU, and compares.
-fn compare(real: &Real) -> Figures {
+/// Runs the program alone, under dtrace and for comparison, and compares.
+fn compare(real: &Real, by: By) -> Figures {
+    let inputs = || inputs(if by == By::Qemu { 600 } else { 20 });
     let of = functions(&real.program, number("KINST_FUNCTIONS", 12) as usize);
     let copies = of.values().map(Vec::len).sum();
     let compared = Compared::of(&real.program, of);
@@ -223,19 +262,33 @@ fn compare(real: &Real) -> Figures {
     assert!(ran.stdout == alone.stdout, "{}: another output under dtrace: {}", real.name, text(&ran.stdout));
     let live = counts(&std::fs::read_to_string(&out).expect("counts"));
     let dir = inputs();
-    let lines = lines(&compared);
-    let (hits, status) = follow(&real.program, &real.arguments, dir.path(), &lines.concat());
+    let lines = lines(&compared, by);
+    let places = lines.as_flattened().concat();
+    let executed = match by {
+        By::Qemu => Some(projects::follow(&real.program, &real.arguments, dir.path(), &places)),
+        By::Steps => step::follow(
+            number("KINST_STEPS", 10_000_000),
+            &real.program,
+            &real.arguments,
+            dir.path(),
+            &places,
+        ),
+    };
+    let Some((hits, status)) = executed else {
+        println!("{}: more instructions than KINST_STEPS", real.name);
+        return Figures::default();
+    };
     assert_eq!(status.code(), alone.status.code(), "{}", real.name);
     let mut hits = hits.into_iter();
     let mut figures = Figures { functions: compared.calls.len(), copies, ..Figures::default() };
-    for ((function, calls), [own, entries, returns]) in compared.calls.iter().zip(lines.chunks(3).map(three))
-    {
-        let mut sum = |lines: &[String]| -> u64 { hits.by_ref().take(lines.len()).sum() };
-        let seen = [sum(own), sum(entries), sum(returns)];
+    for ((function, calls), lines) in compared.calls.iter().zip(&lines) {
+        let sum = |lines: &Vec<String>| -> u64 { hits.by_ref().take(lines.len()).sum() };
+        let [own, entries, returns, left] = lines.each_ref().map(sum);
+        let seen = Executed { own, left: (by == By::Steps).then_some(left), copies: [entries, returns] };
         let live = live.get(function).copied().unwrap_or_default();
         let is_refused = live.own[0] > 0 && live.own[1] == 0 && is_refused(function, &command);
         if !figures.judge(&real.name, function, seen, live, is_refused, share_places(calls)) {
-            println!("    {own:?} {entries:?} {returns:?}\n{calls:x?}");
+            println!("    {lines:?}\n{calls:x?}");
         }
     }
     if figures.wrong > 0 {
@@ -250,24 +303,22 @@ fn is_refused(function: &str, command: &str) -> bool {
     text(&ran.stderr).contains("cannot be traced")
 }
 
-/// Three of the lists.
-fn three(lists: &[Vec<String>]) -> [&[String]; 3] {
-    [&lists[0], &lists[1], &lists[2]]
-}
-
-/// For each function: its symbols, and the entries and returns of its copies, each once. Copies that share a place have
-/// one probe there.
-fn lines(compared: &Compared) -> Vec<Vec<String>> {
-    let mut lines = Vec::new();
-    for (function, calls) in &compared.calls {
-        let own = compared.instances(function);
-        lines.push(own.map(|one| format!("( {:x} {:x}", one.address, one.address + one.size)).collect());
-        for places in [|call: &Call| call.entries.clone(), |call: &Call| call.returns.clone()] {
-            let places: BTreeSet<String> = calls.iter().flat_map(places).map(|place| line(&place)).collect();
-            lines.push(places.into_iter().collect());
-        }
-    }
-    lines
+/// For each function: its symbols, the entries and the returns of its copies, each once, and its symbols for the calls
+/// that have ended. Copies that share a place have one probe there.
+fn lines(compared: &Compared, by: By) -> Vec<[Vec<String>; 4]> {
+    let lines = compared.calls.iter().map(|(function, calls)| {
+        let symbols = |kind: char| {
+            let line = move |one: &Symbol| format!("{kind} {:x} {:x}", one.address, one.address + one.size);
+            compared.instances(function).map(line).collect()
+        };
+        let places = |places: fn(&Call) -> &Vec<Boundary>| {
+            let places: BTreeSet<String> = calls.iter().flat_map(places).map(line).collect();
+            places.into_iter().collect()
+        };
+        let left = if by == By::Steps { symbols(')') } else { Vec::new() };
+        [symbols('('), places(|call| &call.entries), places(|call| &call.returns), left]
+    });
+    lines.collect()
 }
 
 /// The words of a command, as -c reads them.
@@ -277,28 +328,30 @@ fn quoted<'w>(words: impl Iterator<Item = &'w String>) -> String {
 }
 
 impl Figures {
-    /// Compares the counts of one function with those of QEMU: its own calls, entries and returns of its copies.
+    /// Compares the counts of one function.
     fn judge(
         &mut self,
         program: &str,
         function: &str,
-        [own, entries, returns]: [u64; 3],
+        executed: Executed,
         live: Live,
         is_refused: bool,
         is_shared: bool,
     ) -> bool {
         self.hits += live.own[0] + live.own[1] + live.copies[0] + live.copies[1];
-        let is_balanced = live.own[0] == own && live.own[1] <= own;
+        let [entries, returns] = executed.copies;
+        let has_left = executed.left.map_or(live.own[1] <= executed.own, |left| live.own[1] == left);
+        let is_balanced = live.own[0] == executed.own && (has_left || is_refused);
         let is_equal = live.copies[0] == entries && (live.copies[1] == returns || is_refused);
         if is_balanced && !is_equal && is_shared && live.copies[0] <= entries && live.copies[1] <= returns {
             self.shared += 1;
-            println!("SHARED {program} {function}: {live:?}, in QEMU {own} calls, {entries}, {returns}");
+            println!("SHARED {program} {function}: {live:?}, {executed:?}");
             return true;
         }
         if !is_balanced || !is_equal {
             let is_known = KNOWN.contains(&(program, function));
             *(if is_known { &mut self.known } else { &mut self.wrong }) += 1;
-            println!("WRONG {program} {function}: {live:?}, in QEMU {own} calls, {entries}, {returns}");
+            println!("WRONG {program} {function}: {live:?}, {executed:?}");
             return false;
         }
         if live.own[0] != live.own[1] {
@@ -310,20 +363,34 @@ impl Figures {
     }
 }
 
+/// Compares all programs.
+fn compare_all(by: By) {
+    if !can_trace() {
+        return;
+    }
+    let mut wrong = 0;
+    for real in programs(by) {
+        let figures = compare(&real, by);
+        println!("{}: {figures:?}", real.name);
+        wrong += figures.wrong;
+    }
+    assert_eq!(wrong, 0, "functions with other counts than are executed");
+}
+
 /// Programs of Debian's sources and third-party libraries, `KINST_FUNCTIONS` functions of each kind in each.
 #[test]
 #[ignore = "needs sources of programs, and QEMU for single programs"]
 fn real_programs() {
-    if !needs::program("qemu-x86_64") || !can_trace() {
-        return;
+    if needs::program("qemu-x86_64") {
+        compare_all(By::Qemu);
     }
-    let mut wrong = 0;
-    for real in programs() {
-        let figures = compare(&real);
-        println!("{}: {figures:?}", real.name);
-        wrong += figures.wrong;
-    }
-    assert_eq!(wrong, 0, "functions with other counts than in QEMU");
+}
+
+/// The programs of Debian's sources with less input, single-stepped.
+#[test]
+#[ignore = "needs sources of programs, and takes an hour"]
+fn stepped_programs() {
+    compare_all(By::Steps);
 }
 
 /// The script that builds the programs is complete: each of them has a run.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::ops::Range;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use kinst::sites::copies::calls::{self, Call, Place};
 
@@ -133,10 +133,7 @@ impl Stepped {
         lines.for_each(|line| writeln!(text, "{line}").expect("a string"));
         let file = self.dir.path().join("sites");
         std::fs::write(&file, text).expect("written");
-        let step = self.dir.path().join("step");
-        let step = step.to_str().expect("text");
-        run("gcc", &["-O2", "-w", "-o", step, support("step.c").to_str().expect("text")]);
-        let mut command = Command::new(step);
+        let mut command = stepper(self.dir.path());
         let output = command.arg(limit.to_string()).arg(file).arg(&self.program).output().expect("step");
         if output.status.code() == Some(3) {
             return None;
@@ -194,6 +191,32 @@ impl Stepped {
         assert!(checked > 0);
         checked
     }
+}
+
+/// Compiles tests/support/step.c into a folder.
+fn stepper(folder: &Path) -> Command {
+    let step = folder.join("step");
+    run("gcc", &["-O2", "-w", "-o", step.to_str().expect("text"), support("step.c").to_str().expect("text")]);
+    Command::new(step)
+}
+
+/// Runs a program in a folder step by step, from its first instruction to its last, and counts the hits of these
+/// places; `None` if it exceeds the limit.
+pub(crate) fn follow(
+    limit: u64,
+    program: &Path,
+    arguments: &[String],
+    folder: &Path,
+    lines: &[String],
+) -> Option<(Vec<u64>, ExitStatus)> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [sites, hits] = ["sites", "hits"].map(|name| dir.path().join(name));
+    std::fs::write(&sites, lines.join("\n")).expect("written");
+    let mut command = stepper(dir.path());
+    command.arg("-o").arg(&hits).arg(limit.to_string()).arg(sites).arg(program).args(arguments);
+    let output = command.current_dir(folder).output().expect("step");
+    let hits = std::fs::read_to_string(&hits).ok()?;
+    Some((hits.lines().map(|line| line.parse().expect("a number")).collect(), output.status))
 }
 
 /// Returns the functions of a program: name, range, addresses of instructions.

@@ -5,7 +5,7 @@ set -eu
 
 folder=$1
 shift
-all="bc bzip2 diffutils ed gawk grep gzip less lz4 lzip m4 mawk patch sed tcc units zstd"
+all="bc bzip2 diffutils ed gawk git grep gzip jq less lz4 lzip m4 mawk patch sed sqlite3 tcc units zstd"
 flags="-O2 -g -fno-pie -w"
 mkdir -p "$folder/src" "$folder/bin" "$folder/apt/lists/partial"
 cd "$folder"
@@ -55,8 +55,16 @@ build() {
 	diffutils) configured; cp src/diff "$folder/bin" ;;
 	ed) ./configure CFLAGS="$flags" LDFLAGS=-no-pie; make ed; cp ed "$folder/bin" ;;
 	gawk) configured SUBDIRS='support .'; cp gawk "$folder/bin" ;;
+	git) make -j2 git NO_CURL=1 NO_EXPAT=1 NO_GETTEXT=1 NO_OPENSSL=1 NO_PERL=1 NO_PYTHON=1 NO_TCLTK=1 CFLAGS="$flags" LDFLAGS=-no-pie
+		cp git "$folder/bin" ;;
 	grep) configured; cp src/grep "$folder/bin" ;;
 	gzip) configured; cp gzip "$folder/bin" ;;
+	jq)
+		sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$/\\n"/' src/builtin.jq > src/builtin.inc
+		echo '#define JQ_VERSION "1.6"' > src/version.h
+		rm -f src/jq_test.c src/inject_errors.c
+		echo 'int jq_testsuite(void *l, int v, int c, char **a) { return 2; }' > src/no_tests.c
+		compiled "$folder/bin/jq" -D_GNU_SOURCE -DIEEE_8087 -DHAVE_MEMMEM -DHAVE_MKSTEMP -I. -Isrc src/*.c ;;
 	less) configured lesskey; cp lesskey "$folder/bin" ;;
 	lz4) compiled "$folder/bin/lz4" -Ilib programs/*.c lib/*.c ;;
 	lzip) c++ $flags -no-pie -DPROGVERSION='"1"' -o "$folder/bin/lzip" *.cc ;;
@@ -64,6 +72,10 @@ build() {
 	mawk) configured mawk; cp mawk "$folder/bin" ;;
 	patch) configured; cp src/patch "$folder/bin" ;;
 	sed) configured; cp sed/sed "$folder/bin" ;;
+	sqlite3)
+		./configure --disable-readline --disable-tcl
+		make sqlite3.c shell.c
+		compiled "$folder/bin/sqlite3" -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION sqlite3.c shell.c ;;
 	tcc) ./configure; compiled "$folder/bin/tcc" -DONE_SOURCE=1 -DTCC_TARGET_X86_64 tcc.c -ldl -lpthread ;;
 	units) configured units; cp units "$folder/bin" ;;
 	zstd) make -C programs zstd-small CFLAGS="$flags" LDFLAGS=-no-pie; cp programs/zstd-small "$folder/bin/zstd" ;;

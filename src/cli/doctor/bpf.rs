@@ -3,6 +3,7 @@
 use super::finding::Finding;
 use super::machine::Machine;
 use crate::backend::bpf::{self, EnableError, Uprobes};
+use kinst_sites::uprobe::Nop5;
 
 /// Whether BPF programs can trace in place of the module.
 pub(super) fn usable(machine: &Machine) -> Option<Finding> {
@@ -44,6 +45,21 @@ pub(super) fn programs(machine: &Machine) -> Option<Finding> {
             Finding::good("traced by perf events; a kernel from 6.6 on has uprobe.multi, which is faster")
         }
         Err(why) => Finding::warning(format!("cannot be traced: {why}")),
+    })
+}
+
+/// Whether the kernel preserves the stack of a program at a probed nop, tested in a process.
+pub(super) fn nops(machine: &Machine) -> Option<Finding> {
+    machine.bpf.as_ref().ok()?.programs().as_ref().ok()?;
+    const NOT_PLACED: &str = "no probe is placed there";
+    Some(match bpf::nop5() {
+        Nop5::Kept => Finding::good("nops of five bytes can have probes"),
+        Nop5::Overwritten => Finding::warning(format!(
+            "at a probed nop of five bytes this kernel overwrites the program's stack; {NOT_PLACED}"
+        )),
+        Nop5::Unknown(why) => {
+            Finding::warning(format!("probes at nops of five bytes were not tested: {why}; {NOT_PLACED}"))
+        }
     })
 }
 

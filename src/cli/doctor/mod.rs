@@ -36,6 +36,7 @@ const CHECKS: &[Check] = &[
     ("without the module", bpf::usable),
     ("functions by BPF", bpf::functions),
     ("programs by BPF", bpf::programs),
+    ("nops of programs", bpf::nops),
     ("events", bpf::events),
     ("ftrace", kernel::ftrace),
     ("kprobes", kernel::kprobes),

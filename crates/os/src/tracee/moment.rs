@@ -63,7 +63,7 @@ pub enum StopError {
     #[error("{}", crate::errno::io_text(.0))]
     Read(#[from] io::Error),
     /// The addresses of such a program are not read.
-    #[error("{} is not a 64-bit program of this machine: use -x evaltime=exec", .program.display())]
+    #[error("{} is not a 64-bit program of this machine: its functions are unknown", .program.display())]
     Machine {
         /// Path of the program.
         program: PathBuf,

@@ -213,6 +213,23 @@ impl Cache {
         }
     }
 
+    /// Removes the older half of the files with an extension, if there are more than `most`.
+    pub(crate) fn limit(&self, extension: &str, most: usize) {
+        let Ok(entries) = fs::read_dir(&self.dir) else { return };
+        let own = entries.flatten().filter(|entry| {
+            Path::new(&entry.file_name()).extension().is_some_and(|found| found == extension)
+        });
+        let written = |entry: &fs::DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()));
+        let mut files: Vec<_> = own.filter_map(|entry| written(&entry)).collect();
+        if files.len() <= most || !self.is_ours() {
+            return;
+        }
+        files.sort_unstable();
+        for (_, path) in &files[..files.len() - most / 2] {
+            let _ = fs::remove_file(path);
+        }
+    }
+
     /// Waits until the file being written is complete, and prevents further writes, because the process is
     /// about to end.
     pub fn close() {
@@ -255,4 +272,29 @@ fn is_ours(metadata: &fs::Metadata) -> bool {
     const BY_OTHERS: u32 = 0o022;
     let user = kinst_os::identity().euid;
     (metadata.uid() == user || metadata.uid() == 0) && metadata.mode() & BY_OTHERS == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    /// From the newest to the oldest.
+    const FILES: [&str; 5] = ["1.function", "2.function", "3.function", "4.function", "5.sites"];
+
+    #[test]
+    fn the_older_half_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        for (name, age) in FILES.into_iter().zip(1..) {
+            cache.write(name, b"contents").unwrap();
+            let file = File::options().write(true).open(dir.path().join(name)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(60 * age)).unwrap();
+        }
+        let left = || FILES.map(|name| dir.path().join(name).exists());
+        cache.limit("function", 4);
+        assert_eq!(left(), [true; 5]);
+        cache.limit("function", 3);
+        assert_eq!(left(), [true, false, false, false, true]);
+    }
 }

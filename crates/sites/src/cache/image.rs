@@ -26,8 +26,12 @@ pub(crate) fn file_name(id: &BuildId) -> String {
 /// Returns the name of the file with the sites of one function of a program. A linker can give two versions of a
 /// program the same build id, so the checksum of the file is part of it.
 fn function_file_name(id: &BuildId, image: &ElfFile, function: &str) -> String {
-    format!("{id}-{:08x}-{:016x}.function", image.crc(), hash(function))
+    format!("{id}-{:08x}-{:016x}.{FUNCTION}", image.crc(), hash(function))
 }
+
+/// Extension of the files with one function, and their greatest number: each has one or a few kilobytes.
+const FUNCTION: &str = "function";
+const MOST_FUNCTIONS: usize = 4096;
 
 impl Cache {
     /// Opens the index of a build id, if it is cached and valid.
@@ -51,6 +55,7 @@ impl Cache {
         let functions = [(function.to_owned(), known.clone())];
         if let Some(bytes) = ImageIndex::write(id, image, &functions, &Symbols::default()) {
             let _ = self.write(&function_file_name(id, image, function), &bytes);
+            self.limit(FUNCTION, MOST_FUNCTIONS);
         }
     }
 }
