@@ -108,7 +108,9 @@ impl Error {
     fn fixed_help(&self) -> Option<&'static str> {
         match self {
             Error::OfPrograms => Some("trace them by BPF: -x backend=bpf"),
-            Error::NotRoot => Some("run it as root; dtrace -e compiles without privileges"),
+            Error::NotRoot => Some(
+                "run it as root, or with CAP_BPF, CAP_PERFMON and CAP_SYSLOG; dtrace -e compiles without privileges",
+            ),
             Error::NotLoaded => {
                 Some("load it with 'modprobe kinst' (or insmod kmod/kinst.ko); dtrace -e compiles without it")
             }

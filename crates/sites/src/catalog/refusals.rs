@@ -210,8 +210,11 @@ pub(crate) fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError
 }
 
 pub(crate) fn too_many(function: &str, most: usize) -> Diagnostic {
-    Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` has more than {most} instructions"))
-        .help("name fewer functions")
+    let title = match function {
+        "" => format!("the functions have more than {most} instructions together"),
+        function => format!("`{function}` has more than {most} instructions"),
+    };
+    Diagnostic::error(tags::PDESC_ZERO, title).help("name fewer functions")
 }
 
 pub(crate) fn too_many_timers(most: usize) -> Diagnostic {

@@ -55,6 +55,7 @@ impl Process {
                 known.code.push(mapping);
                 continue;
             }
+            process.anonymous |= is_shared_memory(&mapping.path);
             let path = PathBuf::from(&mapping.path);
             let Some(link) = mapping.opens(pid.into()) else {
                 if !process.closed.contains(&path) {
@@ -83,6 +84,11 @@ impl Process {
         };
         self.files.iter().filter(is_meant).collect()
     }
+}
+
+/// Whether a mapped file is memory without a file system, which a compiler at run time may share with itself.
+fn is_shared_memory(path: &str) -> bool {
+    path.starts_with("/memfd:") || path.starts_with("/dev/zero")
 }
 
 /// Returns the name that descriptions print.
