@@ -172,6 +172,8 @@ pub enum ProbeError {
         /// The maximum number of bytes, without a NUL.
         limit: usize,
     },
+    /// Another field than the function is in quotes.
+    Quoted(&'static str),
     /// A plain number with -P, -m or -f.
     IdNotAllowed {
         /// `provider`, `module` or `function`.
@@ -420,6 +422,10 @@ impl ProbeError {
                 format!("{field} in the probe description is too long"),
                 format!("a {field} has at most {limit} bytes"),
             ),
+            ProbeError::Quoted(field) => {
+                error(format!("the {field} is in quotes"), "only a function can be in quotes".into())
+                    .help("quotes are for functions of C++ and Rust: pid$target:a.out:\"app::f\":entry")
+            }
             ProbeError::IdNotAllowed { rightmost } => error(
                 "a probe id is not allowed here".into(),
                 format!("the name of a {rightmost} is expected"),

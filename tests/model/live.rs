@@ -2,7 +2,7 @@
 //! counts is compared with what they print.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use kinst::sites::copies::calls::Call;
@@ -18,9 +18,14 @@ const LEVELS: [&str; 3] = ["-O1", "-O2", "-O3"];
 /// The dtrace that is tested, which traces by BPF.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
-    command.args(["-x", "backend=bpf"]).args(arguments).env("NO_COLOR", "1");
-    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    command.args(["-x", "backend=bpf"]).args(arguments).envs(environment());
     command
+}
+
+/// The variables that dtrace and its programs have, in addition to those of the test.
+pub(crate) fn environment() -> [(&'static str, PathBuf); 2] {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+    [("NO_COLOR", "1".into()), ("XDG_CACHE_HOME", cache)]
 }
 
 /// Runs it in a folder.

@@ -168,12 +168,14 @@ fn thousands_of_places() {
     let instructions = matched - 2 * places.div_ceil(IN_ONE) as usize;
 
     let mut living = Living::start(&program);
+    let other = Living::start(&program);
     let lines: Vec<String> = std::iter::once(living.line()).chain((0..3).map(|_| living.again())).collect();
     assert!(lines.iter().all(|line| *line == lines[0]));
     assert_eq!(living.changed(), 0);
     for killed in [false, true] {
         let (mut dtrace, first, armed) = living.traced(instructions);
         assert_eq!(living.again(), lines[0], "under probes");
+        assert_eq!(other.changed(), 0, "another process of the program has probes");
         let start = Instant::now();
         match killed {
             true => dtrace.kill().expect("killed"),

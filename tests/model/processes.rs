@@ -26,9 +26,7 @@ fn traced(way: &str, program: &str, mode: &str, fields: &str) -> (Vec<(u64, Coun
     let mut script = String::new();
     let ends = [("copy", "entry"), ("copy", "return"), ("plain", "entry"), ("plain", "return")];
     for (function, end) in ends {
-        // The symbol of a C++ function has its types too.
-        let named = if function == "plain" { "*plain*" } else { function };
-        script += &format!("{fields}:{named}:{end} {{ @[\"{function} {end}\"] = count(); }}\n");
+        script += &format!("{fields}:{function}:{end} {{ @[\"{function} {end}\"] = count(); }}\n");
     }
     let ran = dtrace(
         &[

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use crate::commands::{run, support};
+use crate::live::environment;
 use crate::compared::symbols;
 use crate::counting;
 
@@ -293,7 +294,7 @@ pub(crate) fn follow(
     run("gcc", &["-O2", "-shared", "-fPIC", "-o", &path("follow.so"), &source]);
     let plugin = format!("{},sites={},hits={}", path("follow.so"), path("sites"), path("hits"));
     let mut command = Command::new("qemu-x86_64");
-    command.args(["-plugin", &plugin]).arg(program).args(arguments).current_dir(folder);
+    command.args(["-plugin", &plugin]).arg(program).args(arguments).current_dir(folder).envs(environment());
     let output = command.output().expect("QEMU");
     let hits = std::fs::read_to_string(path("hits"));
     let hits = hits.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));

@@ -11,6 +11,7 @@ use kinst::sites::copies::calls::{self, Call, Place};
 
 use crate::binutils;
 use crate::commands::{run, support};
+use crate::live::environment;
 use crate::needs;
 
 /// Returns gcc, and clang if it is installed: its copies have no DW_AT_entry_pc.
@@ -214,7 +215,7 @@ pub(crate) fn follow(
     std::fs::write(&sites, lines.join("\n")).expect("written");
     let mut command = stepper(dir.path());
     command.arg("-o").arg(&hits).arg(limit.to_string()).arg(sites).arg(program).args(arguments);
-    let output = command.current_dir(folder).output().expect("step");
+    let output = command.current_dir(folder).envs(environment()).output().expect("step");
     let hits = std::fs::read_to_string(&hits).ok()?;
     Some((hits.lines().map(|line| line.parse().expect("a number")).collect(), output.status))
 }

@@ -1,7 +1,8 @@
 /*
  * sites.h: the places where hits are counted, for tools that observe each instruction. A line is an address, or two for
  * the edge from one instruction to the other. `( START END` counts the calls of a function; `= ADDRESS` reads a number
- * of the program at the end, and `) START END` counts the calls that have ended: for step.c alone.
+ * of the program at the end, and `) START END [START END]` counts the calls that have ended, of a function whose second
+ * range is its cold part: for step.c alone.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 struct site {
 	char kind; /* 0, or one of ( ) and = */
 	unsigned long from, to;
+	unsigned long cold, cold_end;
 	unsigned long hits;
 	int next; /* the next one with the same hash */
 };
@@ -43,7 +45,7 @@ static void read_sites(const char *name)
 		if (nsites == MAX)
 			exit(2);
 		site->kind = strchr("()=", line[0]) ? line[0] : 0;
-		sscanf(line + !!site->kind, "%lx %lx", &site->from, &site->to);
+		sscanf(line + !!site->kind, "%lx %lx %lx %lx", &site->from, &site->to, &site->cold, &site->cold_end);
 		if (site->kind == '=')
 			continue;
 		h = hash(end_of(site));

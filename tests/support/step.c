@@ -13,7 +13,10 @@
 
 #define DEPTH 65536
 
-/* The calls that are active: a function is left when its return address is off the stack. */
+/*
+ * The calls that are active: a function is left when its return address is off the stack, or by a jump to another
+ * function when it is on the top.
+ */
 static struct {
 	struct site *site;
 	unsigned long sp;
@@ -27,11 +30,24 @@ static int calls(pid_t pid, unsigned long at)
 	return is_call((unsigned char *)&code);
 }
 
+static int inside(const struct site *site, unsigned long at)
+{
+	return (at >= site->from && at < site->to) || (at >= site->cold && at < site->cold_end);
+}
+
+static int is_left(unsigned long before, const struct user_regs_struct *regs)
+{
+	const struct site *site = active[depth - 1].site;
+	unsigned long sp = active[depth - 1].sp;
+
+	return regs->rsp > sp || (regs->rsp == sp && inside(site, before) && !inside(site, regs->rip));
+}
+
 static void count(pid_t pid, unsigned long before, const struct user_regs_struct *regs)
 {
 	int i;
 
-	while (depth && regs->rsp > active[depth - 1].sp)
+	while (depth && is_left(before, regs))
 		active[--depth].site->hits++;
 	for (i = heads[hash(regs->rip)]; i; i = sites[i].next) {
 		struct site *site = &sites[i];

@@ -1,5 +1,6 @@
 //! base/probe.rs: probes: how a program describes one, where it is, and what identifies it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::image::FileId;
@@ -395,7 +396,17 @@ impl Place {
 impl fmt::Display for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fields { provider, module, function, name } = self;
-        write!(f, "{provider}:{module}:{function}:{name}")
+        write!(f, "{provider}:{module}:{}:{name}", in_description(function))
+    }
+}
+
+/// Returns a function as it is written in a description: the names of C++ and Rust that have other characters than
+/// names in C are in quotes.
+pub fn in_description(function: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-$_.?*\\[]!`#@+/".contains(c);
+    match function.chars().all(is_plain) {
+        true => function.into(),
+        false => format!("\"{function}\"").into(),
     }
 }
 

@@ -61,6 +61,8 @@ pub enum Home {
 pub struct Unit {
     /// Kind of context that the program gets.
     pub kind: ProbeKind,
+    /// The only process whose hits count.
+    pub process: Option<u32>,
     /// Places of its probes.
     pub places: Vec<Located>,
     /// The program and the functions that it calls.
@@ -146,7 +148,7 @@ impl Image {
             let code = code.map_err(|why| Unable::Clauses { probe, why })?;
             let bytes = |place: &Located| place.entry.len() as u32 * 8;
             alone += if shares { 0 } else { places.iter().map(bytes).sum() };
-            units.push(Unit { kind, code, places });
+            units.push(Unit { kind, process: group.process, code, places });
         }
         let constants = [&[0; SCRATCH as usize], &*memory.constants, &names].concat();
         Ok(Image { memory, constants, entries, units, alone, lanes })

@@ -1,6 +1,7 @@
 //! dwarf/mangled.rs: source names, from the symbols of C++ and Rust.
 
-use super::query::split;
+use super::query::{Query, split};
+use memchr::memmem::Finder;
 
 /// The name in the source: for Rust the path without its hash, for C++ the name with its parameter types.
 /// Other names, and damaged ones, are unchanged.
@@ -14,6 +15,79 @@ pub fn demangled(name: &str) -> String {
         cpp_demangle::Symbol::new(name).ok()?.demangle_with_options(&options).ok()
     };
     name.starts_with("_Z").then(cpp).flatten().unwrap_or_else(|| name.to_owned())
+}
+
+/// The path of a function of C++ or Rust by its symbol, from the outside in: `app`, `Rect`, `scale` of
+/// `_ZN3app4Rect5scaleEi`. The parameters of C++ are not part of it; a suffix of a clone (`.isra.0`) is ignored. `None`
+/// for other symbols.
+pub fn path_of_symbol(symbol: &str) -> Option<Vec<String>> {
+    if let Some(path) = path_of_method(symbol) {
+        return Some(path);
+    }
+    let text = match rustc_demangle::try_demangle(symbol) {
+        Ok(rust) => format!("{rust:#}"),
+        Err(_) => {
+            let own = symbol.strip_prefix("_Z")?.split('.').next()?;
+            let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
+            let parsed = cpp_demangle::Symbol::new(format!("_Z{own}")).ok()?;
+            parsed.demangle_with_options(&options).ok()?
+        }
+    };
+    let mut path: Vec<String> = Vec::new();
+    for part in split(&text, "::") {
+        match path.last_mut() {
+            // Rust writes the arguments of a generic function as in an expression: `push::<i32>`.
+            Some(last) if part.starts_with('<') => last.push_str(part),
+            _ => path.push(part.to_owned()),
+        }
+    }
+    // `f[abi:cxx11]`
+    let last = path.last_mut()?;
+    if let Some((name, tag)) = last.split_once("[abi:")
+        && tag.ends_with(']')
+    {
+        last.truncate(name.len());
+    }
+    Some(path)
+}
+
+/// A search of the symbols that a user's name means.
+pub struct SymbolSearch {
+    query: Query,
+    /// The last component of the name as it is in each such symbol, preceded by its length; `None` for a pattern or an
+    /// operator.
+    length_and_name: Option<Finder<'static>>,
+}
+
+impl SymbolSearch {
+    /// Parses a name, which may be a path with globs.
+    pub fn new(name: &str) -> SymbolSearch {
+        let query = Query::new(name);
+        let last = split(name, "::").last().copied().unwrap_or_default();
+        let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        // The symbols of constructors and destructors end otherwise, but have the name of the class.
+        let last = last.strip_prefix('~').unwrap_or(last);
+        let length_and_name = (!last.is_empty() && is_word(last) && !last.starts_with('_'))
+            .then(|| Finder::new(&format!("{}{last}", last.len())).into_owned());
+        SymbolSearch { query, length_and_name }
+    }
+
+    /// Returns the path of a symbol that the name means.
+    pub fn path(&self, symbol: &str) -> Option<Vec<String>> {
+        let may_match =
+            self.length_and_name.as_ref().is_none_or(|finder| finder.find(symbol.as_bytes()).is_some());
+        if !may_match || !is_mangled(symbol) {
+            return None;
+        }
+        let path = path_of_symbol(symbol)?;
+        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        self.query.matches(&parts).then_some(path)
+    }
+}
+
+/// Whether a symbol may be one of C++ or Rust.
+pub fn is_mangled(symbol: &str) -> bool {
+    symbol.starts_with("_Z") || symbol.starts_with("_R")
 }
 
 /// The path of a Rust method, by its symbol: the path of its type, and its name. `<a::T as b::Trait>::f` is
@@ -30,7 +104,7 @@ pub(crate) fn path_of_method(symbol: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{demangled, path_of_method};
+    use super::{SymbolSearch, demangled, path_of_method, path_of_symbol};
 
     #[test]
     fn names_are_those_of_the_source() {
@@ -52,10 +126,51 @@ mod tests {
         }
     }
 
+    #[test]
+    fn paths_of_symbols() {
+        let cases: [(&str, &[&str]); 10] = [
+            ("_ZN3app4Rect5scaleEi", &["app", "Rect", "scale"]),
+            ("_ZNK3app4Rect4areaEv.isra.0", &["app", "Rect", "area"]),
+            ("_ZN3app3sumIiEET_RKSt6vectorIS1_SaIS1_EE", &["app", "sum<int>"]),
+            ("_ZNSt6vectorIiSaIiEE9push_backERKi", &["std", "vector<int, std::allocator<int> >", "push_back"]),
+            ("_ZN12_GLOBAL__N_11fEv", &["(anonymous namespace)", "f"]),
+            ("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEED1Ev", &[
+                "std",
+                "__cxx11",
+                "basic_string<char, std::char_traits<char>, std::allocator<char> >",
+                "~basic_string",
+            ]),
+            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", &["core", "fmt", "Write", "write_fmt"]),
+            ("_RINvCs1234_1a3sumlEB2_", &["a", "sum<i32>"]),
+            ("_Z5emptyB5cxx11v", &["empty"]),
+            ("_ZNK3FooclEi", &["Foo", "operator()"]),
+        ];
+        for (symbol, path) in cases {
+            assert_eq!(path_of_symbol(symbol).expect(symbol), path, "{symbol}");
+        }
+        assert_eq!(path_of_symbol("main"), None);
+        assert_eq!(path_of_symbol("_Zx"), None);
+    }
+
+    #[test]
+    fn symbols_are_found_by_names() {
+        let symbol = "_ZN3app4Rect5scaleEi";
+        for name in ["scale", "Rect::scale", "app::Rect::scale", "sc*", "*::scale", "Re*::scale"] {
+            assert!(SymbolSearch::new(name).path(symbol).is_some(), "{name}");
+        }
+        for name in ["cale", "Rect", "app::scale", "Rect<int>::scale", ""] {
+            assert!(SymbolSearch::new(name).path(symbol).is_none(), "{name}");
+        }
+        assert!(SymbolSearch::new("~Rect").path("_ZN4RectD1Ev").is_some());
+        assert!(SymbolSearch::new("Foo::operator()").path("_ZNK3FooclEi").is_some());
+        assert!(SymbolSearch::new("main").path("main").is_none(), "a name of C");
+    }
+
     proptest::proptest! {
         #[test]
         fn any_name_is_shown(name in "(_Z|_R|_ZN|_RNv)?[A-Za-z0-9_.$]{0,40}") {
             demangled(&name);
+            path_of_symbol(&name);
         }
     }
     #[test]

@@ -58,6 +58,13 @@ pub fn is_plain(text: &str) -> bool {
     !glob::is_glob(text) && !text.contains("::") && !text.contains('<')
 }
 
+/// Whether a function's name without its path, as DW_AT_name has it, is that of the function with a path: `push` and
+/// `push<i32>` are names of `Vec::push`.
+pub fn is_name_of(name: &str, function: &str) -> bool {
+    let last = || split(function, "::").last().copied().unwrap_or_default().to_owned();
+    name == function || !is_plain(function) && Query::new(&last()).matches(&[name]) || generic(name).0 == function
+}
+
 /// Splits the name of a generic from its arguments: `Vec<i32>` into `Vec` and `i32`.
 pub fn generic(name: &str) -> (&str, &str) {
     // The operators `<`, `<<`, `<=` and `->`, and names generated for unnamed items: `<impl …>`.
@@ -106,7 +113,7 @@ pub fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Query, generic, split};
+    use super::{Query, generic, is_name_of, split};
 
     #[test]
     fn names_stand_for_paths() {
@@ -133,6 +140,18 @@ mod tests {
         assert!(Query::new("f<(a, b), c>").matches(&["f<(a, b), x::c>"]));
         assert!(Query::new("operator<").matches(&["T", "operator<"]));
         assert!(Query::new("operator()").matches(&["T", "operator()"]));
+    }
+
+    #[test]
+    fn names_without_paths() {
+        for (name, function) in
+            [("f", "f"), ("push", "Vec::push"), ("sum<int>", "sum"), ("sum<int>", "app::sum"), ("s<u8>", "s<u8>")]
+        {
+            assert!(is_name_of(name, function), "{name} {function}");
+        }
+        for (name, function) in [("f", "g"), ("f", "f::g"), ("sum<int>", "app::sum<double>"), ("", "f")] {
+            assert!(!is_name_of(name, function), "{name} {function}");
+        }
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Attribute {
     }
 
     /// Opens the event for one process on all CPUs.
-    pub(super) fn open_in(self, process: u32) -> Result<OwnedFd, Errno> {
+    pub(crate) fn open_in(self, process: u32) -> Result<OwnedFd, Errno> {
         const ALL: i32 = -1;
         self.open_at(i32::try_from(process).map_err(|_| Errno::SRCH)?, ALL)
     }

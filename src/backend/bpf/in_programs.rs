@@ -3,7 +3,7 @@
 use super::arm::{Arming, halved};
 use super::arm_error::ArmError;
 use super::error::{EnableError, Request, request};
-use super::means::{Uprobes, uprobes};
+use super::means::{Uprobes, tells_processes, uprobes};
 use kinst_base::image::FileId;
 use kinst_base::probe::Place;
 use kinst_bpf::{Home, Located, Unit};
@@ -38,7 +38,7 @@ impl Arming<'_> {
                 (None, _) => places.iter().for_each(|at| self.refuse(at.probe, ArmError::NoFile)),
                 // Such probes were left out before.
                 (_, Err(_)) => {}
-                (Some(path), Ok(by)) => self.in_file(*by, program, &path, &places)?,
+                (Some(path), Ok(by)) => self.in_file(*by, program, &path, unit.process, &places)?,
             }
         }
         Ok(())
@@ -59,12 +59,14 @@ impl Arming<'_> {
         by: Uprobes,
         program: &Program,
         path: &Path,
+        process: Option<u32>,
         places: &[At],
     ) -> Result<(), EnableError> {
         let mut not: Vec<(&At, Errno)> = Vec::new();
         match by {
             Uprobes::Multi => {
-                let attach = |places: &[At]| at_file(program, path, places);
+                let process = process.filter(|_| tells_processes());
+                let attach = |places: &[At]| at_file(program, path, process, places);
                 for places in places.chunks(MOST) {
                     let (attached, refused) = halved(places, &attach);
                     self.session.at_files.extend(attached);
@@ -73,7 +75,7 @@ impl Arming<'_> {
             }
             Uprobes::Events(kind) => {
                 for at in places {
-                    match program.at_instruction(kind, path, at.offset, at.cookie) {
+                    match program.at_instruction(kind, path, process, at.offset, at.cookie) {
                         Ok(attached) => self.session.at_instructions.push(attached),
                         Err(errno) if is_of_all(errno) => {
                             return Err(request(Request::AttachUprobe)(errno));
@@ -93,10 +95,15 @@ impl Arming<'_> {
     }
 }
 
-fn at_file(program: &Program, path: &Path, places: &[At]) -> Result<Attached, Errno> {
+fn at_file(
+    program: &Program,
+    path: &Path,
+    process: Option<u32>,
+    places: &[At],
+) -> Result<Attached, Errno> {
     let offsets: Vec<u64> = places.iter().map(|at| at.offset).collect();
     let cookies: Vec<u64> = places.iter().map(|at| at.cookie).collect();
-    program.at_file(path, &offsets, &cookies)
+    program.at_file(path, process, &offsets, &cookies)
 }
 
 /// Whether an error concerns no single place.

@@ -9,8 +9,8 @@ use kinst_base::source::{Origin, Span};
 /// The fields from the left, with their maximum size in bytes without the terminating NUL.
 const FIELDS: [(&str, usize); 4] = [("provider", 63), ("module", 63), ("function", 191), ("name", 63)];
 
-/// The maximum size of a program's path, in the field of the module.
-const PATH: usize = 4095;
+/// The maximum size of a program's path in the field of the module, and of a function of C++ or Rust.
+const LONG: usize = 4095;
 
 /// Returns the number of fields that a specifier of this origin may have; the last one is the rightmost
 /// field.
@@ -38,7 +38,7 @@ pub(crate) fn describe(
     used: &mut dyn FnMut(usize),
 ) -> Result<ProbeDescKind, ParseError> {
     let most = field_count(context.origin);
-    let parts: Vec<&str> = text.split(':').collect();
+    let parts = split(text);
     if parts.len() > most {
         let problem = ProbeError::TooManyFields { most, rightmost: FIELDS[most - 1].0, given: parts.len() };
         return Err(ParseError::Probe { problem, span });
@@ -48,9 +48,19 @@ pub(crate) fn describe(
     for (part, index) in parts.iter().rev().zip((0..most).rev()) {
         let span = Span::new(span.file, end - part.len(), end);
         let refuse = |problem| ParseError::Probe { problem, span };
-        let field = expand(part, context, used).map_err(refuse)?;
         let (name, limit) = FIELDS[index];
-        let limit = if name == "module" && field.starts_with('/') { PATH } else { limit };
+        let field = match part.strip_prefix('"') {
+            Some(_) if name != "function" => return Err(refuse(ProbeError::Quoted(name))),
+            // There are no macros in quotes: names of Rust contain `$`.
+            Some(rest) => rest.trim_end_matches('"').to_owned(),
+            None => expand(part, context, used).map_err(refuse)?,
+        };
+        let is_long = match name {
+            "module" => field.starts_with('/'),
+            "function" => part.starts_with('"') || field.starts_with("_Z") || field.starts_with("_R"),
+            _ => false,
+        };
+        let limit = if is_long { LONG } else { limit };
         if field.len() > limit {
             return Err(refuse(ProbeError::FieldTooLong { field: name, limit }));
         }
@@ -59,6 +69,16 @@ pub(crate) fn describe(
     }
     let [provider, module, function, name] = fields;
     Ok(ProbeDescKind::Fields(Box::new(Fields { provider, module, function, name })))
+}
+
+/// Splits a specifier at the colons that are not in quotes.
+fn split(text: &str) -> Vec<&str> {
+    let mut quoted = false;
+    text.split(|c: char| {
+        quoted ^= c == '"';
+        c == ':' && !quoted
+    })
+    .collect()
 }
 
 /// Parses a description that is a plain number: a probe's id, if the rightmost field is a name.

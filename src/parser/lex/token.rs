@@ -20,6 +20,9 @@ pub(crate) enum OuterToken {
     /// message later.
     #[regex(r"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
     #[regex(r"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
+    /// With a function of C++ or Rust in quotes: `pid$target::"P::sum":entry`.
+    #[regex(r#"([\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*:)?"[^"\n]*"(:[\-$A-Za-z0-9_.?*\\\[\]!`#@+]*((/[A-Za-z0-9_.+\-]+)+@[0-9]+)?)?"#)]
+    #[regex(r#"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:"[^"\n]*"(:[\-$A-Za-z0-9_.?*\\\[\]!`#@+]*((/[A-Za-z0-9_.+\-]+)+@[0-9]+)?)?"#)]
     Spec,
     #[token(",")]
     Comma,

@@ -25,15 +25,15 @@ pub fn find(image: &ElfFile, wanted: &[String], call_sites: bool) -> Result<Find
     Ok(walk(&finder, &SplitFiles::of(image), &names, &headers, &|_| true))
 }
 
-/// Like [`find`] with call sites, for all functions that a user's name matches.
-pub fn find_meant(image: &ElfFile, name: &str) -> Result<Findings, Error> {
+/// Like [`find`], for all functions that a user's name matches.
+pub fn find_meant(image: &ElfFile, name: &str, call_sites: bool) -> Result<Findings, Error> {
     if query::is_plain(name) {
-        return find(image, &[name.to_owned()], true);
+        return find(image, &[name.to_owned()], call_sites);
     }
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
     let names = Names::Meant(Query::new(name));
-    let finder = CopyFinder { dwarf: &dwarf, call_sites: true };
+    let finder = CopyFinder { dwarf: &dwarf, call_sites };
     Ok(walk(&finder, &SplitFiles::of(image), &names, &headers(image, &dwarf)?, &|_| true))
 }
 

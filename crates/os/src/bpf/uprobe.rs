@@ -1,4 +1,4 @@
-//! os/bpf/uprobe.rs: attaches programs to instructions of files, in all processes that map them (uprobes).
+//! os/bpf/uprobe.rs: attaches programs to instructions of files (uprobes), in all processes that map them or in one.
 
 use super::attached::Attached;
 use super::program::Program;
@@ -38,9 +38,16 @@ struct OfEvent {
 }
 
 impl Program {
-    /// Runs the program at each of the offsets in a file (uprobe.multi). `cookies` has the number that the
-    /// program gets at each. The kernel refuses all if it refuses one; it takes a million at a time.
-    pub fn at_file(&self, path: &Path, offsets: &[u64], cookies: &[u64]) -> Result<Attached, Errno> {
+    /// Runs the program at each of the offsets in a file (uprobe.multi), in all processes or in one, see
+    /// [`Program::tells_processes`]. `cookies` has the number that the program gets at each. The kernel refuses
+    /// all if it refuses one; it takes a million at a time.
+    pub fn at_file(
+        &self,
+        path: &Path,
+        process: Option<u32>,
+        offsets: &[u64],
+        cookies: &[u64],
+    ) -> Result<Attached, Errno> {
         if cookies.len() != offsets.len() {
             return Err(Errno::INVAL);
         }
@@ -57,7 +64,7 @@ impl Program {
             cookies: cookies.as_ptr() as u64,
             count,
             uprobe_flags: 0,
-            process: 0,
+            process: process.unwrap_or(0),
             pad: 0,
         };
         // SAFETY: the kernel reads the path, and as many offsets and cookies as the count says. All live until
@@ -68,19 +75,40 @@ impl Program {
 
     /// Passes a directory: a kernel with uprobe.multi reports that it is not a file.
     pub fn at_no_file(&self) -> Result<(), Errno> {
-        self.at_file(Path::new("/"), &[0], &[0]).map(drop)
+        self.at_file(Path::new("/"), None, &[0], &[0]).map(drop)
     }
 
-    /// Runs the program at one offset in a file, by a perf event. `kind` is [`uprobe_events`].
+    /// Whether a program of uprobe.multi that is for one process runs in all of its threads. Before Linux 6.10 it
+    /// ran in one thread, and the kernel accepted the number of any thread. No probe is set: the offset is in no
+    /// file.
+    pub fn tells_processes(&self) -> bool {
+        const NOWHERE: u64 = 1 << 62;
+        let thread = std::thread::scope(|scope| {
+            let of_thread = || {
+                let thread = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+                self.at_file(Path::new("/proc/self/exe"), Some(thread), &[NOWHERE], &[0]).map(drop)
+            };
+            scope.spawn(of_thread).join().ok()
+        });
+        thread == Some(Err(Errno::SRCH))
+    }
+
+    /// Runs the program at one offset in a file, by a perf event, in all processes or in one. `kind` is
+    /// [`uprobe_events`].
     pub fn at_instruction(
         &self,
         kind: u32,
         path: &Path,
+        process: Option<u32>,
         offset: u64,
         cookie: u64,
     ) -> Result<Attached, Errno> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
-        let event = Attribute::new(kind, 0, 1).with(path.as_ptr() as u64, offset).open(0)?;
+        let event = Attribute::new(kind, 0, 1).with(path.as_ptr() as u64, offset);
+        let event = match process {
+            Some(process) => event.open_in(process)?,
+            None => event.open(0)?,
+        };
         let mut link = OfEvent {
             program: self.0.as_raw_fd() as u32,
             target: event.as_raw_fd() as u32,

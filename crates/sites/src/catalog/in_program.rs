@@ -23,7 +23,7 @@ impl<'a> Function<'a> {
         Site {
             space: self.space,
             module: self.meant.module.clone(),
-            function: self.name.to_owned(),
+            function: self.own_name.to_owned(),
             offset,
             to,
             ..Site::default()
@@ -215,7 +215,7 @@ impl Catalog {
 
     /// Makes a probe, or returns the one that was made for the place.
     pub(super) fn make_in(&self, function: &Function<'_>, known: Known, spots: Vec<Spot>) -> Probe {
-        let Function { space, meant, symbol, name } = function;
+        let Function { space, meant, symbol, name, .. } = function;
         let at: At = (*space, meant.file.id(), symbol.address, known);
         let mut made = self.made();
         if let Some(index) = made.in_programs.by_place.get(&at) {

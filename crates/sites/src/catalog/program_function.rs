@@ -15,8 +15,10 @@ pub(super) struct Function<'a> {
     pub space: Space,
     pub meant: &'a Meant,
     pub symbol: Symbol,
-    /// Name in the description.
+    /// Name in lists: as in the description; of C++ and Rust, the path in the source.
     pub name: &'a str,
+    /// Name that means this function alone.
+    pub own_name: &'a str,
 }
 
 /// The probes of a function by which they are remembered.

@@ -11,6 +11,8 @@ use kinst_base::glob::{Pattern, is_glob};
 use kinst_base::image::FileId;
 use kinst_base::probe::{End, Fields, Probe, Site, Target};
 use kinst_base::space::Space;
+use kinst_dwarf::path_of_symbol;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The maximum number of probes that one description may match.
@@ -80,11 +82,12 @@ fn target(text: &str) -> Option<Target> {
     Some(Target { function: Some(function.to_owned()), offset })
 }
 
-/// A function of a file that a description means, under the name that it is asked by.
+/// A function of a file that a description means; the names are those of [`Function`].
 struct Found {
     meant: usize,
     symbol: Symbol,
     name: String,
+    own_name: String,
 }
 
 impl Catalog {
@@ -135,8 +138,8 @@ impl Catalog {
             ));
         }
         let (mut probes, mut refusal) = (Vec::new(), None);
-        for Found { meant: at, symbol, name } in &found {
-            let in_file = Function { space, meant: &meant[*at], symbol: *symbol, name };
+        for Found { meant: at, symbol, name, own_name } in &found {
+            let in_file = Function { space, meant: &meant[*at], symbol: *symbol, name, own_name };
             match self.of_function(&in_file, wanted) {
                 Ok(made) => probes.extend(made),
                 Err(error) => {
@@ -254,7 +257,7 @@ impl Catalog {
         let unknown = || Box::new(refusals::no_function_at(meant, *written, anonymous));
         let symbol = symbol.ok_or_else(unknown)?;
         let name = symbols.name(symbol);
-        let function = Function { space, meant, symbol: *symbol, name };
+        let function = Function { space, meant, symbol: *symbol, name, own_name: name };
         let offset = address - symbol.address;
         let spot = function.instruction(offset)?;
         let (probe, site) = self.make_insn(&function, offset, spot);
@@ -286,24 +289,44 @@ fn functions(meant: &[Meant], function: &str, one: bool) -> Vec<Found> {
     let mut found = Vec::new();
     for (at, file) in meant.iter().enumerate() {
         let image = file.file.image();
+        let symbols = file.file.functions();
         if one {
-            let named = image.functions_named(function).into_iter();
-            found.extend(named.map(|symbol| Found { meant: at, symbol, name: function.to_owned() }));
+            let named = image.functions_named(function).into_iter().map(|symbol| {
+                let name = path(function).unwrap_or_else(|| function.to_owned());
+                Found { meant: at, symbol, name, own_name: function.to_owned() }
+            });
+            found.extend(named);
+            let of_path = file.file.meant(function).into_iter().map(|(symbol, name)| Found {
+                meant: at,
+                symbol,
+                name,
+                own_name: image.own_name(&symbol),
+            });
+            found.extend(of_path);
             continue;
         }
         let pattern = Pattern::new(function);
+        let of_path: HashMap<u64, String> =
+            file.file.meant(function).into_iter().map(|(symbol, name)| (symbol.address, name)).collect();
         let mut last = None;
-        for (name, symbol) in file.file.functions().iter() {
+        for (name, symbol) in symbols.iter() {
             // One of several names of a function is enough; a part of a function is not entered by calls.
-            if pattern.matches(name) && last != Some(symbol.address) && !name.contains(".cold") {
+            let is_meant = pattern.matches(name) || of_path.contains_key(&symbol.address);
+            if is_meant && last != Some(symbol.address) && !name.contains(".cold") {
                 last = Some(symbol.address);
-                let reference = image.function_ref(symbol).map(|reference| reference.function);
-                let name = reference.unwrap_or_else(|| name.to_owned());
-                found.push(Found { meant: at, symbol: *symbol, name });
+                let own_name = image.own_name(symbol);
+                let of_path = of_path.get(&symbol.address).cloned().or_else(|| path(name));
+                let name = of_path.unwrap_or_else(|| own_name.clone());
+                found.push(Found { meant: at, symbol: *symbol, name, own_name });
             }
         }
     }
     found
+}
+
+/// The path in the source of a symbol of C++ or Rust.
+fn path(symbol: &str) -> Option<String> {
+    Some(path_of_symbol(symbol)?.join("::"))
 }
 
 #[cfg(test)]

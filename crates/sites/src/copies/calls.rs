@@ -86,7 +86,7 @@ pub fn in_file(path: &Path, function: &str) -> Result<Calls, Box<Diagnostic>> {
 /// Like [`in_file`]; `say` reports that debuginfod is queried for the file's debug information.
 pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Calls, Box<Diagnostic>> {
     let file = File::open(path, say)?;
-    let findings = kinst_dwarf::find_meant(file.debug(), function).map_err(refusal)?;
+    let findings = kinst_dwarf::find_meant(file.debug(), function, true).map_err(refusal)?;
     let incomplete = file.incomplete(&findings);
     let defined = findings.functions.iter().any(|function| function.defined);
     let copies = findings.functions.into_iter().flat_map(|function| function.copies);

@@ -55,7 +55,7 @@ impl Info<'_> {
     pub(crate) fn copies(&self, function: &str) -> Result<Vec<InlineCopy>, Error> {
         match self {
             Info::File(info) => {
-                let found = kinst_dwarf::find(info.image(), &[function.to_owned()], false)?;
+                let found = kinst_dwarf::find_meant(info.image(), function, false)?;
                 Ok(found.functions.into_iter().flat_map(|function| function.copies).collect())
             }
             Info::Cached(source) => Ok(source.copies(function)),

@@ -44,6 +44,12 @@ impl<'k> Image<'k> {
         })
     }
 
+    /// Returns the name that means this function alone.
+    pub(crate) fn own_name(self, symbol: &Symbol) -> String {
+        let reference = self.function_ref(symbol).map(|reference| reference.function);
+        reference.or_else(|| Some(self.symbols()?.name(symbol).to_owned())).unwrap_or_default()
+    }
+
     /// Returns the functions that a name without globs means, by address.
     pub(crate) fn functions_named(self, function: &str) -> Vec<Symbol> {
         let (name, ordinal) = split_ordinal(function);

@@ -1,7 +1,7 @@
 //! sites/index/functions.rs: the functions of one image and their sites, from its index or its debug information.
 
 use kinst_base::image::ImageId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cache::known::Known;
 use crate::copies::resolve::resolve;
@@ -55,6 +55,37 @@ pub(super) fn among(image: Image<'_>, names: &[String]) -> Vec<ImageFunction> {
     let here: BTreeSet<&str> = index.names().filter(is_wanted).chain(own.filter(is_wanted)).collect();
     let known = here.iter().map(|name| index.function(name).unwrap_or_default()).collect();
     with_instances(image, here.into_iter().map(str::to_owned).collect(), known)
+}
+
+/// Returns the functions of C++ and Rust that a name with a path, or a pattern, means, with their paths. Their code
+/// outside of copies is not looked up.
+pub(super) fn of_paths(image: Image<'_>, function: &str) -> Vec<ImageFunction> {
+    let Some(file) = image.debug() else { return Vec::new() };
+    let findings = match kinst_dwarf::find_meant(file, function, false) {
+        Ok(findings) => findings,
+        Err(error) => {
+            image.all().warn(error.warning());
+            return Vec::new();
+        }
+    };
+    let remark = |line| image.all().remark(format!("{}: {line}", file.path().display()));
+    findings.damaged.iter().for_each(remark);
+    let mut by_path: BTreeMap<String, Function> = BTreeMap::new();
+    for copy in findings.functions.into_iter().flat_map(|function| function.copies) {
+        let Some(path) = &copy.function else { continue };
+        let of = by_path.entry(path.to_string()).or_default();
+        (of.defined, of.inline) = (true, true);
+        of.copies.push(copy);
+    }
+    let (names, functions): (Vec<String>, Vec<Function>) = by_path.into_iter().unzip();
+    let found = names.into_iter().zip(resolve(image, &functions));
+    let found = found.map(|(name, known)| ImageFunction {
+        image: image.id(),
+        name,
+        known,
+        out_of_line: Vec::new(),
+    });
+    found.collect()
 }
 
 /// Returns the names of all matching functions, inlined and out-of-line.

@@ -8,7 +8,7 @@ use crate::image::Image;
 use crate::image::info::Info;
 use crate::image::naming::split_ordinal;
 use crate::model::{FoundSite, SourceLine};
-use crate::symtab::Symbols;
+use crate::symtab::{Symbol, Symbols};
 use crate::target::Kernel;
 use crate::target::refusals::{Missing, no_debug_information, no_module};
 use kinst_base::diag::{Diagnostic, tags};
@@ -38,7 +38,7 @@ pub(super) fn line_sites(
         let Some(info) = kernel.image(*module).info() else {
             return Err(Box::new(no_lines(kernel, &modules, *module, function)));
         };
-        let searched = info.and_then(|info| search.image(kernel.image(*module), &info, function));
+        let searched = info.and_then(|info| search.image(kernel.image(*module), &info, function, &[]));
         searched.map_err(|error| Box::new(error.diagnostic()))?;
     }
     let Search { seen, sites, .. } = search;
@@ -80,23 +80,25 @@ impl<'l> Search<'l> {
         Search { line, seen: Seen::default(), sites: Vec::new(), taken: HashSet::new() }
     }
 
-    /// Takes the first instruction of the line in each body and copy of a function.
+    /// Takes the first instruction of the line in each body and copy of a function; `of_path` are those of its bodies
+    /// that have other names, as in C++ and Rust.
     pub(super) fn image(
         &mut self,
         image: Image<'_>,
         info: &Info<'_>,
         function: &str,
+        of_path: &[Symbol],
     ) -> Result<(), kinst_debuginfo::Error> {
         let (name, ordinal) = split_ordinal(function);
         let symbols = image.symbols();
-        let named = match ordinal {
+        let named: Vec<Symbol> = match ordinal {
             Some(_) => image.functions_named(function),
             None => {
                 let instances = symbols.map(|symbols| symbols.instances(name)).unwrap_or_default();
                 instances.iter().flat_map(|name| image.functions_named(name)).collect()
             }
         };
-        for symbol in named {
+        for symbol in named.iter().chain(of_path) {
             if let Some(body) = info.body_at(symbol.address)? {
                 let function = body.function();
                 // The symbol may be an assembly function with the same name.

@@ -5,13 +5,17 @@ use std::sync::Arc;
 use super::functions::{self, ImageFunction};
 use super::line_sites::{self, Search};
 use super::refusals::{self, Count};
+use crate::cache::known::Known;
+use crate::image::Image;
 use crate::image::info::READ_WHOLE_BELOW;
 use crate::model::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::programs::{self, Meant, ProgramFile, Programs};
+use crate::symtab::Symbol;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::{Pattern, is_glob};
 use kinst_base::probe::Site;
 use kinst_base::space::Space;
+use kinst_dwarf::query;
 
 /// [`SiteIndex`] over the programs of one space: a process, or a file in all processes.
 pub(super) struct ProgramSites<'p> {
@@ -29,14 +33,40 @@ impl<'p> ProgramSites<'p> {
     /// Returns all functions of a file that match, inlined ones and others.
     fn found(&self, meant: &Meant, function: &str) -> Vec<ImageFunction> {
         let image = meant.file.image();
-        if !function.is_empty() && !is_glob(function) {
-            return self.found_one(meant, function);
+        let mut found = match !function.is_empty() && !is_glob(function) {
+            true if query::is_plain(function) => self.found_one(meant, function),
+            true => functions::of_paths(image, function),
+            false => Self::found_by_glob(image, function),
+        };
+        // The functions of C++ and Rust have names of their own.
+        let own: Vec<String> =
+            meant.file.meant(function).iter().map(|(symbol, _)| image.own_name(symbol)).collect();
+        match found.iter_mut().find(|found| found.name == function) {
+            Some(one) => one.out_of_line.extend(own),
+            None if own.is_empty() => {}
+            None => found.push(ImageFunction {
+                image: image.id(),
+                name: function.to_owned(),
+                known: Known::default(),
+                out_of_line: own,
+            }),
         }
+        found
+    }
+
+    fn found_by_glob(image: Image<'_>, function: &str) -> Vec<ImageFunction> {
         let glob = Pattern::new(function);
         let mut names = functions::names(image, |name| glob.matches(name) || name == function);
+        let all = image.inline_names();
+        let has_paths = all.iter().any(|name| name.contains("::"));
+        names.retain(|name| !name.contains("::"));
         names.sort_unstable();
         names.dedup();
-        functions::among(image, &names)
+        let mut found = functions::among(image, &names);
+        if has_paths {
+            found.extend(functions::of_paths(image, function));
+        }
+        found
     }
 
     /// Looks up one function, in the cache first: the debug information of a large program takes a second.
@@ -153,7 +183,8 @@ impl SiteIndex for ProgramSites<'_> {
             }
             found.extend(self.found(meant, function).into_iter().map(|found| (meant, found)));
         }
-        if let Some(error) = self.too_many(function, &found, boundary).filter(|_| several) {
+        let has_several = several || !query::is_plain(function);
+        if let Some(error) = self.too_many(function, &found, boundary).filter(|_| has_several) {
             return Err(Box::new(error));
         }
         found.iter().for_each(|(meant, found)| remark(meant, found));
@@ -190,9 +221,11 @@ impl SiteIndex for ProgramSites<'_> {
                 continue;
             };
             let before = search.sites.len();
+            let of_path: Vec<Symbol> =
+                meant.file.meant(function).into_iter().map(|(symbol, _)| symbol).collect();
             let searched = info.and_then(|info| match function {
                 "" => search.anywhere(image, &info),
-                function => search.image(image, &info, function),
+                function => search.image(image, &info, function, &of_path),
             });
             searched.map_err(|error| Box::new(error.diagnostic()))?;
             placed.extend(search.sites[before..].iter().cloned().map(|found| self.placed(meant, found)));

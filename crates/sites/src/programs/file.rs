@@ -12,10 +12,12 @@ use crate::code::tables::Tables;
 use crate::flow::callers::Callers;
 use crate::flow::marks::Linked;
 use crate::image::{Image, Images};
-use crate::symtab::{Role, Symbols};
+use crate::symtab::{Role, Symbol, Symbols};
 use kinst_base::diag::Diagnostic;
 use kinst_base::image::{FileId, ImageId};
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
+use kinst_dwarf::SymbolSearch;
+use rayon::prelude::*;
 
 /// A callback that reports what the program is waiting for.
 pub(super) type Say = dyn Fn(&str) + Send + Sync;
@@ -122,6 +124,26 @@ impl ProgramFile {
         })
     }
 
+    /// Returns the functions of C++ and Rust that a name means, by address, with their paths in the source: all whose
+    /// path ends with that of the name, in which the arguments of generics may be missing. The parts that a compiler has
+    /// split off are left out.
+    pub(crate) fn meant(&self, name: &str) -> Vec<(Symbol, String)> {
+        if name.is_empty() {
+            return Vec::new();
+        }
+        let search = SymbolSearch::new(name);
+        let symbols = self.functions();
+        let found = symbols.records().par_iter().filter_map(|symbol| {
+            let name = symbols.name(symbol);
+            let path = search.path(name).filter(|_| !symbol.gone() && !is_split_part(name))?;
+            Some((*symbol, path.join("::")))
+        });
+        let mut found: Vec<(Symbol, String)> = found.collect();
+        // A constructor has several symbols.
+        found.dedup_by_key(|(symbol, _)| symbol.address);
+        found
+    }
+
     /// Returns the file with the debug information: this one, or a separate one with its build id.
     pub fn debug_file(&self) -> Option<&ElfFile> {
         if self.image.has_dwarf() {
@@ -164,6 +186,11 @@ impl ProgramFile {
     pub(super) fn take_remarks(&self) -> Vec<String> {
         std::mem::take(&mut self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Whether a symbol is a part of a function that is not entered by calls.
+fn is_split_part(symbol: &str) -> bool {
+    symbol.contains(".cold") || symbol.contains(".part.")
 }
 
 /// Returns the link of /proc to an open file.

@@ -7,6 +7,7 @@ use super::file::ProgramFile;
 use super::process::{Process, shown_name};
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::machine::Machine;
+use kinst_dwarf::query::{Query, split};
 use kinst_os::io_text;
 use kinst_os::maps::Mapping;
 
@@ -144,7 +145,9 @@ pub(crate) fn no_debug_information(file: &ProgramFile, function: &str, what: &st
 
 /// The function has no separate code, and the description needs that: its instructions, or an edge.
 pub(crate) fn only_inlined(files: &[&ProgramFile], function: &str) -> Option<Diagnostic> {
-    let is_inlined = |file: &&&ProgramFile| file.image().inline_names().iter().any(|name| name == function);
+    let query = Query::new(function);
+    let is_meant = |name: &String| name == function || query.matches(&split(name, "::"));
+    let is_inlined = |file: &&&ProgramFile| file.image().inline_names().iter().any(is_meant);
     let file = files.iter().find(is_inlined)?;
     let title = format!("`{function}` exists only as inlined copies in {}", file.path().display());
     Some(
