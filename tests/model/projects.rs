@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use crate::commands::{run, support};
-use crate::live::environment;
 use crate::compared::symbols;
 use crate::counting;
+use crate::live::environment;
 
 /// A library below the folder that `cargo xtask libraries` fills.
 pub(crate) struct Library {

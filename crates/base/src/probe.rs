@@ -400,6 +400,11 @@ impl fmt::Display for Fields {
     }
 }
 
+/// Whether a function is named by a symbol of C++ or Rust.
+pub fn is_mangled(function: &str) -> bool {
+    function.starts_with("_Z") || function.starts_with("_R")
+}
+
 /// Returns a function as it is written in a description: the names of C++ and Rust that have other characters than
 /// names in C are in quotes.
 pub fn in_description(function: &str) -> Cow<'_, str> {

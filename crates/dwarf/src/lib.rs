@@ -26,7 +26,7 @@ pub use frames::info::DebugInfo;
 pub use frames::info::is_of;
 pub use frames::{Body, Definition, Frame};
 pub use lines::{Line, Lines, Row, Sequence, Statement};
-pub use mangled::{SymbolSearch, demangled, is_mangled, path_of_symbol};
+pub use mangled::{SymbolSearch, demangled, path_of_symbol};
 pub use recurring::Recurring;
 pub use split::Missing;
 pub use variables::{Instruction, RunTime, Variables};

@@ -1,6 +1,7 @@
 //! dwarf/mangled.rs: source names, from the symbols of C++ and Rust.
 
 use super::query::{Query, split};
+use kinst_base::probe::is_mangled;
 use memchr::memmem::Finder;
 
 /// The name in the source: for Rust the path without its hash, for C++ the name with its parameter types.
@@ -85,11 +86,6 @@ impl SymbolSearch {
     }
 }
 
-/// Whether a symbol may be one of C++ or Rust.
-pub fn is_mangled(symbol: &str) -> bool {
-    symbol.starts_with("_Z") || symbol.starts_with("_R")
-}
-
 /// The path of a Rust method, by its symbol: the path of its type, and its name. `<a::T as b::Trait>::f` is
 /// `a::T::f`.
 pub(crate) fn path_of_method(symbol: &str) -> Option<Vec<String>> {
@@ -132,14 +128,20 @@ mod tests {
             ("_ZN3app4Rect5scaleEi", &["app", "Rect", "scale"]),
             ("_ZNK3app4Rect4areaEv.isra.0", &["app", "Rect", "area"]),
             ("_ZN3app3sumIiEET_RKSt6vectorIS1_SaIS1_EE", &["app", "sum<int>"]),
-            ("_ZNSt6vectorIiSaIiEE9push_backERKi", &["std", "vector<int, std::allocator<int> >", "push_back"]),
+            (
+                "_ZNSt6vectorIiSaIiEE9push_backERKi",
+                &["std", "vector<int, std::allocator<int> >", "push_back"],
+            ),
             ("_ZN12_GLOBAL__N_11fEv", &["(anonymous namespace)", "f"]),
-            ("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEED1Ev", &[
-                "std",
-                "__cxx11",
-                "basic_string<char, std::char_traits<char>, std::allocator<char> >",
-                "~basic_string",
-            ]),
+            (
+                "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEED1Ev",
+                &[
+                    "std",
+                    "__cxx11",
+                    "basic_string<char, std::char_traits<char>, std::allocator<char> >",
+                    "~basic_string",
+                ],
+            ),
             ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", &["core", "fmt", "Write", "write_fmt"]),
             ("_RINvCs1234_1a3sumlEB2_", &["a", "sum<i32>"]),
             ("_Z5emptyB5cxx11v", &["empty"]),

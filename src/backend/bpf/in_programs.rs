@@ -95,12 +95,7 @@ impl Arming<'_> {
     }
 }
 
-fn at_file(
-    program: &Program,
-    path: &Path,
-    process: Option<u32>,
-    places: &[At],
-) -> Result<Attached, Errno> {
+fn at_file(program: &Program, path: &Path, process: Option<u32>, places: &[At]) -> Result<Attached, Errno> {
     let offsets: Vec<u64> = places.iter().map(|at| at.offset).collect();
     let cookies: Vec<u64> = places.iter().map(|at| at.cookie).collect();
     program.at_file(path, process, &offsets, &cookies)

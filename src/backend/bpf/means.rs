@@ -181,9 +181,7 @@ pub(super) fn uprobes() -> &'static Result<Uprobes, MeansError> {
 /// Whether the kernel sets the probes of one process only there; it is asked once. The programs compare the process, too.
 pub(super) fn tells_processes() -> bool {
     static TELLS: OnceLock<bool> = OnceLock::new();
-    *TELLS.get_or_init(|| {
-        try_load(ProgramKind::UprobeMulti).is_ok_and(|program| program.tells_processes())
-    })
+    *TELLS.get_or_init(|| try_load(ProgramKind::UprobeMulti).is_ok_and(|program| program.tells_processes()))
 }
 
 /// Loads an empty program.

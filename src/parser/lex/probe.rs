@@ -3,7 +3,7 @@
 use super::macros::Macros;
 use crate::parser::ast::ProbeDescKind;
 use crate::parser::error::{ParseError, ProbeError};
-use kinst_base::probe::Fields;
+use kinst_base::probe::{Fields, is_mangled};
 use kinst_base::source::{Origin, Span};
 
 /// The fields from the left, with their maximum size in bytes without the terminating NUL.
@@ -57,7 +57,7 @@ pub(crate) fn describe(
         };
         let is_long = match name {
             "module" => field.starts_with('/'),
-            "function" => part.starts_with('"') || field.starts_with("_Z") || field.starts_with("_R"),
+            "function" => part.starts_with('"') || is_mangled(&field),
             _ => false,
         };
         let limit = if is_long { LONG } else { limit };

@@ -69,7 +69,8 @@ impl Checker<'_> {
         self.require_sized(&value, tags::OP_INCOMPLETE)?;
         let (place, ty) = self.require_target(target, &value, first)?;
         refuse_array(&ty, left.span)?;
-        Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))
+        let value = Box::new(self.copied_in(value));
+        Ok(Expr::new(ExprKind::Assign { place, value }, ty, span))
     }
 
     /// Returns the place of an assignment, creating it if it is new. First its type must accept the value,

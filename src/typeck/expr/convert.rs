@@ -5,7 +5,7 @@ use super::member::in_user_memory;
 use crate::typeck::error;
 use crate::typeck::error::Result;
 use crate::typeck::state::Checker;
-use crate::typeck::typed::{Expr, ExprKind};
+use crate::typeck::typed::{Expr, ExprKind, Place};
 use kinst_base::source::Span;
 use kinst_dif::insn::Subr;
 use kinst_types::intrinsic::ULONG;
@@ -61,6 +61,20 @@ impl Checker<'_> {
             // A number of the same type may still exceed it: arithmetic does not narrow.
             _ if value.ty == to && !to.is_integer() => value,
             _ => Expr::new(ExprKind::Convert(Box::new(value)), to, span),
+        }
+    }
+
+    /// Copies a struct or an array from the memory of the process, where it is recorded or stored as a whole. Other
+    /// values are unchanged.
+    pub(in crate::typeck) fn copied_in(&self, value: Expr) -> Expr {
+        let bytes = self.layout.size(&value.ty).filter(|_| value.ty.is_by_ref());
+        match (value.kind, bytes) {
+            (ExprKind::Place(Place::Memory(memory)), Some(bytes)) if memory.user => {
+                let address = Expr::new(ExprKind::Convert(memory.address), ULONG, value.span);
+                let args = vec![address, Expr::new(ExprKind::Int(bytes), ULONG, value.span)];
+                Expr::new(ExprKind::Call { subroutine: Subr::Copyin, args }, value.ty, value.span)
+            }
+            (kind, _) => Expr::new(kind, value.ty, value.span),
         }
     }
 

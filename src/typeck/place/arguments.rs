@@ -1,6 +1,7 @@
 //! typeck/place/arguments.rs: args[]: the arguments that the probes of a clause define.
 
 use super::described::first_instruction;
+use super::locals::parameter;
 use super::passing::{Elsewhere, Passed};
 use crate::parser::ast;
 use crate::sugar::plain::ProbeDesc;
@@ -13,7 +14,7 @@ use crate::typeck::{error, words};
 use crate::vocabulary::syscalls;
 use kinst_base::diag::tags;
 use kinst_base::glob::is_glob;
-use kinst_base::probe::{Description, Fields};
+use kinst_base::probe::{Description, Fields, is_mangled};
 use kinst_base::source::Span;
 use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
@@ -66,9 +67,18 @@ impl Checker<'_> {
             return argument.map(Operand::from);
         }
         let wanted = Wanted { number, index: index.span, span };
+        if let Some(argument) = self.argument_in_place(wanted, is_mangled) {
+            return argument.map(Operand::from);
+        }
         let mut argument: Option<Argument> = None;
         for probe in &probes {
-            let found = self.argument_of_all(probe, wanted)?;
+            let found = match self.argument_of_all(probe, wanted) {
+                Ok(found) => found,
+                Err(error) => {
+                    let argument = self.argument_in_place(wanted, |_| true);
+                    return argument.unwrap_or(Err(error)).map(Operand::from);
+                }
+            };
             match &argument {
                 Some(first) if !same(first, &found) => {
                     let notes = Vec::new();
@@ -91,6 +101,19 @@ impl Checker<'_> {
             return Ok(Expr { ty, ..value }.into());
         }
         Ok(self.translated(ty, value, span)?.into())
+    }
+
+    /// Reads an argument at the entry of one of the functions of programs that `passes`, where the debug information
+    /// has it; `None` if it does not have it there.
+    fn argument_in_place(&mut self, wanted: Wanted, passes: fn(&str) -> bool) -> Option<Result<Expr>> {
+        let place = self.place.clone()?;
+        let is_entry = |fields: &Fields| {
+            Space::of_program(&fields.provider).is_some() && !is_return(fields) && passes(&fields.function)
+        };
+        place.probe.kind.fields().filter(is_entry)?;
+        let (_, parameter) = parameter(&place, wanted.number)?;
+        parameter.location.as_ref().ok()?;
+        Some(self.site_argument(&place, wanted.number, wanted.index, wanted.span))
     }
 
     /// Returns the argument that all probes of a description must agree on. Probes whose arguments have no
@@ -187,6 +210,13 @@ impl Checker<'_> {
         if ty.is_by_ref() {
             return Err(by_value(ty));
         }
+        // C++ and Rust pass some structs by reference, which their types alone do not tell.
+        let mut before = params[..number].iter().map(|(_, ty)| ty).chain([&prototype.returns]);
+        if is_mangled(&fields.function)
+            && let Some(before) = before.find(|ty| ty.is_by_ref())
+        {
+            return Err(untyped(Some(format!("its place is unknown, as {before} is passed by value"))));
+        }
         match self.argument_number(&prototype, number) {
             Ok(raw) if raw < ARGUMENTS.len() => Ok((raw, ty.clone(), ty.clone())),
             Ok(_) | Err(Elsewhere::Stack) => Err(outside(ARGUMENTS.len() as u64)),
@@ -213,7 +243,7 @@ impl Checker<'_> {
     /// Returns the prototype of a function in a program. The parameters of a clone are not in the registers that the
     /// calling convention says.
     fn prototype_in_program(&self, fields: &Fields) -> Option<Prototype> {
-        if fields.function.contains('.') {
+        if is_clone(&fields.function) {
             return None;
         }
         let scope = self.env.places.scopes(&[first_instruction(fields)]).pop()?;
@@ -307,6 +337,14 @@ fn same(a: &Argument, b: &Argument) -> bool {
 fn has_prototypes(fields: &Fields) -> bool {
     let provider = fields.provider.as_str();
     matches!(provider, "fbt" | "sdt" | "syscall") || Space::of_program(provider).is_some()
+}
+
+/// Whether a function of a program is a clone that the compiler has made (`f.isra.0`). Symbols of Rust have other dots.
+fn is_clone(function: &str) -> bool {
+    match is_mangled(function) {
+        true => [".constprop.", ".isra.", ".part.", ".cold"].iter().any(|clone| function.contains(clone)),
+        false => function.contains('.'),
+    }
 }
 
 fn is_return(fields: &Fields) -> bool {

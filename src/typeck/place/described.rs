@@ -1,6 +1,6 @@
 //! typeck/place/described.rs: descriptions of instructions: which they are, and where a function begins.
 
-use kinst_base::probe::{Description, Fields, Site};
+use kinst_base::probe::{Description, Fields, Site, is_mangled};
 use kinst_base::space::Space;
 
 /// Returns the site of the first instruction of a function, for the variables of the function itself.
@@ -10,7 +10,12 @@ pub(in crate::typeck) fn first_instruction(fields: &Fields) -> Site {
         None => Site { module, function, ..Site::default() },
         Some(space) => {
             // A copy may begin there too.
-            let copy = function.split(['.', '#']).next().map(str::to_owned);
+            let name = match is_mangled(&function) {
+                // Symbols of Rust may have dots.
+                true => Some(function.as_str()),
+                false => function.split(['.', '#']).next(),
+            };
+            let copy = name.map(str::to_owned);
             Site { space, module, function, copy, ..Site::default() }
         }
     }

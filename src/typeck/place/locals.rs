@@ -94,7 +94,13 @@ impl Checker<'_> {
         Some(self.site_argument(&place, number, index, span))
     }
 
-    fn site_argument(&mut self, place: &Place, number: u64, index: Span, span: Span) -> Result<Expr> {
+    pub(super) fn site_argument(
+        &mut self,
+        place: &Place,
+        number: u64,
+        index: Span,
+        span: Span,
+    ) -> Result<Expr> {
         if self.env.missing_locals == MissingLocals::Zero
             && parameter(place, number).is_none()
             && let Some(ty) = self.parameter_elsewhere(number)
@@ -328,7 +334,7 @@ impl Checker<'_> {
 }
 
 /// Returns a parameter of the function, or inlined copy, that contains a place.
-fn parameter(place: &Place, number: u64) -> Option<(&scope::Scope, &Variable)> {
+pub(super) fn parameter(place: &Place, number: u64) -> Option<(&scope::Scope, &Variable)> {
     let scope = place.in_scope.as_ref().as_ref().ok()?;
     Some((scope, scope.frame()?.parameters.get(usize::try_from(number).ok()?)?))
 }

@@ -2,6 +2,7 @@
 
 use super::arguments::name;
 use super::described::is_of_code;
+use super::locals::parameter;
 use crate::parser::ast;
 use crate::typeck::error;
 use crate::typeck::error::Result;
@@ -70,12 +71,20 @@ impl Checker<'_> {
         let mut lines = Vec::new();
         // Without types, the first argument gives the reason.
         for number in 0..names.len().max(1) {
-            let value = self.check_traced("print", &[element(number)], span)?;
-            let shape = self.shape(&value.ty);
             let name = names.get(number).cloned().unwrap_or_default();
-            lines.push(Printed::Variable { name, value, shape });
+            lines.push(match self.check_traced("print", &[element(number)], span) {
+                Ok(value) => Printed::Variable { shape: self.shape(&value.ty), name, value },
+                Err(error) => self.argument_elsewhere(number, name, span).unwrap_or(Err(error))?,
+            });
         }
         Ok(lines)
+    }
+
+    /// Prints an argument of a function in a program that cannot be read as args[], or why.
+    fn argument_elsewhere(&mut self, number: usize, name: String, span: Span) -> Option<Result<Printed>> {
+        let place = self.place.clone()?;
+        let (scope, variable) = parameter(&place, number as u64)?;
+        Some(self.printed(variable, name, scope, &place, span))
     }
 
     fn printed(
@@ -102,6 +111,7 @@ impl Checker<'_> {
             let absence = self.absences.pop().and_then(|absence| absence.places.into_iter().next());
             return missing(name, absence.map(|(_, why)| why).unwrap_or_default());
         }
+        let value = self.copied_in(value);
         let shape = self.shape(&value.ty);
         Ok(Printed::Variable { name, value, shape })
     }

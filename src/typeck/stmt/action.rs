@@ -144,7 +144,7 @@ impl Checker<'_> {
         }
         let print = name == "print";
         self.require_sized(&value, if print { tags::PRINT_SIZE } else { tags::OP_INCOMPLETE })?;
-        Ok(value)
+        Ok(self.copied_in(value))
     }
 
     fn check_tracemem(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {

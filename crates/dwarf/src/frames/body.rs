@@ -122,7 +122,8 @@ impl Body {
         let ends = |frame: &Frame| frame.ranges.iter().any(|range| range.end == address);
         let rules: [&dyn Fn(&Frame) -> bool; 3] = [&begins, &is_in, &ends];
         let copies = |rule: &dyn Fn(&Frame) -> bool| -> Vec<Vec<&Frame>> {
-            let named = |node: &&Node| query::is_name_of(&node.frame.name, function) && node.frame.call.is_some();
+            let named =
+                |node: &&Node| query::is_name_of(&node.frame.name, function) && node.frame.call.is_some();
             let nodes = self.nodes.iter().filter(named).filter(|node| rule(&node.frame));
             nodes.map(|node| self.outwards(node.parent)).collect()
         };

@@ -17,7 +17,7 @@ const MAX_MEMBERS: usize = 1 << 16;
 
 pub(crate) fn kind_of(tag: DwTag) -> Option<TagKind> {
     match tag {
-        dw::DW_TAG_structure_type => Some(TagKind::Struct),
+        dw::DW_TAG_structure_type | dw::DW_TAG_class_type => Some(TagKind::Struct),
         dw::DW_TAG_union_type => Some(TagKind::Union),
         dw::DW_TAG_enumeration_type => Some(TagKind::Enum),
         _ => None,
@@ -55,7 +55,7 @@ impl Types<'_> {
         let name = || unit.name(entry).unwrap_or_default();
         match tag {
             dw::DW_TAG_base_type => base(&unit, entry),
-            dw::DW_TAG_pointer_type => {
+            dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
                 Type::Pointer { to: Box::new(to()), user: matches!(self.origin, TypeOrigin::File(_)) }
             }
             dw::DW_TAG_const_type
@@ -119,7 +119,9 @@ impl Types<'_> {
         };
         let Some(nesting) = nesting.checked_sub(1) else { return };
         for child in unit.children(record) {
-            if members.len() >= MAX_MEMBERS || unit.tag(child) != Some(dw::DW_TAG_member) {
+            let is_base = unit.tag(child) == Some(dw::DW_TAG_inheritance);
+            let is_member = is_base || unit.tag(child) == Some(dw::DW_TAG_member);
+            if members.len() >= MAX_MEMBERS || !is_member || is_elsewhere(&unit, child) {
                 continue;
             }
             let Some(to) = unit.type_reference(child) else { continue };
@@ -127,6 +129,10 @@ impl Types<'_> {
             let (offset, bits) = position(&unit, child, &ty);
             let bit_offset = base.wrapping_add(offset);
             match (unit.name(child), &ty) {
+                // The members of a base class are found like those of a struct without a name.
+                (_, Type::Record(inner)) if is_base => {
+                    self.push_members(inner.id.index.into(), bit_offset, nesting, members);
+                }
                 (Some(name), _) => members.push(Member { name, ty, bit_offset, bits }),
                 (None, Type::Record(inner)) if inner.id.origin == self.origin => {
                     self.push_members(inner.id.index.into(), bit_offset, nesting, members);
@@ -175,6 +181,14 @@ fn lengths(unit: &Unit<'_, '_>, array: UnitOffset) -> Vec<u64> {
         unit.number(range, dw::DW_AT_count).or_else(last).unwrap_or(0)
     };
     ranges.take(8).map(length).collect()
+}
+
+/// Whether a member has no place in its record that is known here: a static one, or a virtual base class.
+fn is_elsewhere(unit: &Unit<'_, '_>, member: UnitOffset) -> bool {
+    let has = |attribute| unit.attribute(member, attribute).is_some();
+    let is_computed =
+        has(dw::DW_AT_data_member_location) && unit.number(member, dw::DW_AT_data_member_location).is_none();
+    has(dw::DW_AT_external) || has(dw::DW_AT_declaration) || is_computed
 }
 
 /// The offset and length of a member in bits; the length only for a bit-field.

@@ -79,12 +79,8 @@ pub(super) fn of_paths(image: Image<'_>, function: &str) -> Vec<ImageFunction> {
     }
     let (names, functions): (Vec<String>, Vec<Function>) = by_path.into_iter().unzip();
     let found = names.into_iter().zip(resolve(image, &functions));
-    let found = found.map(|(name, known)| ImageFunction {
-        image: image.id(),
-        name,
-        known,
-        out_of_line: Vec::new(),
-    });
+    let found =
+        found.map(|(name, known)| ImageFunction { image: image.id(), name, known, out_of_line: Vec::new() });
     found.collect()
 }
 

@@ -135,16 +135,17 @@ const INSTRUCTION_POINTER: u16 = 16;
 /// The stack pointer's number there.
 const STACK_POINTER: u8 = 7;
 
-/// Whether an address at the first instruction of a function is below the return address.
+/// Whether an address at the first instruction of a function is below the return address, or is read there.
 fn is_below_frame(term: &Term) -> bool {
     match term {
-        Term::Binary(Binary::Add, base, by) => match (&**base, &**by) {
-            (Term::Register(register), Term::Constant(by)) => {
-                register.number() == STACK_POINTER && by.cast_signed() < 0
-            }
-            _ => false,
-        },
-        _ => false,
+        Term::Binary(Binary::Add, base, by)
+            if let (Term::Register(register), Term::Constant(by)) = (&**base, &**by) =>
+        {
+            register.number() == STACK_POINTER && by.cast_signed() < 0
+        }
+        Term::Binary(_, left, right) => is_below_frame(left) || is_below_frame(right),
+        Term::Load { address: operand, .. } | Term::Unary(_, operand) => is_below_frame(operand),
+        Term::Register(_) | Term::Constant(_) | Term::Address(_) | Term::PerCpu(_) => false,
     }
 }
 
