@@ -290,7 +290,8 @@ fn compare(real: &Real, by: By) -> Figures {
         let [own, entries, returns, left] = lines.each_ref().map(sum);
         let seen = Executed { own, left: (by == By::Steps).then_some(left), copies: [entries, returns] };
         let live = live.get(function).copied().unwrap_or_default();
-        let is_refused = live.own[0] > 0 && live.own[1] == 0 && is_refused(function, &command);
+        let lacks = live.own[0] > 0 && live.own[1] == 0 || live.copies[1] < seen.copies[1];
+        let is_refused = lacks && is_refused(function, &command);
         if !figures.judge(&real.name, function, seen, live, is_refused, share_places(calls)) {
             println!("    {lines:?}\n{calls:x?}");
         }
@@ -364,7 +365,7 @@ impl Figures {
             println!("WRONG {program} {function}: {live:?}, {executed:?}");
             return false;
         }
-        if live.own[0] != live.own[1] {
+        if live.own[0] != live.own[1] || is_refused {
             *(if is_refused { &mut self.refused } else { &mut self.active }) += 1;
             println!("{} {program} {function}: {live:?}", if is_refused { "REFUSED" } else { "ACTIVE" });
         }

@@ -18,6 +18,8 @@ use kinst_base::probe::{Description, Fields, is_mangled};
 use kinst_base::source::Span;
 use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
+use kinst_dwarf::variables::scope::{Missing, Variable};
+use kinst_sites::InScope;
 use kinst_types::intrinsic::{INT, LONG, ULONG};
 use kinst_types::{Prototype, TagKind, Type};
 
@@ -67,18 +69,12 @@ impl Checker<'_> {
             return argument.map(Operand::from);
         }
         let wanted = Wanted { number, index: index.span, span };
-        if let Some(argument) = self.argument_in_place(wanted, is_mangled) {
+        if let Some(argument) = self.argument_in_place(wanted) {
             return argument.map(Operand::from);
         }
         let mut argument: Option<Argument> = None;
         for probe in &probes {
-            let found = match self.argument_of_all(probe, wanted) {
-                Ok(found) => found,
-                Err(error) => {
-                    let argument = self.argument_in_place(wanted, |_| true);
-                    return argument.unwrap_or(Err(error)).map(Operand::from);
-                }
-            };
+            let found = self.argument_of_all(probe, wanted)?;
             match &argument {
                 Some(first) if !same(first, &found) => {
                     let notes = Vec::new();
@@ -103,14 +99,12 @@ impl Checker<'_> {
         Ok(self.translated(ty, value, span)?.into())
     }
 
-    /// Reads an argument at the entry of one of the functions of programs that `passes`, where the debug information
-    /// has it; `None` if it does not have it there.
-    fn argument_in_place(&mut self, wanted: Wanted, passes: fn(&str) -> bool) -> Option<Result<Expr>> {
+    /// Reads an argument at the entry of one function of a program, where the debug information has it; `None` if it
+    /// does not have it there. A compiler need not obey the calling convention if it knows all callers.
+    fn argument_in_place(&mut self, wanted: Wanted) -> Option<Result<Expr>> {
         let place = self.place.clone()?;
-        let is_entry = |fields: &Fields| {
-            Space::of_program(&fields.provider).is_some() && !is_return(fields) && passes(&fields.function)
-        };
-        place.probe.kind.fields().filter(is_entry)?;
+        let fields = place.probe.kind.fields()?;
+        Space::of_program(&fields.provider).filter(|_| !is_return(&fields))?;
         let (_, parameter) = parameter(&place, wanted.number)?;
         parameter.location.as_ref().ok()?;
         Some(self.site_argument(&place, wanted.number, wanted.index, wanted.span))
@@ -191,6 +185,9 @@ impl Checker<'_> {
         let Some(prototype) = self.prototype_of(fields) else {
             return Err(untyped(self.env.kernel.without_types()));
         };
+        if let Some(why) = self.is_irregular(fields, number) {
+            return Err(untyped(Some(why.to_owned())));
+        }
         let by_value = |ty: &Type| untyped(Some(format!("{ty} is passed by value")));
         if is_return(fields) {
             let returns = prototype.returns;
@@ -246,7 +243,7 @@ impl Checker<'_> {
         if is_clone(&fields.function) {
             return None;
         }
-        let scope = self.env.places.scopes(&[first_instruction(fields)]).pop()?;
+        let scope = self.scope_at_entry(fields)?;
         let scope = scope.as_ref().as_ref().ok()?;
         let own = scope.frames.last()?;
         let params = own.parameters.iter().map(|parameter| {
@@ -255,6 +252,26 @@ impl Checker<'_> {
         });
         let returns = own.returns.map_or(Type::Void, |place| self.env.kernel.type_at(&scope.module, place));
         Some(Prototype { params: params.collect(), returns: self.complete(returns) })
+    }
+
+    fn scope_at_entry(&self, fields: &Fields) -> Option<InScope> {
+        self.env.places.scopes(&[first_instruction(fields)]).pop()
+    }
+
+    /// Returns why an argument of a function in a program may not be where the calling convention says.
+    fn is_irregular(&self, fields: &Fields, number: usize) -> Option<&'static str> {
+        Space::of_program(&fields.provider)?;
+        let scope = self.scope_at_entry(fields)?;
+        let own = scope.as_ref().as_ref().ok()?.frames.last()?;
+        let is_gone = |parameter: &Variable| parameter.location == Err(Missing::OptimisedOut);
+        match is_return(fields) {
+            true if number == 0 => None,
+            _ if own.is_nocall => Some("the compiler passes its arguments in its own way (DW_CC_nocall)"),
+            true => None,
+            false => own.parameters.iter().take(number.saturating_add(1)).any(is_gone).then_some(
+                "the compiler has optimised it out, or one before it, and may pass the others in its own way",
+            ),
+        }
     }
 
     /// Returns the prototype of a system call, whose pointers refer to the memory of the process.

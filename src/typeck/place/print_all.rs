@@ -12,6 +12,7 @@ use crate::typeck::typed::{Printed, StmtKind};
 use kinst_base::source::Span;
 use kinst_dif::MAX_VALUE;
 use kinst_dwarf::variables::scope::{Scope, Variable};
+use kinst_types::Type;
 
 impl Checker<'_> {
     /// Checks print(args) and print(locals); `None` if the argument is an expression.
@@ -99,7 +100,11 @@ impl Checker<'_> {
         let bytes = self.layout.size(&ty).unwrap_or(0);
         let missing = |name: String, why: String| Ok(Printed::Missing { name, ty: ty.to_string(), why });
         if !self.is_readable(&ty) {
-            return missing(name, "the size of its type is not known".to_owned());
+            let why = match ty.resolved() {
+                Type::Float { .. } => "it is a floating-point number",
+                _ => "the size of its type is not known",
+            };
+            return missing(name, why.to_owned());
         }
         if bytes > u64::from(MAX_VALUE) {
             return missing(name, format!("it has {bytes} bytes, and {MAX_VALUE} can be recorded"));

@@ -14,9 +14,10 @@ pub type Known<'a> = dyn Fn(TagKind, &str) -> Option<Type> + 'a;
 impl<'a> Sections<'a> {
     /// Loads and relocates the sections; `None` if one of them is damaged.
     pub fn load(image: &'a ElfFile) -> Option<Sections<'a>> {
-        // The lines are not needed, but no unit opens without its file table.
-        const USED: [SectionId; 6] = [
+        // The lines and the addresses are not needed, but no unit opens without its file table and its first address.
+        const USED: [SectionId; 7] = [
             SectionId::DebugAbbrev,
+            SectionId::DebugAddr,
             SectionId::DebugInfo,
             SectionId::DebugLine,
             SectionId::DebugLineStr,

@@ -20,4 +20,6 @@ pub(crate) struct Described<'d> {
     /// An entry in the unit that the location and value belong to.
     pub of: u64,
     pub(super) origin: Option<u64>,
+    /// Whether it is a function that does not obey the calling convention.
+    pub(super) is_nocall: bool,
 }

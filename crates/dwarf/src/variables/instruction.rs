@@ -163,7 +163,9 @@ impl<'d> Reader<'_, 'd> {
         // Parameters of a clone that its origin lacks, and all parameters without an origin.
         parameters.sort_by_key(|parameter| parameter.die);
         declared.extend(parameters);
-        let returns = self.completed(self.described(frame.die)?).ty;
+        let function = self.described(frame.die)?;
+        let is_nocall = function.is_nocall;
+        let returns = self.completed(function).ty;
         let variables =
             |list: Vec<Described<'d>>| list.into_iter().map(|described| self.variable(described)).collect();
         Ok(scope::Frame {
@@ -172,6 +174,7 @@ impl<'d> Reader<'_, 'd> {
             locals: variables(locals),
             gone: variables(gone),
             returns,
+            is_nocall,
         })
     }
 
@@ -272,6 +275,10 @@ impl<'d> Reader<'_, 'd> {
                 }
                 dw::DW_AT_abstract_origin | dw::DW_AT_specification => {
                     described.origin = unit.target(&attribute.value());
+                }
+                dw::DW_AT_calling_convention => {
+                    let value = attribute.value();
+                    described.is_nocall = value == AttributeValue::CallingConvention(dw::DW_CC_nocall);
                 }
                 _ => {}
             }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use gimli::{AttributeValue, Expression, RawLocListEntry, constants as dw};
+use gimli::{AttributeValue, Expression, Operation, RawLocListEntry, constants as dw};
 
 use super::described::{Described, RunTime};
 use super::location::{self, Surroundings};
@@ -166,6 +166,12 @@ impl<'d> Place<'_, 'd> {
                 continue;
             }
             return match attribute.value() {
+                // A register is the frame base only after the function has set it, at its entry not yet.
+                AttributeValue::Exprloc(expression)
+                    if self.address == self.symbol.start && !self.is_cfa(expression) =>
+                {
+                    Err(Missing::NotCovered)
+                }
                 AttributeValue::Exprloc(expression) => {
                     location::value(expression, self.unit.inner.encoding(), &Based(self))
                 }
@@ -173,6 +179,11 @@ impl<'d> Place<'_, 'd> {
             };
         }
         Err(Missing::Frame)
+    }
+
+    fn is_cfa(&self, expression: Expression<Slice<'d>>) -> bool {
+        let mut operations = expression.operations(self.unit.inner.encoding());
+        matches!(operations.next(), Ok(Some(Operation::CallFrameCFA)))
     }
 
     fn base_of_list(&self, list: &AttributeValue<Slice<'d>>) -> Result<Term, Missing> {

@@ -33,6 +33,8 @@ pub struct Frame {
     pub gone: Vec<Variable>,
     /// The offset of the result's type in .debug_info; `None` for void.
     pub returns: Option<u64>,
+    /// Whether the function does not obey the calling convention, as the compiler knows all of its callers.
+    pub is_nocall: bool,
 }
 
 /// A variable or parameter, and how to read it at one instruction.
