@@ -16,7 +16,7 @@ use kinst_base::source::{Span, Spanned};
 use kinst_dif::MAX_VALUE;
 use kinst_dif::insn::{Builtin, Subr};
 use kinst_dwarf::variables::scope::{self, Variable};
-use kinst_dwarf::variables::term::{Binary, Location, Register, Term, Unary};
+use kinst_dwarf::variables::term::{Binary, Location, Part, Register, Term, Unary};
 use kinst_sites::InScope;
 use kinst_types::Type;
 use kinst_types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
@@ -203,8 +203,12 @@ impl Checker<'_> {
                 Ok(Expr::new(ExprKind::Convert(Box::new(value)), ty, span))
             }
             Ok(Location::Value(value)) if bytes.is_some_and(|bytes| bytes <= REGISTER_BYTES) => {
-                let value = self.term(value, scope.user, span)?;
-                self.held(value, ty, span)
+                let whole = Part { offset: 0, bytes: REGISTER_BYTES as u8, value: value.clone() };
+                self.held(&[whole], ty, scope.user, span)
+            }
+            Ok(Location::Parts(parts)) if ty.is_by_ref() => self.held(parts, ty, scope.user, span),
+            Ok(Location::Parts(_)) => {
+                self.absent_at(what, "it is in several places".to_owned(), ty, place, span)
             }
             Ok(Location::Value(_)) => {
                 let why = "it is larger than the register that the debug information names".to_owned();
@@ -258,8 +262,8 @@ impl Checker<'_> {
         self.dereference(expr(made, Type::pointer_to(ty)), span)
     }
 
-    /// Copies a struct from a register into scratch memory, as the value of a struct is its address.
-    fn held(&mut self, value: Expr, ty: Type, span: Span) -> Result<Expr> {
+    /// Copies a struct from registers into scratch memory, as the value of a struct is its address.
+    fn held(&mut self, parts: &[Part], ty: Type, user: bool, span: Span) -> Result<Expr> {
         // One variable for each position in the source; no program can write this name.
         let wanted = Name { scope: Scope::Clause, name: &format!("%local_{}", span.start), span };
         let pointer = Type::pointer_to(ULONG);
@@ -269,15 +273,27 @@ impl Checker<'_> {
         };
         let expr = |kind, ty: &Type| Expr::new(kind, ty.clone(), span);
         let variable = Lvalue::Variable(id);
-        let size = Box::new(expr(ExprKind::Int(REGISTER_BYTES), &ULONG));
-        let made = expr(ExprKind::Call { subroutine: Subr::Alloca, args: vec![*size] }, &pointer);
+        let end = parts.iter().map(|part| part.offset + u64::from(part.bytes)).max().unwrap_or_default();
+        let size = expr(ExprKind::Int(end.next_multiple_of(REGISTER_BYTES)), &ULONG);
+        let made = expr(ExprKind::Call { subroutine: Subr::Alloca, args: vec![size] }, &pointer);
         let kept = ExprKind::Assign { place: variable.clone(), value: Box::new(made) };
         let address = |ty: Type| expr(ExprKind::Place(variable.clone()), &Type::pointer_to(ty));
-        let memory = Lvalue::Memory(Memory { address: Box::new(address(ULONG)), user: false });
-        let stored = expr(ExprKind::Assign { place: memory, value: Box::new(value) }, &ULONG);
+        let mut stores = vec![expr(kept, &pointer)];
+        for part in parts {
+            let unit = unsigned(part.bytes);
+            let (left, right) = (address(unit.clone()), expr(ExprKind::Int(part.offset), &ULONG));
+            let at = ExprKind::Arith { op: ArithOp::Add, left: Box::new(left), right: Box::new(right) };
+            let at = expr(at, &Type::pointer_to(unit.clone()));
+            let memory = Lvalue::Memory(Memory { address: Box::new(at), user: false });
+            let value = Box::new(self.term(&part.value, user, span)?);
+            stores.push(expr(ExprKind::Assign { place: memory, value }, &unit));
+        }
         let whole = self.dereference(address(ty.clone()), span)?;
-        let rest = expr(ExprKind::Comma { left: Box::new(stored), right: Box::new(whole) }, &ty);
-        Ok(expr(ExprKind::Comma { left: Box::new(expr(kept, &pointer)), right: Box::new(rest) }, &ty))
+        let after = |right: Expr, left: Expr| {
+            let ty = right.ty.clone();
+            expr(ExprKind::Comma { left: Box::new(left), right: Box::new(right) }, &ty)
+        };
+        Ok(stores.into_iter().rev().fold(whole, after))
     }
 
     /// Builds the expression over the saved registers and memory; `user` says whether that of a process.
@@ -294,13 +310,7 @@ impl Checker<'_> {
                 Expr { ty: ULONG, ..own }
             }
             Term::Load { address, bytes } => {
-                let unit = match bytes {
-                    1 => UCHAR,
-                    2 => USHORT,
-                    4 => UINT,
-                    _ => ULONG,
-                };
-                let to = Type::Pointer { to: Box::new(unit), user };
+                let to = Type::Pointer { to: Box::new(unsigned(*bytes)), user };
                 let address = Expr { ty: to, ..self.term(address, user, span)? };
                 let loaded = self.dereference(address, span)?;
                 expr(ExprKind::Convert(Box::new(loaded)), ULONG)
@@ -337,6 +347,16 @@ impl Checker<'_> {
 pub(super) fn parameter(place: &Place, number: u64) -> Option<(&scope::Scope, &Variable)> {
     let scope = place.in_scope.as_ref().as_ref().ok()?;
     Some((scope, scope.frame()?.parameters.get(usize::try_from(number).ok()?)?))
+}
+
+/// The unsigned integer of this many bytes.
+fn unsigned(bytes: u8) -> Type {
+    match bytes {
+        1 => UCHAR,
+        2 => USHORT,
+        4 => UINT,
+        _ => ULONG,
+    }
 }
 
 fn why_missing(place: &Place, there: &str) -> String {

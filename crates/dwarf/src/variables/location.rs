@@ -10,6 +10,9 @@ use crate::sections::Slice;
 const MOST_OPERATIONS: usize = 256;
 /// The most nodes of its result: an expression that doubles its value repeatedly would grow without end.
 const MOST_NODES: usize = 128;
+/// The limits on a variable in several pieces.
+const MOST_PIECES: usize = 16;
+const MOST_BYTES: u64 = 64;
 
 /// The context that an expression may refer to.
 pub(crate) trait Surroundings {
@@ -36,21 +39,19 @@ pub(crate) fn compile(
     let mut machine = Machine { around, stack: Vec::new() };
     let mut operations = expression.operations(encoding);
     let mut outcome = None;
+    let mut pieces = Pieces::default();
     for _ in 0..MOST_OPERATIONS {
         let Some(operation) = operations.next().map_err(damaged)? else {
             return match outcome {
+                _ if pieces.bytes > 0 => pieces.whole(bytes),
                 Some(location) => Ok(location),
                 None => machine.stack.pop().map(Location::Memory).ok_or(Missing::NowhereHere),
             };
         };
         if let Operation::Piece { size_in_bits, bit_offset: None | Some(0) } = operation {
-            // A structure with one member is one piece.
-            let whole = bytes.and_then(|bytes| bytes.checked_mul(8)) == Some(size_in_bits);
-            let location = outcome.or_else(|| machine.stack.pop().map(Location::Memory));
-            return match (location, operations.next()) {
-                (Some(location), Ok(None)) if whole => Ok(location),
-                _ => Err(Missing::Pieces),
-            };
+            let location = outcome.take().or_else(|| machine.stack.pop().map(Location::Memory));
+            pieces.add(location, size_in_bits)?;
+            continue;
         }
         // A register, a value or an implicit value ends the description.
         if outcome.is_some() {
@@ -65,6 +66,43 @@ pub(crate) fn compile(
     Err(Missing::TooLong)
 }
 
+/// The pieces of a variable so far.
+#[derive(Default)]
+struct Pieces {
+    locations: Vec<(Option<Location>, u64)>,
+    bytes: u64,
+}
+
+impl Pieces {
+    /// Adds a piece; one without a location is optimised out.
+    fn add(&mut self, location: Option<Location>, bits: u64) -> Result<(), Missing> {
+        if !bits.is_multiple_of(8) || bits == 0 || self.locations.len() == MOST_PIECES {
+            return Err(Missing::Pieces);
+        }
+        self.locations.push((location, bits / 8));
+        self.bytes = self.bytes.saturating_add(bits / 8);
+        Ok(())
+    }
+
+    /// The location of a variable of this many bytes.
+    fn whole(mut self, bytes: Option<u64>) -> Result<Location, Missing> {
+        if bytes != Some(self.bytes) || self.bytes > MOST_BYTES {
+            return Err(Missing::Pieces);
+        }
+        // A structure with one member is one piece.
+        if self.locations.len() == 1 {
+            return self.locations.pop().and_then(|(location, _)| location).ok_or(Missing::Pieces);
+        }
+        let (mut parts, mut offset) = (Vec::new(), 0);
+        for (location, bytes) in self.locations {
+            let location = location.ok_or(Missing::Pieces)?;
+            parts.extend(location.split(offset, bytes).ok_or(Missing::Pieces)?);
+            offset += bytes;
+        }
+        Ok(Location::Parts(parts))
+    }
+}
+
 /// The value of an expression that computes one, such as the frame base.
 pub(crate) fn value(
     expression: Expression<Slice<'_>>,
@@ -74,6 +112,7 @@ pub(crate) fn value(
     match compile(expression, encoding, None, around)? {
         // A register stands for its content, and an address is the value itself.
         Location::Value(term) | Location::Memory(term) => Ok(term),
+        Location::Parts(_) => Err(Missing::Pieces),
     }
 }
 
@@ -312,7 +351,7 @@ mod tests {
         let cases: &[(&[u8], &str)] = &[
             (&[], "NowhereHere"),
             (&[dw::DW_OP_reg5.0, dw::DW_OP_piece.0, 4], "Pieces"),
-            (&[dw::DW_OP_reg5.0, dw::DW_OP_piece.0, 8, dw::DW_OP_reg4.0, dw::DW_OP_piece.0, 8], "Pieces"),
+            (&[dw::DW_OP_reg5.0, dw::DW_OP_piece.0, 8, dw::DW_OP_piece.0, 8], "Pieces"),
             (&[dw::DW_OP_piece.0, 8], "Pieces"),
             (&[dw::DW_OP_entry_value.0, 1, dw::DW_OP_reg5.0, dw::DW_OP_stack_value.0], "EntryValue"),
             (&[dw::DW_OP_implicit_pointer.0, 1, 0, 0, 0, 0], "ImplicitPointer"),

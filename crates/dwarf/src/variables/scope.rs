@@ -164,7 +164,7 @@ impl fmt::Display for Missing {
             Missing::ImplicitPointer => {
                 f.write_str("it points to an object that was optimised out (DW_OP_implicit_pointer)")
             }
-            Missing::Pieces => f.write_str("it is in several pieces (DW_OP_piece)"),
+            Missing::Pieces => f.write_str("some of its pieces are unknown (DW_OP_piece)"),
             Missing::EntryValue => f.write_str(
                 "only its value at the function's entry is described, which was not saved (DW_OP_entry_value)",
             ),

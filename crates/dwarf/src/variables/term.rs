@@ -67,6 +67,52 @@ pub enum Location {
     Value(Term),
     /// In memory, at this address.
     Memory(Term),
+    /// In several places, by offset.
+    Parts(Vec<Part>),
+}
+
+/// A part of a variable that is in several places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Bytes from the start of the variable.
+    pub offset: u64,
+    /// 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// Its value, in the low bytes.
+    pub value: Term,
+}
+
+impl Location {
+    /// Returns the expressions in it.
+    pub fn terms_mut(&mut self) -> impl Iterator<Item = &mut Term> {
+        let (one, parts) = match self {
+            Location::Value(term) | Location::Memory(term) => (Some(term), None),
+            Location::Parts(parts) => (None, Some(parts)),
+        };
+        one.into_iter().chain(parts.into_iter().flatten().map(|part| &mut part.value))
+    }
+
+    /// Splits a part of this many bytes of a variable, which is at this location, into integers. `None` if it is larger
+    /// than the register.
+    pub(super) fn split(self, offset: u64, bytes: u64) -> Option<Vec<Part>> {
+        let mut parts = Vec::new();
+        let mut done = 0;
+        while done < bytes {
+            let left = bytes - done;
+            let size = [8, 4, 2, 1].into_iter().find(|size| u64::from(*size) <= left)?;
+            let by = |term: &Term, op, by: u64| Term::binary(op, term.clone(), Term::Constant(by));
+            let value = match &self {
+                Location::Value(_) if bytes > 8 => return None,
+                Location::Value(term) if done == 0 => term.clone(),
+                Location::Value(term) => by(term, Binary::Shr, done * 8),
+                Location::Memory(term) => Term::load(by(term, Binary::Add, done), size),
+                Location::Parts(_) => return None,
+            };
+            parts.push(Part { offset: offset + done, bytes: size, value });
+            done += u64::from(size);
+        }
+        Some(parts)
+    }
 }
 
 impl Term {
@@ -210,6 +256,13 @@ impl fmt::Display for Location {
             Location::Value(term @ (Term::Address(_) | Term::PerCpu(_))) => write!(f, "the address {term}"),
             Location::Value(term) => write!(f, "the value {term}"),
             Location::Memory(term) => write!(f, "at {}", term.as_operand()),
+            Location::Parts(parts) => {
+                f.write_str("in parts:")?;
+                for (index, part) in parts.iter().enumerate() {
+                    write!(f, "{} {}", if index == 0 { "" } else { "," }, part.value)?;
+                }
+                Ok(())
+            }
         }
     }
 }

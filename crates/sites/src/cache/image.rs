@@ -23,15 +23,15 @@ pub(crate) fn file_name(id: &BuildId) -> String {
     format!("{id}.sites")
 }
 
-/// Returns the name of the file with the sites of one function of a program. A linker can give two versions of a
+/// Returns the name of the file with the functions of a program that a name means. A linker can give two versions of a
 /// program the same build id, so the checksum of the file is part of it.
-fn function_file_name(id: &BuildId, image: &ElfFile, function: &str) -> String {
-    format!("{id}-{:08x}-{:016x}.{FUNCTION}", image.crc(), hash(function))
+fn meant_file_name(id: &BuildId, image: &ElfFile, name: &str) -> String {
+    format!("{id}-{:08x}-{:016x}.{MEANT}", image.crc(), hash(name))
 }
 
-/// Extension of the files with one function, and their greatest number: each has one or a few kilobytes.
-const FUNCTION: &str = "function";
-const MOST_FUNCTIONS: usize = 4096;
+/// Extension of these files, and their greatest number: most have one or a few kilobytes.
+const MEANT: &str = "functions";
+const MOST_MEANT: usize = 4096;
 
 impl Cache {
     /// Opens the index of a build id, if it is cached and valid.
@@ -44,18 +44,19 @@ impl Cache {
         self.index(id).is_some()
     }
 
-    /// Returns the sites of a function of a program, if they are cached.
-    pub(crate) fn function(&self, id: &BuildId, image: &ElfFile, function: &str) -> Option<Known> {
-        let file = self.open(&function_file_name(id, image, function), KIND, id.bytes())?;
-        ImageIndex::of(file)?.function(function)
+    /// Returns the functions of a program that a name means, with their sites, if they are cached.
+    pub(crate) fn meant(&self, id: &BuildId, image: &ElfFile, name: &str) -> Option<Vec<(String, Known)>> {
+        let file = self.open(&meant_file_name(id, image, name), KIND, id.bytes())?;
+        let index = ImageIndex::of(file)?;
+        let found = index.names().map(|name| Some((name.to_owned(), index.function(name)?)));
+        found.collect()
     }
 
-    /// Caches the sites of a function of a program. A failure costs only time: they are looked up again.
-    pub(crate) fn write_function(&self, id: &BuildId, image: &ElfFile, function: &str, known: &Known) {
-        let functions = [(function.to_owned(), known.clone())];
-        if let Some(bytes) = ImageIndex::write(id, image, &functions, &Symbols::default()) {
-            let _ = self.write(&function_file_name(id, image, function), &bytes);
-            self.limit(FUNCTION, MOST_FUNCTIONS);
+    /// Caches the functions of a program that a name means. A failure costs only time: they are looked up again.
+    pub(crate) fn write_meant(&self, id: &BuildId, image: &ElfFile, name: &str, found: &[(String, Known)]) {
+        if let Some(bytes) = ImageIndex::write(id, image, found, &Symbols::default()) {
+            let _ = self.write(&meant_file_name(id, image, name), &bytes);
+            self.limit(MEANT, MOST_MEANT);
         }
     }
 }

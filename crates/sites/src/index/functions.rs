@@ -9,7 +9,7 @@ use crate::flow::points::Point;
 use crate::image::Image;
 use crate::model::{Boundary, FunctionSites};
 use crate::symtab::Symbols;
-use kinst_dwarf::Function;
+use kinst_dwarf::{Function, query};
 
 /// A function of an image: the sites of its copies, and its out-of-line symbols.
 #[derive(Debug)]
@@ -57,11 +57,16 @@ pub(super) fn among(image: Image<'_>, names: &[String]) -> Vec<ImageFunction> {
     with_instances(image, here.into_iter().map(str::to_owned).collect(), known)
 }
 
-/// Returns the functions of C++ and Rust that a name with a path, or a pattern, means, with their paths. Their code
-/// outside of copies is not looked up.
-pub(super) fn of_paths(image: Image<'_>, function: &str) -> Vec<ImageFunction> {
+/// Returns the functions of a program that a name, which may be a path or a pattern, means, sorted by name: those of C++
+/// and Rust under their paths, all others under the name.
+pub(super) fn meant(image: Image<'_>, function: &str) -> Vec<(String, Known)> {
     let Some(file) = image.debug() else { return Vec::new() };
-    let findings = match kinst_dwarf::find_meant(file, function, false) {
+    if query::is_plain(function) && !image.may_know(file, &[function.to_owned()]) {
+        return Vec::new();
+    }
+    // Reading the names of the sites takes as long as reading the sites: both run in parallel.
+    let find = || kinst_dwarf::find_meant(file, function, false);
+    let findings = match rayon::join(find, || image.symbols().map(|_| ())).0 {
         Ok(findings) => findings,
         Err(error) => {
             image.all().warn(error.warning());
@@ -70,18 +75,23 @@ pub(super) fn of_paths(image: Image<'_>, function: &str) -> Vec<ImageFunction> {
     };
     let remark = |line| image.all().remark(format!("{}: {line}", file.path().display()));
     findings.damaged.iter().for_each(remark);
-    let mut by_path: BTreeMap<String, Function> = BTreeMap::new();
-    for copy in findings.functions.into_iter().flat_map(|function| function.copies) {
-        let Some(path) = &copy.function else { continue };
-        let of = by_path.entry(path.to_string()).or_default();
-        (of.defined, of.inline) = (true, true);
-        of.copies.push(copy);
+    let mut by_name: BTreeMap<String, Function> = BTreeMap::new();
+    for mut found in findings.functions {
+        let copies = std::mem::take(&mut found.copies);
+        for copy in copies {
+            let name = copy.function.as_deref().unwrap_or(function).to_owned();
+            let known = Function { defined: true, inline: true, ..Function::default() };
+            by_name.entry(name).or_insert(known).copies.push(copy);
+        }
+        if let Some(own) = by_name.get_mut(function) {
+            *own = Function { copies: std::mem::take(&mut own.copies), ..found };
+        } else if by_name.is_empty() && found.defined {
+            by_name.insert(function.to_owned(), found);
+        }
     }
-    let (names, functions): (Vec<String>, Vec<Function>) = by_path.into_iter().unzip();
-    let found = names.into_iter().zip(resolve(image, &functions));
-    let found =
-        found.map(|(name, known)| ImageFunction { image: image.id(), name, known, out_of_line: Vec::new() });
-    found.collect()
+    let (names, functions): (Vec<String>, Vec<Function>) = by_name.into_iter().unzip();
+    let known = resolve(image, &functions);
+    names.into_iter().zip(known).collect()
 }
 
 /// Returns the names of all matching functions, inlined and out-of-line.

@@ -33,10 +33,9 @@ impl<'p> ProgramSites<'p> {
     /// Returns all functions of a file that match, inlined ones and others.
     fn found(&self, meant: &Meant, function: &str) -> Vec<ImageFunction> {
         let image = meant.file.image();
-        let mut found = match !function.is_empty() && !is_glob(function) {
-            true if query::is_plain(function) => self.found_one(meant, function),
-            true => functions::of_paths(image, function),
-            false => Self::found_by_glob(image, function),
+        let mut found = match function.is_empty() || is_glob(function) {
+            true => Self::found_by_glob(image, function),
+            false => self.found_by_name(meant, function),
         };
         // The functions of C++ and Rust have names of their own.
         let own: Vec<String> =
@@ -57,32 +56,43 @@ impl<'p> ProgramSites<'p> {
     fn found_by_glob(image: Image<'_>, function: &str) -> Vec<ImageFunction> {
         let glob = Pattern::new(function);
         let mut names = functions::names(image, |name| glob.matches(name) || name == function);
-        let all = image.inline_names();
-        let has_paths = all.iter().any(|name| name.contains("::"));
+        let has_paths = image.inline_names().iter().any(|name| name.contains("::"));
         names.retain(|name| !name.contains("::"));
         names.sort_unstable();
         names.dedup();
         let mut found = functions::among(image, &names);
         if has_paths {
-            found.extend(functions::of_paths(image, function));
+            let of_paths = functions::meant(image, function).into_iter();
+            found.extend(of_paths.filter(|(name, _)| name.contains("::")).map(|(name, known)| ImageFunction {
+                image: image.id(),
+                name,
+                known,
+                out_of_line: Vec::new(),
+            }));
         }
         found
     }
 
-    /// Looks up one function, in the cache first: the debug information of a large program takes a second.
-    fn found_one(&self, meant: &Meant, function: &str) -> Vec<ImageFunction> {
-        let (image, names) = (meant.file.image(), vec![function.to_owned()]);
+    /// Looks in the cache first: the debug information of a large program takes a second.
+    fn found_by_name(&self, meant: &Meant, function: &str) -> Vec<ImageFunction> {
+        let image = meant.file.image();
         let debug = meant.file.debug_file().filter(|file| file.debug_info_size() >= READ_WHOLE_BELOW);
         let cached = debug.and_then(|file| Some((self.programs.cache()?, file, file.build_id()?)));
-        let Some((cache, file, id)) = cached else { return functions::named(image, names) };
-        if let Some(known) = cache.function(id, file, function) {
-            return functions::with_instances(image, names, vec![known]);
+        let known = cached.and_then(|(cache, file, id)| cache.meant(id, file, function));
+        let found = known.unwrap_or_else(|| {
+            let found = functions::meant(image, function);
+            if let Some((cache, file, id)) = cached {
+                cache.write_meant(id, file, function, &found);
+            }
+            found
+        });
+        let (mut names, mut known): (Vec<String>, Vec<Known>) = found.into_iter().unzip();
+        if names.iter().all(|name| name != function) {
+            // It may be a function without inlined copies.
+            names.push(function.to_owned());
+            known.push(Known::default());
         }
-        let found = functions::named(image, names);
-        if let [one] = &found[..] {
-            cache.write_function(id, file, function, &one.known);
-        }
-        found
+        functions::with_instances(image, names, known)
     }
 
     /// Converts the points of a function to sites of this space.

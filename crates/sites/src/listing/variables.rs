@@ -12,7 +12,7 @@ use kinst_base::probe::{Fields, Site};
 use kinst_base::space::Space;
 use kinst_dwarf::Variables;
 use kinst_dwarf::variables::scope::{Missing, NoScope, Scope};
-use kinst_dwarf::variables::term::{Binary, Location, Register, Term};
+use kinst_dwarf::variables::term::{Binary, Register, Term};
 use std::sync::Arc;
 
 /// An instruction located in an image.
@@ -116,14 +116,16 @@ fn in_process(scope: &mut Scope, file: FileId, (symbol, address): (&Symbol, u64)
     let own = scope.frames.len().saturating_sub(1);
     for (depth, frame) in scope.frames.iter_mut().enumerate() {
         for variable in frame.locals.iter_mut().chain(&mut frame.parameters).chain(&mut frame.gone) {
-            let Ok(Location::Value(term) | Location::Memory(term)) = &mut variable.location else { continue };
+            let Ok(location) = &mut variable.location else { continue };
             // Before a function has made its frame, its variables there have no values.
-            if is_first && depth == own && is_below_frame(term) {
+            if is_first && depth == own && location.terms_mut().any(|term| is_below_frame(term)) {
                 variable.location = Err(Missing::NotCovered);
                 continue;
             }
             match instruction_pointer {
-                Some(register) => relocate(term, register, address),
+                Some(register) => {
+                    location.terms_mut().for_each(|term| relocate(term, register, address));
+                }
                 None => variable.location = Err(Missing::Address),
             }
         }
