@@ -105,6 +105,7 @@ pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Nami
 pub fn of_shape(bytes: &[u8], shape: &Shape) -> Value {
     match shape {
         Shape::Number { bytes: size } => Value::Int(shape::number(bytes, *size).into()),
+        Shape::Float { bytes: size } => Value::Float(shape::float(bytes, *size)),
         Shape::Pointer { bytes: size } => Value::Pointer(shape::number(bytes, *size)),
         Shape::Enum { bytes: size, values } => {
             let raw = shape::number(bytes, *size);
@@ -118,7 +119,7 @@ pub fn of_shape(bytes: &[u8], shape: &Shape) -> Value {
             Value::Array(elements.take_while(there).map(|b| of_shape(b, of)).collect())
         }
         Shape::Record(parts) => {
-            let there = parts.iter().filter(|part| part.is_in(bytes));
+            let there = parts.iter().filter(|part| part.exists(bytes) && part.is_in(bytes));
             Value::Record(there.map(|part| member(bytes, part)).collect())
         }
         Shape::Bytes { bytes: size } => Value::Bytes(shape::field(bytes, 0, *size).to_vec()),

@@ -10,3 +10,4 @@ pub mod reason;
 pub mod source;
 pub mod space;
 pub mod uapi;
+pub mod variant;

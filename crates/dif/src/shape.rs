@@ -1,11 +1,18 @@
 //! dif/shape.rs: the meaning of the bytes of a printed value, member by member.
 
+use kinst_base::variant::Variant;
+
 /// How print() shows a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// 1, 2, 4 or 8 bytes: an integer, in hexadecimal.
     Number {
         /// Size of the integer.
+        bytes: u32,
+    },
+    /// 4 or 8 bytes: a floating-point number.
+    Float {
+        /// Size of the number.
         bytes: u32,
     },
     /// An address, in hexadecimal.
@@ -56,6 +63,8 @@ pub struct Part {
     pub bits: Option<(u32, u32)>,
     /// Shape of the value; for a bit-field, the shape of its type.
     pub shape: Shape,
+    /// The values of a tag for which it exists; `None` if it always does.
+    pub variant: Option<Variant>,
 }
 
 /// Returns those of the `len` bytes at an offset that exist.
@@ -67,9 +76,10 @@ pub fn field(value: &[u8], offset: u64, len: u64) -> &[u8] {
 /// Whether the existing bytes contain a value of this shape: all of a number, or the beginning of a shape with parts.
 pub fn is_in(value: &[u8], shape: &Shape) -> bool {
     match shape {
-        Shape::Number { bytes } | Shape::Pointer { bytes } | Shape::Enum { bytes, .. } => {
-            value.len() >= (*bytes).min(8) as usize
-        }
+        Shape::Number { bytes }
+        | Shape::Float { bytes }
+        | Shape::Pointer { bytes }
+        | Shape::Enum { bytes, .. } => value.len() >= (*bytes).min(8) as usize,
         Shape::Record(parts) => parts.is_empty() || !value.is_empty(),
         Shape::Array { len: most, .. } | Shape::Text { bytes: most } | Shape::Bytes { bytes: most } => {
             *most == 0 || !value.is_empty()
@@ -78,6 +88,11 @@ pub fn is_in(value: &[u8], shape: &Shape) -> bool {
 }
 
 impl Part {
+    /// Whether the record has this member, by its tag.
+    pub fn exists(&self, record: &[u8]) -> bool {
+        self.variant.as_ref().is_none_or(|variant| variant.is_in(record))
+    }
+
     /// Whether the existing bytes of a record contain this member.
     pub fn is_in(&self, record: &[u8]) -> bool {
         let rest = field(record, self.offset, u64::MAX);
@@ -85,6 +100,14 @@ impl Part {
             Some((first, width)) => rest.len() as u64 * 8 >= u64::from(first) + u64::from(width),
             None => is_in(rest, &self.shape),
         }
+    }
+}
+
+/// Returns a floating-point number of 4 or 8 bytes.
+pub fn float(value: &[u8], bytes: u32) -> f64 {
+    match bytes {
+        4 => f32::from_bits(number(value, 4) as u32).into(),
+        _ => f64::from_bits(number(value, 8)),
     }
 }
 

@@ -198,7 +198,13 @@ impl<'a> Placement<'a> {
                 self.members
                     .extend(inner.map(|member| Member { bit_offset: offset + member.bit_offset, ..member }));
             }
-            _ => self.members.push(Member { name: name.to_string(), ty, bit_offset: offset, bits: None }),
+            _ => self.members.push(Member {
+                name: name.to_string(),
+                ty,
+                bit_offset: offset,
+                bits: None,
+                variant: None,
+            }),
         }
         Ok(())
     }
@@ -213,7 +219,13 @@ impl<'a> Placement<'a> {
         self.place(offset, bits.into())?;
         if !name.is_empty() {
             self.align = self.align.max(align(self.types, &ty));
-            self.members.push(Member { name: name.to_string(), ty, bit_offset: offset, bits: Some(bits) });
+            self.members.push(Member {
+                name: name.to_string(),
+                ty,
+                bit_offset: offset,
+                bits: Some(bits),
+                variant: None,
+            });
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::tag::TagKind;
 use super::ty::{Tagged, Type};
+use kinst_base::variant::Variant;
 
 /// A member of a struct or union.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Member {
     pub bit_offset: u64,
     /// The width of a bit-field; `None` for other members.
     pub bits: Option<u32>,
+    /// The values of a tag for which it exists; `None` if it always does.
+    pub variant: Option<Variant>,
 }
 
 /// A source of types by name: intrinsics, the kernel's BTF or DWARF, the program itself.

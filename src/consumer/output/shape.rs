@@ -4,7 +4,7 @@ use super::bytes;
 use super::escape::escaped;
 use super::text::Text;
 use kinst_dif::PrintedLine;
-use kinst_dif::shape::{Part, Shape, bit_field, enumerator, field, is_in, number, signed};
+use kinst_dif::shape::{Part, Shape, bit_field, enumerator, field, float, is_in, number, signed};
 
 /// The columns per level of indentation.
 const INDENT: usize = 4;
@@ -46,6 +46,7 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
         Shape::Number { bytes } | Shape::Pointer { bytes } => {
             out.put(format_args!("{:#x}", number(value, *bytes)))
         }
+        Shape::Float { bytes } => out.put(format_args!("{}", float(value, *bytes))),
         Shape::Enum { bytes, values } => {
             let raw = number(value, *bytes);
             named(out, signed(raw, bytes.saturating_mul(8)), raw, values);
@@ -67,7 +68,7 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
 
 fn record(out: &mut Text, value: &[u8], parts: &[Part], depth: usize) {
     out.str("{\n");
-    let there = |part: &&Part| part.is_in(value);
+    let there = |part: &&Part| part.exists(value) && part.is_in(value);
     for part in parts.iter().filter(there) {
         indent(out, depth + 1);
         out.put(format_args!("{} {}", part.type_name, part.name));
@@ -84,7 +85,7 @@ fn record(out: &mut Text, value: &[u8], parts: &[Part], depth: usize) {
         }
         out.str("\n");
     }
-    let missing = parts.iter().filter(|part| !part.is_in(value)).count();
+    let missing = parts.iter().filter(|part| part.exists(value) && !part.is_in(value)).count();
     if missing > 0 {
         indent(out, depth + 1);
         out.put(format_args!("... {missing} more\n"));
@@ -108,8 +109,7 @@ fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), de
         out.raw(&escaped(bytes::until_nul(field(value, 0, len))));
         return out.str("\"");
     }
-    let flat =
-        matches!(of, Shape::Number { .. } | Shape::Pointer { .. } | Shape::Enum { .. } | Shape::Text { .. });
+    let flat = !matches!(of, Shape::Array { .. } | Shape::Record(_) | Shape::Bytes { .. });
     out.str("[");
     for index in 0..len {
         let offset = index.saturating_mul(stride);
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn part(type_name: &str, name: &str, offset: u64, bits: Option<(u32, u32)>, shape: Shape) -> Part {
-        Part { type_name: type_name.into(), name: name.into(), offset, bits, shape }
+        Part { type_name: type_name.into(), name: name.into(), offset, bits, shape, variant: None }
     }
 
     fn rendered(bytes: &[u8], shape: &Shape) -> String {

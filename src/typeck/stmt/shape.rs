@@ -38,6 +38,7 @@ impl Checker<'_> {
             Type::Enum(tagged) => {
                 Shape::Enum { bytes: bytes as u32, values: self.types().enumerators(tagged) }
             }
+            Type::Float { bytes: 4 | 8, .. } => Shape::Float { bytes: bytes as u32 },
             _ if ty.is_pointer() => Shape::Pointer { bytes: bytes as u32 },
             _ if ty.is_scalar() => Shape::Number { bytes: bytes as u32 },
             _ => opaque,
@@ -50,6 +51,7 @@ impl Checker<'_> {
         let shape = self.shape_at(&member.ty, depth, left);
         let bits = member.bits.map(|bits| ((member.bit_offset % 8) as u32, bits));
         let (type_name, name) = (member.ty.to_string(), member.name.clone());
-        Some(Part { type_name, name, offset: member.bit_offset / 8, bits, shape })
+        let variant = member.variant.clone();
+        Some(Part { type_name, name, offset: member.bit_offset / 8, bits, shape, variant })
     }
 }

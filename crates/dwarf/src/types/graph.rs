@@ -7,6 +7,7 @@ use gimli::{DwTag, UnitOffset};
 
 use super::sections::Types;
 use super::unit::Unit;
+use kinst_base::variant::Variant;
 use kinst_types::TagKind;
 use kinst_types::btf::integer;
 use kinst_types::{Member, Prototype, Tagged, Type, TypeId, TypeOrigin, intrinsic};
@@ -119,6 +120,10 @@ impl Types<'_> {
         };
         let Some(nesting) = nesting.checked_sub(1) else { return };
         for child in unit.children(record) {
+            if unit.tag(child) == Some(dw::DW_TAG_variant_part) {
+                self.push_variants(&unit, child, base, members);
+                continue;
+            }
             let is_base = unit.tag(child) == Some(dw::DW_TAG_inheritance);
             let is_member = is_base || unit.tag(child) == Some(dw::DW_TAG_member);
             if members.len() >= MAX_MEMBERS || !is_member || is_elsewhere(&unit, child) {
@@ -133,12 +138,47 @@ impl Types<'_> {
                 (_, Type::Record(inner)) if is_base => {
                     self.push_members(inner.id.index.into(), bit_offset, nesting, members);
                 }
-                (Some(name), _) => members.push(Member { name, ty, bit_offset, bits }),
+                (Some(name), _) => members.push(Member { name, ty, bit_offset, bits, variant: None }),
                 (None, Type::Record(inner)) if inner.id.origin == self.origin => {
                     self.push_members(inner.id.index.into(), bit_offset, nesting, members);
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Adds the variants of an enum of Rust, each as a member that exists for some values of the tag. Without a tag there
+    /// is one variant.
+    fn push_variants(&self, unit: &Unit<'_, '_>, part: UnitOffset, base: u64, members: &mut Vec<Member>) {
+        let tag = unit.reference(part, dw::DW_AT_discr).and_then(|tag| {
+            let tag = unit.local(tag)?;
+            let ty = self.ty(unit.type_reference(tag)?);
+            let layout = kinst_types::Layout { strsize: 0 };
+            let bytes = layout.size(&ty).filter(|bytes| matches!(bytes, 1 | 2 | 4 | 8))?;
+            Some((base.wrapping_add(position(unit, tag, &ty).0) / 8, bytes as u8))
+        });
+        let children = unit.children(part).into_iter();
+        let variants = children.filter(|child| unit.tag(*child) == Some(dw::DW_TAG_variant));
+        let variants: Vec<(UnitOffset, Option<u64>)> =
+            variants.map(|variant| (variant, unit.number(variant, dw::DW_AT_discr_value))).collect();
+        if tag.is_none() && variants.len() != 1 {
+            return;
+        }
+        for (variant, value) in &variants {
+            let inside = unit.children(*variant).into_iter();
+            let mut inside = inside.filter(|child| unit.tag(*child) == Some(dw::DW_TAG_member));
+            let Some(member) = inside.next().filter(|_| members.len() < MAX_MEMBERS) else { continue };
+            let (Some(name), Some(to)) = (unit.name(member), unit.type_reference(member)) else { continue };
+            let ty = self.ty(to);
+            let bit_offset = base.wrapping_add(position(unit, member, &ty).0);
+            let others = variants.iter().filter(|(other, _)| other != variant);
+            let variant = tag.map(|(offset, bytes)| Variant {
+                offset,
+                bytes,
+                values: value.iter().copied().collect(),
+                others: others.filter_map(|(_, value)| *value).collect(),
+            });
+            members.push(Member { name, ty, bit_offset, bits: None, variant });
         }
     }
 

@@ -63,11 +63,8 @@ impl<'p> ProgramSites<'p> {
         let mut found = functions::among(image, &names);
         if has_paths {
             let of_paths = functions::meant(image, function).into_iter();
-            found.extend(of_paths.filter(|(name, _)| name.contains("::")).map(|(name, known)| ImageFunction {
-                image: image.id(),
-                name,
-                known,
-                out_of_line: Vec::new(),
+            found.extend(of_paths.filter(|(name, _)| name.contains("::")).map(|(name, known)| {
+                ImageFunction { image: image.id(), name, known, out_of_line: Vec::new() }
             }));
         }
         found

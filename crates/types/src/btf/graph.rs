@@ -149,7 +149,13 @@ impl Btf {
                 bit_offset += u64::from(inside);
                 bits = Some(length);
             }
-            members.push(Member { name: name.to_owned(), ty: self.ty(field.ty), bit_offset, bits });
+            members.push(Member {
+                name: name.to_owned(),
+                ty: self.ty(field.ty),
+                bit_offset,
+                bits,
+                variant: None,
+            });
         }
     }
 
