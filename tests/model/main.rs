@@ -25,3 +25,4 @@ mod real;
 mod routes_model;
 mod step;
 mod stepped;
+mod values;

@@ -1,0 +1,100 @@
+//! tests/model/values.rs: functions and values of C++ and Rust, traced in a program.
+
+use crate::commands::{run, support};
+use crate::live::{can_trace, dtrace, text};
+use crate::needs;
+
+/// The lines that a script prints for a program, without indentation; the addresses of memory are replaced.
+fn traced(program: &str, script: &str) -> Vec<String> {
+    let ran = dtrace(&["-qn", script, "-c", program], None);
+    assert!(ran.status.success(), "{script}: {}", text(&ran.stderr));
+    let address = |word: &str| match word.strip_prefix("0x") {
+        Some(digits) if digits.len() > 8 => "ADDRESS".to_owned(),
+        _ => word.to_owned(),
+    };
+    let line = |line: &str| line.split_whitespace().map(address).collect::<Vec<_>>().join(" ");
+    text(&ran.stdout).lines().map(line).filter(|line| !line.is_empty()).collect()
+}
+
+/// The functions and names of the probes that a description means.
+fn listed(program: &str, description: &str) -> Vec<String> {
+    let ran = dtrace(&["-ln", description, "-c", program], None);
+    assert!(ran.status.success(), "{description}: {}", text(&ran.stderr));
+    let lines = text(&ran.stdout);
+    // The id, the provider and the module come first.
+    let place = |line: &str| line.split_whitespace().skip(3).collect::<Vec<_>>().join(" ");
+    lines.lines().filter(|line| line.contains("a.out")).map(place).collect()
+}
+
+/// Asserts that these lines follow each other.
+#[track_caller]
+fn assert_lines(lines: &[String], expected: &[&str]) {
+    let found = lines.windows(expected.len()).any(|window| window == expected);
+    assert!(found, "{expected:#?} in {lines:#?}");
+}
+
+#[test]
+fn functions_and_values_of_cpp() {
+    if !can_trace() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let program = dir.path().join("values").display().to_string();
+    let source = support("values.cpp").display().to_string();
+    for (compiler, level, format) in
+        [("g++", "-O2", "-gdwarf-5"), ("clang++", "-O2", "-gdwarf-5"), ("clang++", "-O1", "-gdwarf-4")]
+    {
+        let way = format!("{compiler} {level} {format}");
+        run(compiler, &["-w", "-fcf-protection=none", format, level, "-o", &program, &source]);
+        let scale = vec!["app::Rect::scale entry"];
+        for name in ["scale", "\"Rect::scale\"", "\"app::Rect::scale\"", "\"app::Rect::sc*\"", "*cale"] {
+            assert_eq!(listed(&program, &format!("pid$target:a.out:{name}:entry")), scale, "{way} {name}");
+        }
+        let int = vec!["app::twice<int> entry"];
+        assert_eq!(listed(&program, "pid$target:a.out:\"twice<int>\":entry"), int, "{way}");
+        let all = listed(&program, "pid$target:a.out:twice:entry");
+        assert_eq!(all.len(), 2, "{way}: {all:?}");
+        let sum = listed(&program, "pid$target:a.out:\"Rect::sum\":entry");
+        assert!(matches!(&sum[..], [one] if one.starts_with("main ")), "{way}: {sum:?}");
+        let lines = traced(
+            &program,
+            "pid$target:a.out:take:entry { print(*args[0]); print(args[1]); print(args[2]); print(args[3]);\
+             printf(\"%d %d\\n\", args[4], args[0]->w); }\
+             pid$target:a.out:\"Rect::sum\":entry { printf(\"%s %d\\n\", inlinefunc, locals->this->h); }",
+        );
+        assert_lines(&lines, &["int id = 0x3", "int w = 0x6", "int h = 0x4", "double ratio = 1.5"]);
+        assert!(!lines.iter().any(|line| line.contains("count")), "a static member: {lines:#?}");
+        assert_lines(&lines, &["enum Color color = Green", "}", "struct Pair {", "long first = 0x5"]);
+        assert_lines(&lines, &["struct Kept {", "long value = 0x8", "}", "enum Color Red", "9 6"]);
+        assert_lines(&lines, &["app::Rect::sum 4"]);
+    }
+}
+
+#[test]
+fn functions_and_values_of_rust() {
+    if !can_trace() || !needs::program("rustc") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let program = dir.path().join("values").display().to_string();
+    let source = support("values.rs").display().to_string();
+    run("rustc", &["--edition", "2024", "-g", "-O", "-C", "codegen-units=1", "-o", &program, &source]);
+    assert_eq!(listed(&program, "pid$target:a.out:\"P::area\":entry"), ["values::P::area entry"]);
+    assert_eq!(listed(&program, "pid$target:a.out:\"values::look\":entry"), ["values::look entry"]);
+    let script = "pid$target:a.out:\"values::look\":entry { print(*args[0]); printf(\"%d\\n\", args[0]->next.Some.__0 != 0); }\
+         pid$target:a.out:\"values::see\":entry { print(*args[0]); }\
+         pid$target:a.out:\"values::text\":entry { printf(\"%d %d\\n\", args[0].length, args[1].length);\
+         tracemem(copyin((uintptr_t)args[0].data_ptr, 5), 5); }";
+    let lines = traced(&program, script);
+    assert_lines(&lines, &["bool ok = 0x1"]);
+    assert_lines(&lines, &["struct Err Err = {", "struct String __0 = {"]);
+    assert_lines(&lines, &["struct Some Some = {", "u32 __0 = 0x4d", "}"]);
+    assert_lines(&lines, &["struct Some Some = {", "struct P * __0 = ADDRESS", "}"]);
+    assert_lines(&lines, &["struct None None = {", "}"]);
+    assert_lines(&lines, &["struct Ok Ok = {", "u8 __0 = 0x9", "}"]);
+    assert_lines(&lines, &["struct Rect Rect = {", "u32 w = 0x3", "u32 h = 0x4", "}"]);
+    assert_lines(&lines, &["struct Circle Circle = {", "f64 __0 = 1.5", "}"]);
+    assert_lines(&lines, &["struct Empty Empty = {", "}"]);
+    assert_lines(&lines, &["5 3"]);
+    assert!(lines.iter().any(|line| line.contains("68 65 6c 6c 6f")), "{lines:#?}");
+}
