@@ -18,7 +18,7 @@ const LAYOUT: Layout = Layout { strsize: 256 };
 fn listing(types: &impl TypeSource, kind: TagKind, name: &str) -> String {
     let Some(Type::Record(tagged)) = types.tagged(kind, name) else { return format!("no {name}") };
     let mut text = format!("{tagged} {:?}\n", tagged.bytes.unwrap_or(0));
-    for Member { name, ty, bit_offset, bits } in types.members(&tagged) {
+    for Member { name, ty, bit_offset, bits, .. } in types.members(&tagged) {
         let (byte, bit) = (bit_offset / 8, bit_offset % 8);
         let place = match bits {
             Some(bits) => format!("{byte}.{bit}:{bits}"),

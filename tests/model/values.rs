@@ -67,6 +67,8 @@ fn functions_and_values_of_cpp() {
         assert_lines(&lines, &["enum Color color = Green", "}", "struct Pair {", "long first = 0x5"]);
         assert_lines(&lines, &["struct Kept {", "long value = 0x8", "}", "enum Color Red", "9 6"]);
         assert_lines(&lines, &["app::Rect::sum 4"]);
+        let name = traced(&program, "pid$target:a.out:name:entry { trace(stringof(*args[0])); }");
+        assert!(name.iter().any(|line| line.contains("a name")), "{way}: {name:?}");
     }
 }
 
@@ -83,8 +85,8 @@ fn functions_and_values_of_rust() {
     assert_eq!(listed(&program, "pid$target:a.out:\"values::look\":entry"), ["values::look entry"]);
     let script = "pid$target:a.out:\"values::look\":entry { print(*args[0]); printf(\"%d\\n\", args[0]->next.Some.__0 != 0); }\
          pid$target:a.out:\"values::see\":entry { print(*args[0]); }\
-         pid$target:a.out:\"values::text\":entry { printf(\"%d %d\\n\", args[0].length, args[1].length);\
-         tracemem(copyin((uintptr_t)args[0].data_ptr, 5), 5); }";
+         pid$target:a.out:\"values::text\":entry {\
+         printf(\"%d [%s] %d\\n\", args[0].length, stringof(args[0]), args[1].length); }";
     let lines = traced(&program, script);
     assert_lines(&lines, &["bool ok = 0x1"]);
     assert_lines(&lines, &["struct Err Err = {", "struct String __0 = {"]);
@@ -95,6 +97,6 @@ fn functions_and_values_of_rust() {
     assert_lines(&lines, &["struct Rect Rect = {", "u32 w = 0x3", "u32 h = 0x4", "}"]);
     assert_lines(&lines, &["struct Circle Circle = {", "f64 __0 = 1.5", "}"]);
     assert_lines(&lines, &["struct Empty Empty = {", "}"]);
-    assert_lines(&lines, &["5 3"]);
-    assert!(lines.iter().any(|line| line.contains("68 65 6c 6c 6f")), "{lines:#?}");
+    assert_lines(&lines, &["5 [hello] 3"]);
+    assert_lines(&lines, &["0 [] 3"]);
 }

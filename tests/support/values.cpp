@@ -1,5 +1,6 @@
 // values.cpp: values of C++ for the tests: classes with bases, references, enumerations, functions with one name.
 #include <cstdio>
+#include <string>
 
 namespace app {
 enum class Color : unsigned char { Red, Green = 7 };
@@ -42,8 +43,15 @@ __attribute__((noinline)) long take(const app::Rect &rect, app::Pair pair, app::
 	return rect.w + pair.first + pair.second + kept.value + static_cast<long>(color) + last;
 }
 
+__attribute__((noinline)) std::size_t name(const std::string &text)
+{
+	__asm__ volatile("" : : "r"(&text) : "memory");
+	return text.size();
+}
+
 int main(int argc, char **)
 {
+	std::printf("%zu\n", name("a name that is too long for the object"));
 	app::Rect rect(argc + 1, 4);
 	std::printf("%d %d %g\n", rect.scale(3), app::twice(argc), app::twice(1.5));
 	std::printf("%d\n", rect.sum(argc));

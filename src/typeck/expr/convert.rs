@@ -31,6 +31,13 @@ impl Checker<'_> {
         if to.is_pointer() { is_pointer_compatible(value, to) } else { from.same(to) && !from.is_void() }
     }
 
+    /// Whether a value can be read as a string.
+    pub(super) fn is_textual(&self, value: &Expr) -> bool {
+        let ty = &value.ty;
+        let is_one = ty.is_scalar() || ty.is_pointer() || ty.is_string_compatible();
+        is_one || self.text_of(value, value.span).is_some()
+    }
+
     /// Converts a value to the type of a parameter or key, narrowing or widening it where its own type differs.
     pub(in crate::typeck) fn convert(&self, value: Expr, to: &Type) -> Expr {
         if value.ty.is_scalar() && to.is_scalar() && !value.ty.same(to) {
@@ -46,6 +53,11 @@ impl Checker<'_> {
     /// Converts a value to `to`, where the caller has checked that it is possible; folds a constant.
     pub(in crate::typeck) fn cast(&self, value: Expr, to: Type, span: Option<Span>) -> Expr {
         let span = span.unwrap_or(value.span);
+        if to.is_string()
+            && let Some(text) = self.text_of(&value, span)
+        {
+            return text;
+        }
         if to.is_string() && !value.ty.is_string() && in_user_memory(&value) {
             return string_of_process(value, span);
         }
@@ -104,7 +116,7 @@ impl Checker<'_> {
     pub(in crate::typeck) fn check_cast(&self, value: Expr, to: Type, span: Span) -> Result<Expr> {
         let from = &value.ty;
         let dynamic = *from == Type::Dynamic;
-        let textual = from.is_scalar() || from.is_pointer() || from.is_string_compatible();
+        let textual = self.is_textual(&value);
         // A string is not a pointer: it is stored and passed whole.
         let address = from.is_string() && to.is_pointer();
         let possible = !dynamic

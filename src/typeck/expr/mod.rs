@@ -9,3 +9,4 @@ pub(super) mod fold;
 mod member;
 mod ops;
 mod symbols;
+mod text;

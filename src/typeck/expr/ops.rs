@@ -91,8 +91,7 @@ impl Checker<'_> {
                 _ => self.sizeof(&value.ty, span),
             },
             UnaryOp::Stringof => {
-                let ty = &value.ty;
-                if !ty.is_scalar() && !ty.is_pointer() && !ty.is_string_compatible() {
+                if !self.is_textual(&value) {
                     return Err(error::Operator::Stringof { found: value.ty, span: value.span }.into());
                 }
                 Ok(self.cast(value, Type::String, Some(span)))
