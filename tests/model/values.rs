@@ -4,6 +4,70 @@ use crate::commands::{run, support};
 use crate::live::{can_trace, dtrace, text};
 use crate::needs;
 
+/// Members of the object in kinds.cpp, whose values are integers.
+const MEMBERS: [&str; 60] = [
+    "yes",
+    "no",
+    "letter",
+    "tiny",
+    "byte",
+    "number",
+    "word",
+    "integer",
+    "plain",
+    "wide",
+    "widest",
+    "c16",
+    "c32",
+    "wide_char",
+    "i8",
+    "u64",
+    "enumerated",
+    "small",
+    "large",
+    "derived.first",
+    "derived.second",
+    "derived.both",
+    "derived.third",
+    "aligned.byte",
+    "shorts.held[0]",
+    "shorts.held[1]",
+    "shorts.held[2]",
+    "shorts.last",
+    "nested.held[0].second",
+    "nested.held[0].both",
+    "nested.held[1].second",
+    "nested.held[1].both",
+    "nested.last.both",
+    "bits.one",
+    "bits.two",
+    "bits.three",
+    "bits.four",
+    "bits.five",
+    "either.whole",
+    "either.parts[0]",
+    "either.parts[3]",
+    "matrix[0][0]",
+    "matrix[0][2]",
+    "matrix[1][0]",
+    "matrix[1][1]",
+    "inner.depth",
+    "outer.depth",
+    "outer.next->depth",
+    "constant",
+    "changing",
+    "unnamed",
+    "low",
+    "pair.first",
+    "pair.second",
+    "array._M_elems[0]",
+    "array._M_elems[1]",
+    "text._M_string_length",
+    "vector._M_impl._M_start[0]",
+    "vector._M_impl._M_start[1]",
+    "after",
+];
+
 /// The lines that a script prints for a program, without indentation; the addresses of memory are replaced.
 fn traced(program: &str, script: &str) -> Vec<String> {
     let ran = dtrace(&["-qn", script, "-c", program], None);
@@ -99,4 +163,34 @@ fn functions_and_values_of_rust() {
     assert_lines(&lines, &["struct Empty Empty = {", "}"]);
     assert_lines(&lines, &["5 [hello] 3"]);
     assert_lines(&lines, &["0 [] 3"]);
+}
+
+/// gdb reads the same members.
+#[test]
+fn values_are_those_of_gdb() {
+    if !can_trace() || !needs::program("gdb") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (program, commands) = (path("kinds"), path("commands"));
+    let print = |member: &&str| format!("printf \"%ld\\n\", (long)(k.{member})\n");
+    let prints: String = MEMBERS.iter().map(|member| print(&member)).collect();
+    std::fs::write(&commands, format!("break kinds::look\nrun\n{prints}")).expect("written");
+    let traced_print = |member: &&str| format!("printf(\"%d\\n\", (int64_t)(args[0]->{member}));");
+    let prints: String = MEMBERS.iter().map(|member| traced_print(&member)).collect();
+    let script = format!("pid$target:a.out:\"kinds::look\":entry {{ {prints} }}");
+    for [compiler, level] in [["g++", "-O0"], ["g++", "-O2"], ["clang++", "-O1"]] {
+        let source = support("kinds.cpp").display().to_string();
+        run(compiler, &["-w", "-g", "-std=c++17", level, "-o", &program, &source]);
+        let of_gdb = run("gdb", &["-nx", "-batch", "-x", &commands, &program]);
+        let is_number = |line: &&str| line.parse::<i64>().is_ok();
+        let of_gdb: Vec<&str> = of_gdb.lines().filter(is_number).collect();
+        let of_dtrace = traced(&program, &script);
+        assert_eq!(of_gdb.len(), MEMBERS.len(), "{compiler} {level}: {of_gdb:?}");
+        for ((member, one), other) in MEMBERS.iter().zip(of_gdb).zip(&of_dtrace) {
+            assert_eq!(one, other, "{compiler} {level} {member}");
+        }
+        assert_eq!(of_dtrace.len(), MEMBERS.len(), "{compiler} {level}");
+    }
 }
