@@ -243,6 +243,7 @@ fn row(variable: &Variable) -> String {
         Ok(Location::Value(Term::Address(_) | Term::PerCpu(_))) => "an address".to_owned(),
         Ok(Location::Value(_)) => "computed".to_owned(),
         Ok(Location::Memory(_)) => "in memory".to_owned(),
+        Ok(Location::Parts(_)) => "in parts".to_owned(),
         Err(Missing::Operation(name)) => format!("not: {name}"),
         Err(Missing::Register(_)) => "not: a register that is not saved".to_owned(),
         Err(Missing::Damaged(cause)) => format!("not: damaged ({cause})"),
