@@ -215,7 +215,7 @@ fn counts(output: &str) -> BTreeMap<String, Live> {
     counts
 }
 
-/// What is executed of one function: its calls, those of them that have ended, entries and returns of its copies.
+/// The executions of one function: its calls, those of them that have ended, entries and returns of its copies.
 #[derive(Debug)]
 struct Executed {
     own: u64,

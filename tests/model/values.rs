@@ -175,10 +175,10 @@ fn values_are_those_of_gdb() {
     let path = |name: &str| dir.path().join(name).display().to_string();
     let (program, commands) = (path("kinds"), path("commands"));
     let print = |member: &&str| format!("printf \"%ld\\n\", (long)(k.{member})\n");
-    let prints: String = MEMBERS.iter().map(|member| print(&member)).collect();
+    let prints: String = MEMBERS.iter().map(print).collect();
     std::fs::write(&commands, format!("break kinds::look\nrun\n{prints}")).expect("written");
     let traced_print = |member: &&str| format!("printf(\"%d\\n\", (int64_t)(args[0]->{member}));");
-    let prints: String = MEMBERS.iter().map(|member| traced_print(&member)).collect();
+    let prints: String = MEMBERS.iter().map(traced_print).collect();
     let script = format!("pid$target:a.out:\"kinds::look\":entry {{ {prints} }}");
     for [compiler, level] in [["g++", "-O0"], ["g++", "-O2"], ["clang++", "-O1"]] {
         let source = support("kinds.cpp").display().to_string();

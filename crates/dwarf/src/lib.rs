@@ -8,6 +8,7 @@ mod extent;
 pub mod frames;
 mod lines;
 mod mangled;
+mod naming;
 pub mod query;
 mod recurring;
 mod sections;

@@ -1,8 +1,6 @@
 //! dwarf/query.rs: functions as users name them: `f`, `ns::f`, `Vec<i32>::push`, `Option*::unwrap`.
 
-use crate::mangled::path_of_symbol;
 use kinst_base::glob::{self, Pattern};
-use kinst_base::probe::is_mangled;
 
 /// A name that matches each function whose path ends with its components.
 #[derive(Clone, Debug)]
@@ -60,21 +58,6 @@ pub fn is_plain(text: &str) -> bool {
     !glob::is_glob(text) && !text.contains("::") && !text.contains('<')
 }
 
-/// Whether a function's name without its path, as DW_AT_name has it, is that of the function with a path: `push` and
-/// `push<i32>` are names of `Vec::push`. The function may be given by its symbol.
-pub fn is_name_of(name: &str, function: &str) -> bool {
-    if name == function || generic(name).0 == function {
-        return true;
-    }
-    if is_mangled(function) {
-        let path = path_of_symbol(function).unwrap_or_default();
-        // The symbols of older Rust lack the arguments of generics.
-        return path.last().is_some_and(|last| last == name || *last == generic(name).0);
-    }
-    let last = split(function, "::").last().copied().unwrap_or_default();
-    !is_plain(function) && Query::new(last).matches(&[name])
-}
-
 /// Splits the name of a generic from its arguments: `Vec<i32>` into `Vec` and `i32`.
 pub fn generic(name: &str) -> (&str, &str) {
     // The operators `<`, `<<`, `<=` and `->`, and names generated for unnamed items: `<impl …>`.
@@ -123,7 +106,7 @@ pub fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Query, generic, is_name_of, split};
+    use super::{Query, generic, split};
 
     #[test]
     fn names_stand_for_paths() {
@@ -150,23 +133,6 @@ mod tests {
         assert!(Query::new("f<(a, b), c>").matches(&["f<(a, b), x::c>"]));
         assert!(Query::new("operator<").matches(&["T", "operator<"]));
         assert!(Query::new("operator()").matches(&["T", "operator()"]));
-    }
-
-    #[test]
-    fn names_without_paths() {
-        for (name, function) in [
-            ("f", "f"),
-            ("push", "Vec::push"),
-            ("sum<int>", "sum"),
-            ("sum<int>", "app::sum"),
-            ("s<u8>", "s<u8>"),
-            ("scale", "_ZN3app4Rect5scaleEi"),
-        ] {
-            assert!(is_name_of(name, function), "{name} {function}");
-        }
-        for (name, function) in [("f", "g"), ("f", "f::g"), ("sum<int>", "app::sum<double>"), ("", "f")] {
-            assert!(!is_name_of(name, function), "{name} {function}");
-        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(crate) fn describe(
         let (name, limit) = FIELDS[index];
         let field = match part.strip_prefix('"') {
             Some(_) if name != "function" => return Err(refuse(ProbeError::Quoted(name))),
-            // There are no macros in quotes: names of Rust contain `$`.
+            // A `$` in quotes is part of the name, as in symbols of Rust.
             Some(rest) => rest.trim_end_matches('"').to_owned(),
             None => expand(part, context, used).map_err(refuse)?,
         };

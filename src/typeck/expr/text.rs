@@ -8,7 +8,7 @@ use kinst_dif::insn::Subr;
 use kinst_types::intrinsic::ULONG;
 use kinst_types::{Type, TypeSource as _};
 
-/// Where a string has the address of its bytes, and their number.
+/// The members of a string that have the address of its bytes, and their number.
 struct Layout {
     address: &'static [&'static str],
     length: &'static [&'static str],

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::copies::found::CallSite;
-use crate::query;
+use crate::naming::is_name_of;
 
 /// One function at an address: an inlined copy, or the function that has the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,8 +122,7 @@ impl Body {
         let ends = |frame: &Frame| frame.ranges.iter().any(|range| range.end == address);
         let rules: [&dyn Fn(&Frame) -> bool; 3] = [&begins, &is_in, &ends];
         let copies = |rule: &dyn Fn(&Frame) -> bool| -> Vec<Vec<&Frame>> {
-            let named =
-                |node: &&Node| query::is_name_of(&node.frame.name, function) && node.frame.call.is_some();
+            let named = |node: &&Node| is_name_of(&node.frame.name, function) && node.frame.call.is_some();
             let nodes = self.nodes.iter().filter(named).filter(|node| rule(&node.frame));
             nodes.map(|node| self.outwards(node.parent)).collect()
         };

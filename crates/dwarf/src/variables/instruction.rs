@@ -8,7 +8,7 @@ use super::unwind::Unwind;
 use crate::extent::Extent;
 use crate::frames::info::{DebugInfo, owner};
 use crate::frames::{Body, Frame};
-use crate::query;
+use crate::naming::is_name_of;
 use crate::sections::Dwarf;
 use crate::unit::{Unit, after_children};
 use gimli::{AttributeValue, SectionId, constants as dw};
@@ -97,7 +97,7 @@ impl<'i> Variables<'i> {
 fn meant<'b>(body: &'b Body, instruction: &Instruction<'_>) -> Result<Vec<&'b Frame>, NoScope> {
     let around = body.at(instruction.address);
     let Some(function) = instruction.copy else { return Ok(around) };
-    let named = |frame: &&Frame| query::is_name_of(&frame.name, function);
+    let named = |frame: &&Frame| is_name_of(&frame.name, function);
     // A copy that begins here comes first: its entry is probed here. A copy without instructions contains
     // nothing, and control has left it at the first instruction after it.
     let copies = || body.frames().skip(1).filter(named);

@@ -37,7 +37,7 @@ impl<'p> ProgramSites<'p> {
             true => Self::found_by_glob(image, function),
             false => self.found_by_name(meant, function),
         };
-        // The functions of C++ and Rust have names of their own.
+        // The symbols of C++ and Rust have other names.
         let own: Vec<String> =
             meant.file.meant(function).iter().map(|(symbol, _)| image.own_name(symbol)).collect();
         match found.iter_mut().find(|found| found.name == function) {

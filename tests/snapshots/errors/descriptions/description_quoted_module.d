@@ -1,0 +1,3 @@
+pid1234:"a.out":f:entry
+{
+}
