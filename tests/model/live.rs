@@ -15,6 +15,9 @@ use crate::step::{Stepped, compilers, number};
 /// The levels of optimisation.
 const LEVELS: [&str; 3] = ["-O1", "-O2", "-O3"];
 
+/// The limit on calls in one program: each costs two probes.
+const MOST_CALLS: u64 = 2_000_000;
+
 /// The dtrace that is tested, which traces by BPF.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
@@ -180,9 +183,10 @@ fn counters(output: &str) -> (String, Vec<u64>) {
     (own.join("\n"), counters.collect())
 }
 
-/// Runs a program alone and under dtrace, and compares.
+/// Runs a program alone and under dtrace, and compares; `None` if it makes too many calls, or is killed.
 fn compare(way: &str, compiled: &Stepped, functions: &[String]) -> Option<Tally> {
-    let (output, counted) = alone(&compiled.program)?;
+    let (output, counted) =
+        alone(&compiled.program).filter(|(_, counted)| counted.iter().sum::<u64>() <= MOST_CALLS)?;
     let script = script(functions.iter().map(String::as_str));
     // Some functions have no code.
     let ran = dtrace(&["-Zqn", &script, "-c", &compiled.program], None);
@@ -219,7 +223,7 @@ fn compare_all(programs: impl Fn(u64, &str) -> Counting) {
                 let way = format!("{compiler} {level}");
                 match compare(&format!("seed {seed} {way}"), &compiled, &program.functions) {
                     Some(tally) => tallies.entry(way).or_default().add(&tally),
-                    None => println!("seed {seed} {way}: a signal, or too long"),
+                    None => println!("seed {seed} {way}: a signal, too long, or too many calls"),
                 }
             }
         }
