@@ -54,7 +54,12 @@ impl Compared {
 
     /// The symbols whose calls count as calls of a function: the function and its clones.
     pub(crate) fn instances(&self, function: &str) -> impl Iterator<Item = &Symbol> {
-        self.symbols.iter().filter(move |symbol| is_instance(&symbol.name, function))
+        let is_own = move |symbol: &&Symbol| {
+            let path = kinst_dwarf::path_of_symbol(&symbol.name);
+            is_instance(&symbol.name, function)
+                || path.is_some_and(|path| path.join("::").replace("(anonymous namespace)::", "") == function)
+        };
+        self.symbols.iter().filter(is_own)
     }
 
     /// The places to count hits at, in the format of sites.h.

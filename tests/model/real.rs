@@ -41,13 +41,11 @@ const RUNS: [(&str, &[&str]); 21] = [
 ];
 
 /// Functions whose counts are known to differ.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 2] = [
     // It ends with a call of exit(), which is a return of it.
     ("bc", "bc_exit"),
     // It reads /proc/self/maps, which has a line more under dtrace: the mapping of [uprobes].
     ("diff", "rof_getchar"),
-    // The entries of a method with the same name are traced too.
-    ("lzip", "price_matched"),
 ];
 
 /// The input files of these programs, but for `input`, `changed` and `input.diff`.
@@ -159,7 +157,9 @@ fn programs(by: By) -> Vec<Real> {
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name != "main"
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && name.split("::").all(|part| {
+            !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
 }
 
 /// `count` of the functions that have copies, and `count` of those that contain some, with their copies.
@@ -171,8 +171,14 @@ fn functions(program: &Path, count: usize) -> BTreeMap<String, Vec<Call>> {
     let calls = |name: &String| calls::in_file(program, name).unwrap_or_default().calls;
     let image = ElfFile::open(program).expect("a program");
     let all = kinst_dwarf::find_all(&image, &|_| true).expect("debug information").functions;
-    let names = all.into_iter().filter(|(_, function)| !function.copies.is_empty()).map(|(name, _)| name);
-    let inlined = chosen(names.collect()).into_iter().map(|name| (calls(&name), name));
+    let names = all.iter().flat_map(|(name, function)| {
+        function.copies.iter().map(|copy| copy.function.as_deref().unwrap_or(name.as_str()).to_owned())
+    });
+    let names: BTreeSet<String> = names.collect();
+    // In C++, a name means all functions whose paths end with it.
+    let is_alone = |name: &&String| !names.iter().any(|other| other.ends_with(&format!("::{name}")));
+    let alone: Vec<String> = names.iter().filter(is_alone).cloned().collect();
+    let inlined = chosen(alone).into_iter().map(|name| (calls(&name), name));
     let mut of: BTreeMap<String, Vec<Call>> = inlined.map(|(calls, name)| (name, calls)).collect();
     let callers = of.values().flatten().filter_map(|call| Some(call.entry.caller.as_ref()?.0.clone()));
     let callers: BTreeSet<String> = callers.filter(|name| !of.contains_key(name)).collect();
@@ -195,7 +201,7 @@ fn script<'f>(functions: impl Iterator<Item = &'f String>) -> String {
     for function in functions {
         for end in ["entry", "return"] {
             text += &format!(
-                "pid$target:a.out:{function}:{end} {{ @[\"{function}\", \"{end}\", probename == \"{end}\"] = count(); }}\n"
+                "pid$target:a.out:\"{function}\":{end} {{ @[\"{function}\", \"{end}\", probename == \"{end}\"] = count(); }}\n"
             );
         }
     }
