@@ -26,14 +26,14 @@ const LAYOUTS: [Layout; 5] = [
 ];
 
 impl Checker<'_> {
-    /// Returns the text of a record that is a string of C++ or Rust; `None` for other values.
+    /// Returns the text of a record that is a string of C++ or Rust in a process; `None` for other values.
     pub(super) fn text_of(&self, value: &Expr, span: Span) -> Option<Expr> {
         value.ty.resolved().is_record().then_some(())?;
         LAYOUTS.iter().find_map(|layout| {
             let address = self.at_path(value, layout.address, span)?;
             let length = self.at_path(value, layout.length, span)?;
             let is_text = address.ty.referent().is_some_and(|to| self.layout.size(to) == Some(1));
-            (is_text && length.ty.is_integer()).then_some(())?;
+            (is_text && address.ty.is_user() && length.ty.is_integer()).then_some(())?;
             let one = Expr::new(ExprKind::Int(1), ULONG, span);
             let (left, right) = (Box::new(length.clone()), Box::new(one));
             let size = ExprKind::Arith { op: ArithOp::Add, left, right };

@@ -78,7 +78,8 @@ impl<'p> ProgramSites<'p> {
         let known = cached.and_then(|(cache, file, id)| cache.meant(id, file, function));
         let found = known.unwrap_or_else(|| {
             let found = functions::meant(image, function);
-            if let Some((cache, file, id)) = cached {
+            // Nothing is found, too, if the debug information cannot be read.
+            if let Some((cache, file, id)) = cached.filter(|_| !found.is_empty()) {
                 cache.write_meant(id, file, function, &found);
             }
             found
