@@ -308,10 +308,10 @@ fn compare(real: &Real, by: By) -> Figures {
     figures
 }
 
-/// Whether dtrace refuses to trace the returns of the function.
+/// Whether dtrace refuses to trace some returns of the function.
 fn is_refused(function: &str, command: &str) -> bool {
-    let ran = dtrace(&["-ln", &format!("pid$target:a.out:{function}:return"), "-c", command], None);
-    text(&ran.stderr).contains("cannot be traced")
+    let ran = dtrace(&["-lvn", &format!("pid$target:a.out:\"{function}\":return"), "-c", command], None);
+    text(&ran.stderr).contains("cannot be traced") || text(&ran.stdout).contains("cannot have a probe")
 }
 
 /// For each function: its symbols, the entries and the returns of its copies, each once, and its symbols for the calls
