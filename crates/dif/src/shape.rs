@@ -90,7 +90,10 @@ pub fn is_in(value: &[u8], shape: &Shape) -> bool {
 impl Part {
     /// Whether the record has this member, by its tag.
     pub fn exists(&self, record: &[u8]) -> bool {
-        self.variant.as_ref().is_none_or(|variant| variant.is_in(record))
+        self.variant.as_ref().is_none_or(|variant| {
+            let tag = field(record, variant.offset, variant.bytes.into());
+            tag.len() == usize::from(variant.bytes) && variant.has(number(tag, variant.bytes.into()))
+        })
     }
 
     /// Whether the existing bytes of a record contain this member.
@@ -134,4 +137,28 @@ pub fn bit_field(value: &[u8], shift: u32, bits: u32) -> u64 {
 pub fn enumerator(value: i64, raw: u64, values: &[(String, i64)]) -> Option<&str> {
     let found = values.iter().find(|(_, candidate)| *candidate == value || *candidate as u64 == raw);
     found.map(|(name, _)| &**name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, Shape};
+    use kinst_base::variant::Variant;
+
+    #[test]
+    fn members_exist_by_the_tag() {
+        let part = |values: &[u64]| Part {
+            type_name: "int".to_owned(),
+            name: "member".to_owned(),
+            offset: 0,
+            bits: None,
+            shape: Shape::Number { bytes: 2 },
+            variant: Some(Variant { offset: 2, bytes: 2, values: values.to_vec(), others: Vec::new() }),
+        };
+        let record = [9, 9, 0xfe, 0xff, 9];
+        assert!(part(&[0xfffe]).exists(&record));
+        assert!(!part(&[0xfe]).exists(&record));
+        assert!(part(&[]).exists(&record));
+        assert!(!part(&[]).exists(&record[..3]), "not recorded");
+        assert!(Part { variant: None, ..part(&[]) }.exists(&[]));
+    }
 }
