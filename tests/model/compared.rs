@@ -55,9 +55,9 @@ impl Compared {
     /// The symbols whose calls count as calls of a function: the function and its clones.
     pub(crate) fn instances(&self, function: &str) -> impl Iterator<Item = &Symbol> {
         let is_own = move |symbol: &&Symbol| {
-            let path = kinst_dwarf::path_of_symbol(&symbol.name);
+            let path = kinst_dwarf::source_name(&symbol.name);
             is_instance(&symbol.name, function)
-                || path.is_some_and(|path| path.join("::").replace("(anonymous namespace)::", "") == function)
+                || path.is_some_and(|path| path.replace("(anonymous namespace)::", "") == function)
         };
         self.symbols.iter().filter(is_own)
     }

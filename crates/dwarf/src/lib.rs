@@ -27,7 +27,7 @@ pub use frames::info::DebugInfo;
 pub use frames::info::is_of;
 pub use frames::{Body, Definition, Frame};
 pub use lines::{Line, Lines, Row, Sequence, Statement};
-pub use mangled::{SymbolSearch, demangled, path_of_symbol};
+pub use mangled::{SymbolSearch, demangled, source_name};
 pub use recurring::Recurring;
 pub use split::Missing;
 pub use variables::{Instruction, RunTime, Variables};

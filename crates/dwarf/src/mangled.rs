@@ -21,7 +21,7 @@ pub fn demangled(name: &str) -> String {
 /// The path of a function of C++ or Rust by its symbol, from the outside in: `app`, `Rect`, `scale` of
 /// `_ZN3app4Rect5scaleEi`. The parameters of C++ are not part of it; a suffix of a clone (`.isra.0`) is ignored. `None`
 /// for other symbols.
-pub fn path_of_symbol(symbol: &str) -> Option<Vec<String>> {
+pub(crate) fn path_of_symbol(symbol: &str) -> Option<Vec<String>> {
     if let Some(path) = path_of_method(symbol) {
         return Some(path);
     }
@@ -52,12 +52,17 @@ pub fn path_of_symbol(symbol: &str) -> Option<Vec<String>> {
     Some(path)
 }
 
+/// The same path as one text: `app::Rect::scale`.
+pub fn source_name(symbol: &str) -> Option<String> {
+    Some(path_of_symbol(symbol)?.join("::"))
+}
+
 /// A search of the symbols that a user's name means.
 pub struct SymbolSearch {
     query: Query,
-    /// The last component of the name as it is in each such symbol, preceded by its length; `None` for a pattern or an
-    /// operator.
-    length_and_name: Option<Finder<'static>>,
+    /// The part of the name that each such symbol has: the last component, preceded by its length; `None` for a pattern
+    /// or an operator.
+    needle: Option<Finder<'static>>,
 }
 
 impl SymbolSearch {
@@ -68,16 +73,18 @@ impl SymbolSearch {
         let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         // The symbols of constructors and destructors end otherwise, but have the name of the class.
         let last = last.strip_prefix('~').unwrap_or(last);
-        let length_and_name = (!last.is_empty() && is_word(last) && !last.starts_with('_'))
-            .then(|| Finder::new(&format!("{}{last}", last.len())).into_owned());
-        SymbolSearch { query, length_and_name }
+        let needle = (!last.is_empty() && is_word(last)).then(|| match last.starts_with('_') {
+            // Rust separates it from its length.
+            true => Finder::new(last).into_owned(),
+            false => Finder::new(&format!("{}{last}", last.len())).into_owned(),
+        });
+        SymbolSearch { query, needle }
     }
 
     /// Returns the path of a symbol that the name means.
     pub fn path(&self, symbol: &str) -> Option<Vec<String>> {
-        let may_match =
-            self.length_and_name.as_ref().is_none_or(|finder| finder.find(symbol.as_bytes()).is_some());
-        if !may_match || !is_mangled(symbol) {
+        let has_needle = || self.needle.as_ref().is_none_or(|one| one.find(symbol.as_bytes()).is_some());
+        if !is_mangled(symbol) || !has_needle() {
             return None;
         }
         let path = path_of_symbol(symbol)?;
@@ -163,6 +170,7 @@ mod tests {
         for name in ["cale", "Rect", "app::scale", "Rect<int>::scale", ""] {
             assert!(SymbolSearch::new(name).path(symbol).is_none(), "{name}");
         }
+        assert!(SymbolSearch::new("_start").path("_ZN3app6_startEv").is_some());
         assert!(SymbolSearch::new("~Rect").path("_ZN4RectD1Ev").is_some());
         assert!(SymbolSearch::new("Foo::operator()").path("_ZNK3FooclEi").is_some());
         assert!(SymbolSearch::new("main").path("main").is_none(), "a name of C");

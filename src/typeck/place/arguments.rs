@@ -18,7 +18,7 @@ use kinst_base::probe::{Description, Fields, is_mangled};
 use kinst_base::source::Span;
 use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
-use kinst_dwarf::path_of_symbol;
+use kinst_dwarf::source_name;
 use kinst_dwarf::variables::scope::{Missing, Variable};
 use kinst_sites::InScope;
 use kinst_types::intrinsic::{INT, LONG, ULONG};
@@ -182,10 +182,7 @@ impl Checker<'_> {
         if !has_prototypes(fields) {
             return Err(outside(0));
         }
-        let function = || match path_of_symbol(&fields.function) {
-            Some(path) => path.join("::"),
-            None => fields.function.clone(),
-        };
+        let function = || source_name(&fields.function).unwrap_or_else(|| fields.function.clone());
         let untyped = |why| error::Args::WithoutType { function: function(), why, span }.into();
         let Some(prototype) = self.prototype_of(fields) else {
             return Err(untyped(self.env.kernel.without_types()));

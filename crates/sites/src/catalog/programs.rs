@@ -11,7 +11,7 @@ use kinst_base::glob::{Pattern, is_glob};
 use kinst_base::image::FileId;
 use kinst_base::probe::{End, Fields, Probe, Site, Target};
 use kinst_base::space::Space;
-use kinst_dwarf::path_of_symbol;
+use kinst_dwarf::source_name;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -292,22 +292,24 @@ fn functions(meant: &[Meant], function: &str, one: bool) -> Vec<Found> {
         let symbols = file.file.functions();
         if one {
             let named = image.functions_named(function).into_iter().map(|symbol| {
-                let name = path(function).unwrap_or_else(|| function.to_owned());
+                let name = source_name(function).unwrap_or_else(|| function.to_owned());
                 Found { meant: at, symbol, name, own_name: function.to_owned() }
             });
             found.extend(named);
-            let of_path = file.file.meant(function).into_iter().map(|(symbol, name)| Found {
+            let of_path = file.file.meant(function);
+            let of_path = of_path.iter().map(|(symbol, name)| Found {
                 meant: at,
-                symbol,
-                name,
-                own_name: image.own_name(&symbol),
+                symbol: *symbol,
+                name: name.clone(),
+                own_name: image.own_name(symbol),
             });
             found.extend(of_path);
             continue;
         }
         let pattern = Pattern::new(function);
-        let of_path: HashMap<u64, String> =
-            file.file.meant(function).into_iter().map(|(symbol, name)| (symbol.address, name)).collect();
+        let of_path = file.file.meant(function);
+        let of_path: HashMap<u64, &String> =
+            of_path.iter().map(|(symbol, name)| (symbol.address, name)).collect();
         let mut last = None;
         for (name, symbol) in symbols.iter() {
             // One of several names of a function is enough; a part of a function is not entered by calls.
@@ -315,18 +317,14 @@ fn functions(meant: &[Meant], function: &str, one: bool) -> Vec<Found> {
             if is_meant && last != Some(symbol.address) && !name.contains(".cold") {
                 last = Some(symbol.address);
                 let own_name = image.own_name(symbol);
-                let of_path = of_path.get(&symbol.address).cloned().or_else(|| path(name));
+                let of_path =
+                    of_path.get(&symbol.address).map(|name| (*name).clone()).or_else(|| source_name(name));
                 let name = of_path.unwrap_or_else(|| own_name.clone());
                 found.push(Found { meant: at, symbol: *symbol, name, own_name });
             }
         }
     }
     found
-}
-
-/// The path in the source of a symbol of C++ or Rust.
-fn path(symbol: &str) -> Option<String> {
-    Some(path_of_symbol(symbol)?.join("::"))
 }
 
 #[cfg(test)]

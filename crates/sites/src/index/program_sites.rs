@@ -229,8 +229,7 @@ impl SiteIndex for ProgramSites<'_> {
                 continue;
             };
             let before = search.sites.len();
-            let of_path: Vec<Symbol> =
-                meant.file.meant(function).into_iter().map(|(symbol, _)| symbol).collect();
+            let of_path: Vec<Symbol> = meant.file.meant(function).iter().map(|(symbol, _)| *symbol).collect();
             let searched = info.and_then(|info| match function {
                 "" => search.anywhere(image, &info),
                 function => search.image(image, &info, function, &of_path),

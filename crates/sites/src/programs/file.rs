@@ -1,5 +1,6 @@
 //! sites/programs/file.rs: one program or library: its symbols, its debug information, and its instructions.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd as _;
@@ -15,6 +16,7 @@ use crate::image::{Image, Images};
 use crate::symtab::{Role, Symbol, Symbols};
 use kinst_base::diag::Diagnostic;
 use kinst_base::image::{FileId, ImageId};
+use kinst_base::probe::is_mangled;
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
 use kinst_dwarf::SymbolSearch;
 use rayon::prelude::*;
@@ -35,6 +37,8 @@ pub struct ProgramFile {
     image: ElfFile,
     debug: OnceLock<Searched>,
     symbols: OnceLock<Symbols>,
+    /// The functions that names mean, see [`ProgramFile::meant`].
+    meant: Mutex<HashMap<String, Arc<[(Symbol, String)]>>>,
     linked: OnceLock<Linked>,
     /// Functions with landing pads, by address.
     handlers: OnceLock<Vec<Range<u64>>>,
@@ -61,6 +65,7 @@ impl ProgramFile {
             image,
             debug: OnceLock::new(),
             symbols: OnceLock::new(),
+            meant: Mutex::default(),
             linked: OnceLock::new(),
             handlers: OnceLock::new(),
             say,
@@ -127,10 +132,22 @@ impl ProgramFile {
     /// Returns the functions of C++ and Rust that a name means, by address, with their paths in the source: all whose
     /// path ends with that of the name, in which the arguments of generics may be missing. The parts that a compiler has
     /// split off are left out.
-    pub(crate) fn meant(&self, name: &str) -> Vec<(Symbol, String)> {
-        if name.is_empty() {
-            return Vec::new();
+    pub(crate) fn meant(&self, name: &str) -> Arc<[(Symbol, String)]> {
+        // A symbol means itself; each place is looked up by one.
+        if name.is_empty() || is_mangled(name) {
+            return Arc::default();
         }
+        let meant = || self.meant.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = meant().get(name) {
+            return Arc::clone(known);
+        }
+        // Not under the lock: other threads take part in the search.
+        let found = self.search(name);
+        meant().insert(name.to_owned(), Arc::clone(&found));
+        found
+    }
+
+    fn search(&self, name: &str) -> Arc<[(Symbol, String)]> {
         let search = SymbolSearch::new(name);
         let symbols = self.functions();
         let found = symbols.records().par_iter().filter_map(|symbol| {
@@ -141,7 +158,7 @@ impl ProgramFile {
         let mut found: Vec<(Symbol, String)> = found.collect();
         // A constructor has several symbols.
         found.dedup_by_key(|(symbol, _)| symbol.address);
-        found
+        found.into()
     }
 
     /// Returns the file with the debug information: this one, or a separate one with its build id.
