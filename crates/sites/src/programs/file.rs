@@ -21,6 +21,9 @@ use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
 use kinst_dwarf::SymbolSearch;
 use rayon::prelude::*;
 
+/// Functions of C++ and Rust by address, with their paths in the source.
+type SourceNames = [(Symbol, String)];
+
 /// A callback that reports what the program is waiting for.
 pub(super) type Say = dyn Fn(&str) + Send + Sync;
 
@@ -38,7 +41,7 @@ pub struct ProgramFile {
     debug: OnceLock<Searched>,
     symbols: OnceLock<Symbols>,
     /// The functions that names mean, see [`ProgramFile::meant`].
-    meant: Mutex<HashMap<String, Arc<[(Symbol, String)]>>>,
+    meant: Mutex<HashMap<String, Arc<SourceNames>>>,
     linked: OnceLock<Linked>,
     /// Functions with landing pads, by address.
     handlers: OnceLock<Vec<Range<u64>>>,
@@ -132,7 +135,7 @@ impl ProgramFile {
     /// Returns the functions of C++ and Rust that a name means, by address, with their paths in the source: all whose
     /// path ends with that of the name, in which the arguments of generics may be missing. The parts that a compiler has
     /// split off are left out.
-    pub(crate) fn meant(&self, name: &str) -> Arc<[(Symbol, String)]> {
+    pub(crate) fn meant(&self, name: &str) -> Arc<SourceNames> {
         // A symbol means itself; each place is looked up by one.
         if name.is_empty() || is_mangled(name) {
             return Arc::default();
@@ -147,7 +150,7 @@ impl ProgramFile {
         found
     }
 
-    fn search(&self, name: &str) -> Arc<[(Symbol, String)]> {
+    fn search(&self, name: &str) -> Arc<SourceNames> {
         let search = SymbolSearch::new(name);
         let symbols = self.functions();
         let found = symbols.records().par_iter().filter_map(|symbol| {
