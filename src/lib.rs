@@ -44,6 +44,7 @@ pub mod consumer;
 pub mod parser;
 pub mod sugar;
 pub mod typeck;
+pub mod usdt;
 
 mod dlib;
 pub mod knowledge;

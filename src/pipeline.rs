@@ -244,6 +244,7 @@ fn parse(
             pspec: options.flag(key::PSPEC),
             directives: false,
             any_call: false,
+            any_type: false,
             version: version(options),
         };
         let is_type_name = |word: &str| is_type(word, types, given.kernel);

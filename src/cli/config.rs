@@ -89,9 +89,9 @@ impl Config {
         *mode == Mode::Trace && !dump && formatted.is_empty() && disassembled.is_empty()
     }
 
-    /// Whether the text of a program has a word.
-    pub(crate) fn names(&self, word: &str) -> bool {
-        self.files.iter().any(|file| self.sources.get(*file).text.contains(word))
+    /// Whether a program names probes in the process of -c or -p: `pid$target`, or `python$target`.
+    pub(crate) fn names_target(&self) -> bool {
+        self.files.iter().any(|file| has_provider_of(OF_TARGET, &self.sources.get(*file).text))
     }
 
     /// Returns the values of the macro variables; `target` is $target, or 0.
@@ -183,4 +183,12 @@ fn macro_variables(target: u32) -> Vec<(String, i64)> {
         ("target", target.into()),
     ];
     values.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+/// The macro variable of the process of -c or -p.
+const OF_TARGET: &str = "$target";
+
+/// Whether a text has a name that ends with a macro variable, as providers of one process do.
+fn has_provider_of(variable: &str, text: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(variable).any(|(at, _)| text[..at].ends_with(is_name))
 }

@@ -9,7 +9,7 @@ use super::report::{FAILURE, Report, USAGE};
 use super::subject::Subject;
 use super::{
     annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, fmt, path, processes,
-    stability,
+    stability, usdt,
 };
 use crate::backend::bpf::{nop5, sweep};
 use crate::options;
@@ -60,7 +60,9 @@ fn command(arguments: &[String]) -> ExitCode {
 }
 
 fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
-    let mut console = Console::new(report, invocation.output.clone())?;
+    // A header or an object file is no output that is appended.
+    let is_made = matches!(invocation.mode, Mode::Header | Mode::Object);
+    let mut console = Console::new(report, invocation.output.clone().filter(|_| !is_made))?;
     let mut config = Config::new(invocation, &console)?;
     console.report.errtags = config.options.flag(key::ERRTAGS);
     console.report.quiet = config.options.flag(key::QUIET);
@@ -100,6 +102,9 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
     if config.invocation.mode == Mode::Index {
         return dtrace_index::index(config, subject, console);
     }
+    if matches!(config.invocation.mode, Mode::Header | Mode::Object) {
+        return usdt::write(config, console);
+    }
     config.read_programs(console)?;
     config.read_libraries(console)?;
     if config.files.is_empty() && config.invocation.mode != Mode::List {
@@ -113,14 +118,16 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
     match config.invocation.mode {
         Mode::Trace => dtrace_trace::trace(config, subject, console),
         Mode::List => dtrace_list::list(config, subject, console),
-        Mode::Compile | Mode::Version | Mode::Index => compile_only(config, subject, console),
+        Mode::Compile | Mode::Version | Mode::Index | Mode::Header | Mode::Object => {
+            compile_only(config, subject, console)
+        }
     }
 }
 
 /// Runs -e, which needs only the compiler. With the module loaded, or with --sysroot, a description that matches
 /// nothing is an error too.
 fn compile_only(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
-    let processes = match config.names(processes::OF_TARGET) {
+    let processes = match config.names_target() {
         true => processes::start(config, console)?,
         false => Vec::new(),
     };

@@ -26,7 +26,7 @@ use std::fmt::Write as _;
 /// description matches nothing, unless -Z permits it.
 pub(crate) fn list(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
     // A command of -c is started only for its probes, and ends with the list.
-    let processes = match config.names(processes::OF_TARGET) {
+    let processes = match config.names_target() {
         true => processes::start(config, console)?,
         false => Vec::new(),
     };

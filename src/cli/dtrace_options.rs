@@ -16,6 +16,10 @@ pub enum Mode {
     Version,
     /// --index
     Index,
+    /// -h
+    Header,
+    /// -G
+    Object,
 }
 
 /// The effect of an option.
@@ -197,6 +201,20 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "With --index: import the indices from FILE, or from a directory, that --export made",
                 Does::Import,
             ),
+            row(
+                'h',
+                "header",
+                "",
+                "Write a header for C and C++ with the static probes that the script of -s defines, to the file of -o",
+                Does::Mode(Mode::Header),
+            ),
+            row(
+                'G',
+                "object",
+                "",
+                "Write an object file for programs with these static probes; the operands are their other objects",
+                Does::Mode(Mode::Object),
+            ),
             row('V', "version", "", "Print the version of the D language", Does::Mode(Mode::Version)),
             long("help", "", "Print this help", Does::Help),
         ],
@@ -363,14 +381,6 @@ const GROUPS: &[(&str, &[Row])] = &[
             row('a', ".a", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
             row('A', ".A", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
             row('B', ".B", "", "", Does::Refused("it is only for tests of another implementation")),
-            row('G', ".G", "", "", Does::Refused("programs with static probes are not supported yet")),
-            row(
-                'h',
-                ".h",
-                "",
-                "",
-                Does::Refused("headers of static probes are not supported yet; help is --help"),
-            ),
         ],
     ),
 ];

@@ -6,9 +6,6 @@ use super::moment;
 use crate::options::{Options, key};
 use kinst_os::process::{self, Process, Start};
 
-/// The provider that means the process of -c or -p.
-pub(super) const OF_TARGET: &str = "pid$target";
-
 /// Returns the processes of -c and -p; the first is $target. If the program names probes in it, a command proceeds until
 /// its libraries are mapped, and stops there; otherwise it waits before its exec.
 pub(super) fn start(config: &Config, console: &Console) -> Result<Vec<Process>, Failed> {
@@ -29,7 +26,7 @@ pub(super) fn start(config: &Config, console: &Console) -> Result<Vec<Process>, 
             Err(_) => return console.fail(&format!("invalid pid: {pid}"), None),
         }
     }
-    match moment::advance(&config.options, config.names(OF_TARGET), &mut processes) {
+    match moment::advance(&config.options, config.names_target(), &mut processes) {
         Ok(()) => Ok(processes),
         Err(error) => console.fail(&error.to_string(), None),
     }

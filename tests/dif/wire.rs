@@ -199,7 +199,7 @@ fn what_cannot_be_encoded_says_why() {
     assert_eq!(encode(&program(), &[nul], &[]), Err(EncodeError::NulInName("a\0b".to_string())));
     let long = Probe { place: Place::Insn { func: 1, offset: 0, bytes: vec![0; 17] }, ..probe.clone() };
     assert_eq!(encode(&program(), &[long], &[]), Err(EncodeError::InsnBytes(0)));
-    let place = InProgram { file: FileId(0), process: None, end: None, spots: Vec::new() };
+    let place = InProgram { file: FileId(0), process: None, end: None, spots: Vec::new(), semaphore: None };
     let place = Place::Program(Box::new(place));
     assert_eq!(encode(&program(), &[Probe { place, ..probe }], &[]), Err(EncodeError::NotKernel(0)));
     let mut bad = program();

@@ -94,6 +94,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "vocabulary",
         ],
     ),
+    ("src/usdt", &["base::diag", "base::source", "parser"]),
     ("src/codegen", &["base::diag", "base::source", "dif", "typeck", "types"]),
     // The two backends use neither each other nor the module that combines them.
     (

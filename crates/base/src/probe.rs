@@ -195,6 +195,9 @@ pub struct InProgram {
     pub end: Option<End>,
     /// The instructions at which it fires, by their addresses in the file's layout.
     pub spots: Vec<Spot>,
+    /// The address of a counter that the kernel increments in each process while the probe is there, in the file's
+    /// layout: a static probe's semaphore.
+    pub semaphore: Option<u64>,
 }
 
 /// An instruction at which a probe fires, and the hits that count: a [`Place`] resolved in the kernel's text.

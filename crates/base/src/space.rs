@@ -3,6 +3,9 @@
 /// The provider of the instructions of a file in every process that maps it.
 pub const UPROBE: &str = "uprobe";
 
+/// The provider of the static probes of a file in every process that maps it.
+pub const USDT: &str = "usdt";
+
 /// The prefix of the provider of one process's instructions: `pid1234`.
 const PID: &str = "pid";
 
@@ -27,6 +30,19 @@ impl Space {
         let digits = provider.strip_prefix(PID)?;
         let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?;
         number.map(Space::Process)
+    }
+
+    /// Returns the static probes' provider and the process that the name of a provider may mean: `python1234` is
+    /// `python` in process 1234. A provider whose name ends with a digit makes several readings, the shortest name first.
+    pub fn of_static_probes(provider: &str) -> Vec<(&str, u32)> {
+        let first = provider.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        if first == 0 || !provider.chars().all(is_plain) {
+            return Vec::new();
+        }
+        let splits = (first..provider.len()).map(|at| provider.split_at(at));
+        let known = splits.filter(|(_, digits)| digits.len() == 1 || !digits.starts_with('0'));
+        known.filter_map(|(name, digits)| Some((name, digits.parse().ok()?))).collect()
     }
 
     /// Whether a provider is that of programs, without the number of one process: `pid`, `pid*`.
@@ -75,6 +91,17 @@ mod tests {
         }
         assert!(Space::is_of_many("pid*") && Space::is_of_many("pid") && Space::is_of_many("pid1*"));
         assert!(!Space::is_of_many("pid1") && !Space::is_of_many("*") && !Space::is_of_many("pidgin"));
+    }
+
+    #[test]
+    fn providers_of_static_probes() {
+        let of = Space::of_static_probes;
+        assert_eq!(of("python17"), [("python", 17), ("python1", 7)]);
+        assert_eq!(of("v807"), [("v", 807), ("v80", 7)]);
+        assert_eq!(of("python0"), [("python", 0)]);
+        for other in ["python", "17", "py*17", "", "fbt", "py thon1"] {
+            assert_eq!(of(other), [], "{other}");
+        }
     }
 
     #[test]

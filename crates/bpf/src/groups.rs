@@ -156,7 +156,8 @@ mod tests {
 
     fn place(file: u32, process: Option<u32>, end: Option<End>, when: &[When]) -> InProgram {
         let spot = |when: &When| Spot { address: 0x1000, exit: 0, when: *when, keys: Vec::new() };
-        InProgram { file: FileId(file), process, end, spots: when.iter().map(spot).collect() }
+        let spots = when.iter().map(spot).collect();
+        InProgram { file: FileId(file), process, end, spots, semaphore: None }
     }
 
     #[test]

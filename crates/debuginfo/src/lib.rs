@@ -13,6 +13,7 @@ mod reloc_arm64;
 mod root;
 mod search;
 mod section;
+mod semaphores;
 mod tree;
 mod unpack;
 
@@ -25,5 +26,6 @@ pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,
 };
 pub use section::Section;
+pub use semaphores::semaphores;
 pub use tree::{Dir, File, Tree};
 pub use unpack::{Bytes, read as read_file, read_shown};

@@ -83,26 +83,32 @@ pub trait SiteIndex {
 /// The variables at an instruction, or why they are unavailable.
 pub type InScope = Arc<Result<Scope, NoScope>>;
 
-/// A static probe of a driver, at one place.
+/// A static probe of a driver or a program, at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driven {
     /// Id of the probe.
     pub id: u32,
     /// Fields of its description.
     pub name: Fields,
+    /// The provider, without the number of a process.
+    pub provider: String,
+    /// The kernel, or the code of a program.
+    pub space: Space,
+    /// The module, or the key of the file, whose types are meant by the names of types.
+    pub types: String,
     /// Its arguments, in the order of `args[]`.
     pub arguments: Vec<DrivenArgument>,
 }
 
-/// An argument of a driver's static probe, as described by its note.
+/// An argument of a static probe, as described by its note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrivenArgument {
     /// Kind of type, from the note.
     pub ty: DrivenType,
     /// Type as written by the driver, if given.
     pub written: Option<String>,
-    /// Value; the type says how many of its bits count. `None` if no program can read it.
-    pub value: Option<Term>,
+    /// Value; the type says how many of its bits count. Or why no program can read it.
+    pub value: Result<Term, String>,
 }
 
 /// The kind of an argument's type, without the driver's type information.
@@ -142,7 +148,7 @@ pub trait Places {
         Machine::default()
     }
 
-    /// Returns the static probes of drivers that match a description.
+    /// Returns the static probes of drivers and programs that match a description.
     fn driven(&self, _description: &Description) -> Vec<Driven> {
         Vec::new()
     }

@@ -8,19 +8,17 @@ use kinst_base::image::FileId;
 use kinst_base::probe::Place;
 use kinst_bpf::{Home, Located, Unit};
 use kinst_os::Errno;
-use kinst_os::bpf::{Attached, Program};
+use kinst_os::bpf::{Attached, InFile, Program};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The places that the kernel takes at a time.
 const MOST: usize = 1 << 20;
 
-/// A place in a file.
+/// A place in a file; the number that the program gets at a hit is its key.
 struct At {
     probe: u32,
-    offset: u64,
-    /// The key of the place, which the program gets at a hit.
-    cookie: u64,
+    place: InFile,
 }
 
 impl Arming<'_> {
@@ -47,11 +45,15 @@ impl Arming<'_> {
     fn at(&self, place: &Located) -> Option<(FileId, At)> {
         let Place::Program(program) = &self.probes.get(place.probe as usize)?.place else { return None };
         let offset = self.files.offset(program.file, place.at)?;
+        let semaphore = match program.semaphore {
+            Some(address) => self.files.offset(program.file, address)?,
+            None => 0,
+        };
         let cookie = match place.home {
             Home::Shared(key) => key,
             Home::Alone(_) => 0,
         };
-        Some((program.file, At { probe: place.probe, offset, cookie }))
+        Some((program.file, At { probe: place.probe, place: InFile { offset, semaphore, cookie } }))
     }
 
     fn in_file(
@@ -75,7 +77,7 @@ impl Arming<'_> {
             }
             Uprobes::Events(kind) => {
                 for at in places {
-                    match program.at_instruction(kind, path, process, at.offset, at.cookie) {
+                    match program.at_instruction(kind, path, process, at.place) {
                         Ok(attached) => self.session.at_instructions.push(attached),
                         Err(errno) if is_of_all(errno) => {
                             return Err(request(Request::AttachUprobe)(errno));
@@ -96,9 +98,7 @@ impl Arming<'_> {
 }
 
 fn at_file(program: &Program, path: &Path, process: Option<u32>, places: &[At]) -> Result<Attached, Errno> {
-    let offsets: Vec<u64> = places.iter().map(|at| at.offset).collect();
-    let cookies: Vec<u64> = places.iter().map(|at| at.cookie).collect();
-    program.at_file(path, process, &offsets, &cookies)
+    program.at_file(path, process, places.iter().map(|at| at.place))
 }
 
 /// Whether an error concerns no single place.

@@ -181,6 +181,9 @@ impl<'a> Lexer<'a> {
     }
 
     pub(super) fn names_type(&self, word: &str) -> bool {
-        self.typedefs.contains(word) || (self.options.is_type_name)(word)
+        let in_parameters = || self.opener().is_some_and(|(opener, _)| opener == BodyToken::LParen);
+        self.typedefs.contains(word)
+            || (self.options.is_type_name)(word)
+            || self.settings.any_type && in_parameters()
     }
 }

@@ -28,6 +28,8 @@ pub struct Settings {
     pub directives: bool,
     /// Whether any name can be called, because only the shape of the text matters.
     pub any_call: bool,
+    /// Whether any name in parentheses may be a type, because only the number of a probe's arguments matters.
+    pub any_type: bool,
     /// Option version.
     pub version: Option<Version>,
 }

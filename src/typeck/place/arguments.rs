@@ -64,7 +64,7 @@ impl Checker<'_> {
             return Err(error::Args::Outside { span }.into());
         };
         if let Some(argument) = self.check_driver_argument(number, index.span, span) {
-            return argument.map(Operand::from);
+            return argument;
         }
         if let Some(argument) = self.check_site_argument(number, index.span, span) {
             return argument.map(Operand::from);

@@ -1,22 +1,25 @@
-//! typeck/place/driven.rs: args[] and arg0 at a driver's static probes, from the driver's notes.
+//! typeck/place/driven.rs: args[] and arg0 at the static probes of drivers and programs, from their notes.
 
 use std::sync::Arc;
 
 use super::arguments::number_of;
 use crate::sugar::plain::ProbeDesc;
+use crate::typeck::declare::provider::Argument;
 use crate::typeck::error::Result;
+use crate::typeck::operand::Operand;
 use crate::typeck::state::Checker;
 use crate::typeck::state::place::Place;
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::{error, words};
-use kinst_base::probe::Description;
+use kinst_base::probe::{Description, Fields};
 use kinst_base::source::Span;
+use kinst_base::space::Space;
 use kinst_dwarf::variables::scope::NoScope;
 use kinst_sites::{Driven, DrivenArgument, DrivenType};
 use kinst_types::{TagKind, Type};
 
 impl Checker<'_> {
-    /// Takes the descriptions of drivers' static probes out of the list and makes a place for each probe,
+    /// Takes the descriptions of static probes out of the list and makes a place for each probe,
     /// identified by its id, as one description may have several probes whose arguments are in different
     /// locations.
     pub(super) fn driven_places(&self, probes: Vec<ProbeDesc>) -> Result<(Vec<Place>, Vec<ProbeDesc>)> {
@@ -32,7 +35,7 @@ impl Checker<'_> {
                 let driver = driven[0].name.to_string();
                 return Err(error::Args::Driver { driver, span: probe.span }.into());
             }
-            let why = || NoScope::Function("a driver's static probe has only arguments".to_owned());
+            let why = || NoScope::Function("a static probe has only arguments".to_owned());
             places.extend(driven.into_iter().map(|driven| Place {
                 probe: ProbeDesc { kind: Description::Id(driven.id), span: probe.span },
                 in_scope: Arc::new(Err(why())),
@@ -42,24 +45,50 @@ impl Checker<'_> {
         Ok((places, others))
     }
 
-    /// Checks `args[number]` at a driver's static probe; `None` if the clause is not at one.
+    /// Checks `args[number]` at a static probe; `None` if the clause is not at one.
     pub(super) fn check_driver_argument(
         &mut self,
         number: u64,
         index: Span,
         span: Span,
-    ) -> Option<Result<Expr>> {
+    ) -> Option<Result<Operand>> {
         let driven = self.place.as_ref()?.driven.clone()?;
-        let argument = usize::try_from(number).ok().and_then(|number| driven.arguments.get(number));
-        let Some(argument) = argument else {
-            let count = driven.arguments.len() as u64;
-            return Some(Err(error::Args::Index { number, count, span: index }.into()));
+        let outside = |count: usize| error::Args::Index { number, count: count as u64, span: index }.into();
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        let what = format!("args[{number}]");
+        let declared = self.declared_of(&driven);
+        let (at, types) = match declared.as_ref().map(|declared| declared.get(at)) {
+            None => (at, None),
+            Some(Some((at, native, ty))) => (*at, Some((of_process(native), of_process(ty)))),
+            Some(None) => return Some(Err(outside(declared.iter().flatten().count()))),
         };
-        let ty = self.type_of_driven(argument, &driven.name.module);
-        Some(self.driver_argument(argument, ty, &format!("args[{number}]"), span))
+        let Some(argument) = driven.arguments.get(at) else {
+            return Some(Err(outside(driven.arguments.len())));
+        };
+        let Some((native, ty)) = types else {
+            let ty = self.type_of_driven(argument, &driven);
+            return Some(self.driver_argument(&driven, argument, ty, &what, span).map(Operand::from));
+        };
+        // A string is passed as the address of its characters.
+        let passed = if native.is_string() { of_process(&words::type_of("char *")) } else { native };
+        let value = match self.driver_argument(&driven, argument, passed, &what, span) {
+            Ok(value) => value,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(match ty.is_string() || self.is_compatible(&value, &ty) {
+            true => Ok(self.cast(value, ty, Some(span)).into()),
+            false => self.translated(ty, value, span).map(Operand::from),
+        })
     }
 
-    /// Checks arg0 to arg9 at a driver's static probe; `None` if the clause is not at one, or for any other
+    /// Returns the types that the program's own definition of the provider has for the arguments of a probe.
+    fn declared_of(&self, driven: &Driven) -> Option<Vec<Argument>> {
+        let is_of_program = driven.space != Space::Kernel;
+        let fields = Fields { provider: driven.provider.clone(), ..driven.name.clone() };
+        is_of_program.then(|| self.declared_arguments(&fields))?
+    }
+
+    /// Checks arg0 to arg9 at a static probe; `None` if the clause is not at one, or for any other
     /// name.
     pub(in crate::typeck) fn check_raw_driver_argument(
         &mut self,
@@ -75,22 +104,26 @@ impl Checker<'_> {
             return Some(Ok(Expr::new(ExprKind::Convert(Box::new(zero)), raw, span)));
         };
         let native = native(argument.ty);
-        let value = self.driver_argument(argument, native, name, span);
+        let value = self.driver_argument(&driven, argument, native, name, span);
         Some(value.map(|value| Expr::new(ExprKind::Convert(Box::new(value)), raw, span)))
     }
 
     fn driver_argument(
         &mut self,
+        driven: &Driven,
         argument: &DrivenArgument,
         ty: Type,
         what: &str,
         span: Span,
     ) -> Result<Expr> {
-        let Some(value) = &argument.value else {
-            let place = self.require_place("args", span)?;
-            return self.absent_at(what, "a program cannot read its location".to_owned(), ty, &place, span);
+        let value = match &argument.value {
+            Ok(value) => value,
+            Err(why) => {
+                let place = self.require_place("args", span)?;
+                return self.absent_at(what, why.clone(), ty, &place, span);
+            }
         };
-        let value = self.term(value, false, span)?;
+        let value = self.term(value, driven.space != Space::Kernel, span)?;
         // The load is as large as the argument, but the upper bits of a register are undefined.
         let value = Expr::new(ExprKind::Convert(Box::new(value)), native(argument.ty), span);
         Ok(Expr::new(ExprKind::Convert(Box::new(value)), ty, span))
@@ -98,15 +131,18 @@ impl Checker<'_> {
 
     /// Returns the types of all arguments.
     pub(super) fn types_of_driven(&self, driven: &Driven) -> Vec<Type> {
-        let arguments = driven.arguments.iter();
-        arguments.map(|argument| self.type_of_driven(argument, &driven.name.module)).collect()
+        if let Some(declared) = self.declared_of(driven) {
+            return declared.into_iter().map(|(_, _, ty)| ty).collect();
+        }
+        driven.arguments.iter().map(|argument| self.type_of_driven(argument, driven)).collect()
     }
 
     /// The type that the driver wrote, if it is known and of the right size; otherwise the type that the
     /// macro recorded.
-    fn type_of_driven(&self, argument: &DrivenArgument, module: &str) -> Type {
+    fn type_of_driven(&self, argument: &DrivenArgument, driven: &Driven) -> Type {
         let native = native(argument.ty);
-        let written = argument.written.as_deref().and_then(|text| self.written_type(text, module));
+        let written = argument.written.as_deref();
+        let written = written.and_then(|text| self.written_type(text, &driven.types));
         written
             .filter(|ty| ty.is_scalar() && self.layout.size(ty) == self.layout.size(&native))
             .unwrap_or(native)
@@ -128,6 +164,14 @@ impl Checker<'_> {
             (!word.is_void() || base == "void").then_some(word)
         })?;
         Some((0..stars).fold(ty, |ty, _| Type::pointer_to(ty)))
+    }
+}
+
+/// Returns the type with its pointers into the memory of the process.
+fn of_process(ty: &Type) -> Type {
+    match ty.resolved() {
+        Type::Pointer { to, .. } => Type::Pointer { to: Box::new(of_process(to)), user: true },
+        _ => ty.clone(),
     }
 }
 

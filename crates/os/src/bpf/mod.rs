@@ -11,4 +11,4 @@ pub use attached::{Attached, Counted, attach};
 pub use map::{Map, MapKind};
 pub use program::{Function, Program, ProgramKind};
 pub use types::{ModuleTypes, Types};
-pub use uprobe::uprobe_events;
+pub use uprobe::{InFile, uprobe_events};

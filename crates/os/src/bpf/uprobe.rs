@@ -27,6 +27,18 @@ struct Multi {
     pad: u32,
 }
 
+/// A place in a file at which a program runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFile {
+    /// Position of the instruction in the file.
+    pub offset: u64,
+    /// Position of a counter of 16 bits that the kernel increments in each process while the program is attached; 0:
+    /// none.
+    pub semaphore: u64,
+    /// The number that the program gets at a hit.
+    pub cookie: u64,
+}
+
 /// The same, with the field of a perf event.
 #[repr(C)]
 struct OfEvent {
@@ -38,20 +50,22 @@ struct OfEvent {
 }
 
 impl Program {
-    /// Runs the program at each of the offsets in a file (uprobe.multi), in all processes or in one, see
-    /// [`Program::tells_processes`]. `cookies` has the number that the program gets at each. The kernel refuses
-    /// all if it refuses one; it takes a million at a time.
+    /// Runs the program at each of the places in a file (uprobe.multi), in all processes or in one, see
+    /// [`Program::tells_processes`]. The kernel refuses all if it refuses one; it takes a million at a time.
     pub fn at_file(
         &self,
         path: &Path,
         process: Option<u32>,
-        offsets: &[u64],
-        cookies: &[u64],
+        places: impl Iterator<Item = InFile>,
     ) -> Result<Attached, Errno> {
-        if cookies.len() != offsets.len() {
-            return Err(Errno::INVAL);
+        let (mut offsets, mut semaphores, mut cookies) = (Vec::new(), Vec::new(), Vec::new());
+        for place in places {
+            offsets.push(place.offset);
+            semaphores.push(place.semaphore);
+            cookies.push(place.cookie);
         }
         let count = u32::try_from(offsets.len()).map_err(|_| Errno::TOOBIG)?;
+        let has_semaphores = semaphores.iter().any(|semaphore| *semaphore != 0);
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
         let mut link = Multi {
             program: self.0.as_raw_fd() as u32,
@@ -60,22 +74,22 @@ impl Program {
             flags: 0,
             path: path.as_ptr() as u64,
             offsets: offsets.as_ptr() as u64,
-            counters: 0,
+            counters: if has_semaphores { semaphores.as_ptr() as u64 } else { 0 },
             cookies: cookies.as_ptr() as u64,
             count,
             uprobe_flags: 0,
             process: process.unwrap_or(0),
             pad: 0,
         };
-        // SAFETY: the kernel reads the path, and as many offsets and cookies as the count says. All live until
-        // the call returns.
+        // SAFETY: the kernel reads the path, and as many offsets, semaphores and cookies as the count says. All live
+        // until the call returns.
         let fd = unsafe { bpf(command::LINK_CREATE, &mut link)? };
         Ok(Attached(owned(fd)))
     }
 
     /// Passes a directory: a kernel with uprobe.multi reports that it is not a file.
     pub fn at_no_file(&self) -> Result<(), Errno> {
-        self.at_file(Path::new("/"), None, &[0], &[0]).map(drop)
+        self.at_file(Path::new("/"), None, std::iter::once(InFile::default())).map(drop)
     }
 
     /// Whether a program of uprobe.multi that is for one process runs in all of its threads. Before Linux 6.10 it
@@ -86,25 +100,30 @@ impl Program {
         let thread = std::thread::scope(|scope| {
             let of_thread = || {
                 let thread = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
-                self.at_file(Path::new("/proc/self/exe"), Some(thread), &[NOWHERE], &[0]).map(drop)
+                let nowhere = InFile { offset: NOWHERE, ..InFile::default() };
+                let places = std::iter::once(nowhere);
+                self.at_file(Path::new("/proc/self/exe"), Some(thread), places).map(drop)
             };
             scope.spawn(of_thread).join().ok()
         });
         thread == Some(Err(Errno::SRCH))
     }
 
-    /// Runs the program at one offset in a file, by a perf event, in all processes or in one. `kind` is
+    /// Runs the program at one place in a file, by a perf event, in all processes or in one. `kind` is
     /// [`uprobe_events`].
     pub fn at_instruction(
         &self,
         kind: u32,
         path: &Path,
         process: Option<u32>,
-        offset: u64,
-        cookie: u64,
+        place: InFile,
     ) -> Result<Attached, Errno> {
+        // The event has 32 bits for the semaphore.
+        const SEMAPHORE: u32 = 32;
+        let semaphore = u32::try_from(place.semaphore).map_err(|_| Errno::RANGE)?;
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
-        let event = Attribute::new(kind, 0, 1).with(path.as_ptr() as u64, offset);
+        let event = Attribute::new(kind, u64::from(semaphore) << SEMAPHORE, 1);
+        let event = event.with(path.as_ptr() as u64, place.offset);
         let event = match process {
             Some(process) => event.open_in(process)?,
             None => event.open(0)?,
@@ -114,7 +133,7 @@ impl Program {
             target: event.as_raw_fd() as u32,
             attach: PERF_EVENT,
             flags: 0,
-            cookie,
+            cookie: place.cookie,
         };
         // SAFETY: it has no addresses.
         let fd = unsafe { bpf(command::LINK_CREATE, &mut link)? };

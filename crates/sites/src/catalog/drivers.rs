@@ -9,6 +9,7 @@ use crate::model::{Driven, DrivenArgument, DrivenType};
 use crate::target::drivers::Notes;
 use kinst_base::attributes;
 use kinst_base::probe::{Description, Fields, Place, Probe};
+use kinst_base::space::Space;
 
 /// One of the ranges of ids in [`super::unplaced`].
 pub(super) const FIRST_DRIVER_ID: u32 = 470_000;
@@ -100,7 +101,11 @@ impl Catalog {
     /// Returns the static probes that match a description, each with the locations of its arguments.
     pub fn driven(&self, description: &Description) -> Vec<Driven> {
         match description {
-            Description::Id(id) => self.driver_by_id(*id).into_iter().map(DriverProbe::driven).collect(),
+            Description::Id(id) => {
+                let of_program = self.usdt_by_id(*id);
+                of_program.or_else(|| self.driver_by_id(*id).map(DriverProbe::driven)).into_iter().collect()
+            }
+            Description::Fields(fields) if self.is_usdt(fields) => self.usdt_driven(fields),
             Description::Fields(fields) => {
                 self.driver_probes_matching(fields).map(DriverProbe::driven).collect()
             }
@@ -123,9 +128,17 @@ impl DriverProbe {
                 Kind::Text => DrivenType::Text,
             },
             written: self.types.get(number).cloned(),
-            value: argument.value.clone(),
+            value: argument.value.clone().ok_or_else(|| "a program cannot read its location".to_owned()),
         });
-        Driven { id: self.probe.id, name: self.probe.name.clone(), arguments: arguments.collect() }
+        let name = self.probe.name.clone();
+        Driven {
+            id: self.probe.id,
+            provider: name.provider.clone(),
+            space: Space::Kernel,
+            types: name.module.clone(),
+            arguments: arguments.collect(),
+            name,
+        }
     }
 }
 

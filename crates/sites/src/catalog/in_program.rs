@@ -2,7 +2,7 @@
 
 use super::program_function::{At, FIRST_PROGRAM_ID, Function, Known, NoEnd};
 use super::program_refusals as refusals;
-use super::store::Catalog;
+use super::store::{Catalog, InPrograms};
 use crate::code::decode::{self, Control, Insn, Step};
 use crate::code::leaving::Leaving;
 use crate::flow::Undecodable;
@@ -217,28 +217,28 @@ impl Catalog {
     pub(super) fn make_in(&self, function: &Function<'_>, known: Known, spots: Vec<Spot>) -> Probe {
         let Function { space, meant, symbol, name, .. } = function;
         let at: At = (*space, meant.file.id(), symbol.address, known);
-        let mut made = self.made();
-        if let Some(index) = made.in_programs.by_place.get(&at) {
-            let mut probe = made.in_programs.probes[*index].clone();
-            probe.name.function = (*name).to_owned();
-            return probe;
-        }
-        let index = made.in_programs.probes.len();
         let (end, last) = match known {
             Known::End(end @ End::Entry) => (Some(end), "entry".to_owned()),
             Known::End(end @ End::Return) => (Some(end), "return".to_owned()),
             Known::Insn(offset) => (None, space.number(offset)),
             Known::Edge(from, _) => (None, space.number(from)),
+            Known::Static(_) => (None, String::new()),
         };
-        let place = InProgram { file: meant.file.id(), process: space.process(), end, spots };
-        let probe = Probe {
-            id: FIRST_PROGRAM_ID + index as u32,
-            name: Fields::new(&space.provider(), &meant.module, name, &last),
-            place: Place::Program(Box::new(place)),
-        };
-        made.in_programs.probes.push(probe.clone());
-        made.in_programs.by_place.insert(at, index);
-        probe
+        let place =
+            InProgram { file: meant.file.id(), process: space.process(), end, spots, semaphore: None };
+        let probe = self.make_at(at, place, Fields::new(&space.provider(), &meant.module, name, &last));
+        Probe { name: Fields { function: (*name).to_owned(), ..probe.name }, ..probe }
+    }
+
+    /// Makes the probe of a place, or returns the one that was made.
+    pub(super) fn make_at(&self, at: At, place: InProgram, name: Fields) -> Probe {
+        let InPrograms { probes, by_place, .. } = &mut self.made().in_programs;
+        let index = *by_place.entry(at).or_insert_with(|| {
+            let id = FIRST_PROGRAM_ID + probes.len() as u32;
+            probes.push(Probe { id, name, place: Place::Program(Box::new(place)) });
+            probes.len() - 1
+        });
+        probes[index].clone()
     }
 
     /// Notes a function that a glob matches, but that cannot be traced.

@@ -43,6 +43,9 @@ impl Catalog {
         if Space::is_of_many(&fields.provider) {
             return Err(Box::new(many_processes(&fields.provider)));
         }
+        if self.is_usdt(fields) {
+            return self.usdt(fields);
+        }
         let pattern = Pattern::new(&fields.provider);
         let mut probes = Vec::new();
         if pattern.matches("dtrace") {

@@ -21,6 +21,7 @@ mod store;
 pub(super) mod syscalls;
 pub(super) mod tracepoints;
 pub(super) mod unplaced;
+mod usdt;
 
 pub use dtrace::DTRACE;
 pub use reach::{Begun, Reach, Unreachable};

@@ -27,6 +27,8 @@ pub(super) enum Known {
     End(End),
     Insn(u64),
     Edge(u64, u64),
+    /// A static probe, by its number in the file.
+    Static(usize),
 }
 
 /// A probe of a program: its space and file, its function, and the place in it.

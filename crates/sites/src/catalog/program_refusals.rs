@@ -2,10 +2,16 @@
 
 use super::program_function::{Function, NoEnd};
 use crate::code::decode::{self, Insn};
+use crate::code::stapsdt::StaticProbe;
 use crate::programs::Meant;
-use kinst_base::diag::{Diagnostic, tags};
+use kinst_base::diag::{Diagnostic, suggest, tags};
+use kinst_base::glob::is_glob;
 use kinst_base::probe::{End, Target};
 use kinst_base::space::Space;
+use std::collections::BTreeSet;
+
+/// The number of names that a message lists.
+const SHOWN: usize = 12;
 
 fn error(title: String) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, title)
@@ -15,6 +21,46 @@ fn error(title: String) -> Diagnostic {
 pub(super) fn no_programs() -> Diagnostic {
     error("no program can be looked up: the probes are those of a kernel's files".to_owned())
         .help("leave out --sysroot to trace the programs of this machine")
+}
+
+/// No static probe has these names.
+pub(super) fn no_static_probe(
+    place: &str,
+    (provider, name): (&str, &str),
+    known: &[&StaticProbe],
+) -> Diagnostic {
+    if known.is_empty() {
+        return error(format!("{place} has no static probes"))
+            .note("they are in the section .note.stapsdt, which <sys/sdt.h> makes")
+            .help("trace a function: its probes are those of pid and uprobe");
+    }
+    let of_provider: BTreeSet<&str> =
+        known.iter().filter(|probe| probe.provider == provider).map(|probe| probe.name.as_str()).collect();
+    let providers: BTreeSet<&str> = known.iter().map(|probe| probe.provider.as_str()).collect();
+    let (title, wanted, names, what) = match of_provider.is_empty() {
+        true if is_glob(provider) || provider.is_empty() => {
+            let all = known.iter().map(|probe| probe.name.as_str()).collect();
+            (format!("{place} has no static probe `{name}`"), name, all, "static probes")
+        }
+        true => {
+            let title = format!("{place} has no static probes of provider `{provider}`");
+            (title, provider, providers, "providers of static probes")
+        }
+        false => {
+            let title = format!("provider `{provider}` has no static probe `{name}` in {place}");
+            (title, name, of_provider, "static probes")
+        }
+    };
+    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let found = error(title).note(format!("its {what}: {}{more}", shown.join(", ")));
+    match suggest::nearest(wanted, names) {
+        Some(near) => found.help(format!("did you mean `{near}`?")),
+        None => found,
+    }
 }
 
 /// The last field names no probe of a program.

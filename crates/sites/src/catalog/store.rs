@@ -6,7 +6,7 @@ use super::syscalls::Call;
 use super::tracepoints::Tracepoint;
 use crate::code::notes::Argument;
 use crate::memory::{LiveError, LiveText};
-use crate::model::LiveInsn;
+use crate::model::{Driven, LiveInsn};
 use crate::programs::Programs;
 use crate::target::Kernel;
 use kinst_base::image::ModuleId;
@@ -69,6 +69,8 @@ pub(super) struct Made {
 pub(super) struct InPrograms {
     pub(super) probes: Vec<Probe>,
     pub(super) by_place: HashMap<AtProgram, usize>,
+    /// Static probes, by id.
+    pub(super) driven: HashMap<u32, Driven>,
     /// Skipped places by description, with the reasons.
     pub(super) left_out: BTreeMap<String, String>,
 }

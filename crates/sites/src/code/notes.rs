@@ -1,6 +1,7 @@
 //! sites/code/notes.rs: the notes that kinst/sdt.h leaves in a driver: its static probes and their arguments.
 
 use super::decode;
+use super::reader::Reader;
 use kinst_base::machine::Machine;
 use kinst_dwarf::variables::term::Term;
 
@@ -52,17 +53,17 @@ const LONGEST_NAME: usize = 127;
 /// Parses the notes of a driver for this machine, in a section at this address. Invalid notes are dropped,
 /// and so is the rest of the section if a note's size is invalid.
 pub fn parse(section: &[u8], address: u64, machine: Machine) -> Vec<Note> {
-    let mut reader = Reader { rest: section, address, machine };
+    let mut reader = Reader::new(section, address);
     let mut notes = Vec::new();
     while let Some((owner, kind, desc)) = reader.note() {
-        notes.extend((owner == OWNER).then(|| note(kind, desc)).flatten());
+        notes.extend((owner == OWNER).then(|| note(kind, desc, machine)).flatten());
     }
     notes
 }
 
-fn note(kind: u32, mut desc: Reader<'_>) -> Option<Note> {
+fn note(kind: u32, mut desc: Reader<'_>, machine: Machine) -> Option<Note> {
     let at = if kind == 3 { 0 } else { desc.distance()? };
-    let arguments = if kind == 1 { desc.arguments()? } else { Vec::new() };
+    let arguments = if kind == 1 { desc.arguments(machine)? } else { Vec::new() };
     let (provider, name) = (desc.word()?, desc.word()?);
     let what = match kind {
         1 => What::Probe { at, arguments },
@@ -73,53 +74,11 @@ fn note(kind: u32, mut desc: Reader<'_>) -> Option<Note> {
     Some(Note { provider: provider.to_owned(), name: name.replace("__", "-"), what })
 }
 
-/// Unread bytes, and their address.
-#[derive(Clone, Copy)]
-struct Reader<'a> {
-    rest: &'a [u8],
-    address: u64,
-    machine: Machine,
-}
-
 impl<'a> Reader<'a> {
-    fn take(&mut self, bytes: usize) -> Option<Reader<'a>> {
-        let taken = Reader { rest: self.rest.get(..bytes)?, ..*self };
-        self.rest = self.rest.get(bytes..)?;
-        self.address = self.address.wrapping_add(bytes as u64);
-        Some(taken)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.take(1)?.rest.first().copied()
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.rest.try_into().ok()?))
-    }
-
     /// Reads an address, which is stored as the distance from its field.
     fn distance(&mut self) -> Option<u64> {
         let field = self.address;
         Some(field.wrapping_add_signed(self.u32()?.cast_signed().into()))
-    }
-
-    /// Reads the owner, type and contents of the next note; owner and contents are padded to four bytes.
-    fn note(&mut self) -> Option<(&'a [u8], u32, Reader<'a>)> {
-        let (owner, desc, kind) = (self.u32()? as usize, self.u32()? as usize, self.u32()?);
-        let mut padded = |bytes: usize| {
-            let taken = self.take(bytes)?;
-            self.take((bytes.next_multiple_of(4) - bytes).min(self.rest.len()))?;
-            Some(taken)
-        };
-        let owner = padded(owner)?;
-        Some((owner.rest, kind, padded(desc)?))
-    }
-
-    fn text(&mut self) -> Option<&'a str> {
-        let end = self.rest.iter().position(|byte| *byte == 0)?;
-        let text = self.take(end)?;
-        self.take(1)?;
-        std::str::from_utf8(text.rest).ok()
     }
 
     /// Reads the name of a provider or probe; rejects characters that could form a pattern.
@@ -133,15 +92,15 @@ impl<'a> Reader<'a> {
         texts.take(MOST_ARGUMENTS).map(|text| text.trim().to_owned()).collect()
     }
 
-    fn arguments(&mut self) -> Option<Vec<Argument>> {
+    fn arguments(&mut self, machine: Machine) -> Option<Vec<Argument>> {
         let count = usize::from(self.byte()?);
         (0..count.min(MOST_ARGUMENTS + 1))
-            .map(|_| self.argument())
+            .map(|_| self.argument(machine))
             .collect::<Option<Vec<_>>>()
             .filter(|arguments| arguments.len() <= MOST_ARGUMENTS)
     }
 
-    fn argument(&mut self) -> Option<Argument> {
+    fn argument(&mut self, machine: Machine) -> Option<Argument> {
         let kind = match self.byte()? {
             b's' => Kind::Signed,
             b'u' => Kind::Unsigned,
@@ -152,7 +111,7 @@ impl<'a> Reader<'a> {
         let bytes = self.byte().filter(|bytes| matches!(bytes, 1 | 2 | 4 | 8))?;
         let length = self.byte()?;
         let insn = self.take(length.into())?;
-        let value = decode::of(self.machine).argument(insn.rest, insn.address, bytes);
+        let value = decode::of(machine).argument(insn.rest, insn.address, bytes);
         Some(Argument { kind, bytes, value })
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::deciding::Operand;
+use super::operand::{Around, Unreadable};
 use super::refusal::Refusal;
 use kinst_base::probe::{Jump, When};
 use kinst_dwarf::variables::term::Term;
@@ -37,6 +38,10 @@ pub(crate) trait InstructionSet: Sync {
 
     /// Returns the value of this size that an instruction moves, which is how a driver's note encodes an argument.
     fn argument(&self, code: &[u8], address: u64, bytes: u8) -> Option<Term>;
+
+    /// Returns the value of an operand in assembly, which is how the note of a program's static probe encodes an
+    /// argument; one in memory is loaded with this size.
+    fn operand(&self, text: &str, bytes: u8, around: &Around<'_>) -> Result<Term, Unreadable>;
 
     /// Whether it is the instruction of a WARN() or BUG().
     fn is_trap(&self, code: &[u8]) -> bool;

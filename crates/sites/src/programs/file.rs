@@ -1,5 +1,6 @@
 //! sites/programs/file.rs: one program or library: its symbols, its debug information, and its instructions.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
+use crate::code::stapsdt::{self, StaticProbe};
 use crate::code::tables::Tables;
 use crate::flow::callers::Callers;
 use crate::flow::marks::Linked;
@@ -42,6 +44,7 @@ pub struct ProgramFile {
     symbols: OnceLock<Symbols>,
     /// The functions that names mean, see [`ProgramFile::meant`].
     meant: Mutex<HashMap<String, Arc<SourceNames>>>,
+    static_probes: OnceLock<Vec<StaticProbe>>,
     linked: OnceLock<Linked>,
     /// Functions with landing pads, by address.
     handlers: OnceLock<Vec<Range<u64>>>,
@@ -69,6 +72,7 @@ impl ProgramFile {
             debug: OnceLock::new(),
             symbols: OnceLock::new(),
             meant: Mutex::default(),
+            static_probes: OnceLock::new(),
             linked: OnceLock::new(),
             handlers: OnceLock::new(),
             say,
@@ -180,6 +184,31 @@ impl ProgramFile {
                 searched.ask(self.image.build_id(), &self.path.display().to_string(), say);
             }
             searched
+        })
+    }
+
+    /// Returns the static probes, in the order of their notes.
+    pub(crate) fn static_probes(&self) -> &[StaticProbe] {
+        self.static_probes.get_or_init(|| {
+            let section = self.image.debug_section(stapsdt::SECTION).unwrap_or_else(|error| {
+                self.warn(error.warning());
+                Cow::default()
+            });
+            let symbol = |name: &str| {
+                let files = [Some(&self.image), self.debug_file()].into_iter().flatten();
+                Some(files.filter_map(|file| file.symbol(name)).next()?.address)
+            };
+            let base = self.image.sections().iter().find(|section| section.name == stapsdt::BASE);
+            let notes = stapsdt::Notes {
+                section: &section,
+                machine: self.image.machine().unwrap_or_default(),
+                base: base.map(|section| section.address),
+                symbol: &symbol,
+            };
+            let mut probes = notes.probes();
+            let is_code = |address| self.image.section_at(address).is_some_and(|section| section.executable);
+            probes.retain(|probe| is_code(probe.at));
+            probes
         })
     }
 

@@ -89,7 +89,7 @@ impl Served {
     }
 
     fn place(&self, end: Option<End>, spots: Vec<Spot>) -> InProgram {
-        InProgram { file: FileId(0), process: None, end, spots }
+        InProgram { file: FileId(0), process: None, end, spots, semaphore: None }
     }
 
     /// The program, which waits; and the distance of its addresses from the file's layout.

@@ -3,6 +3,7 @@
 mod classes;
 mod deciding;
 mod flow;
+mod operand;
 mod set;
 mod tables;
 mod text;

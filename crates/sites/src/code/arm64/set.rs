@@ -1,8 +1,9 @@
 //! sites/code/arm64/set.rs: the instruction set of aarch64.
 
 use super::words::{LEN, first, target, words};
-use super::{classes, deciding, flow, tables, text};
+use super::{classes, deciding, flow, operand, tables, text};
 use crate::code::deciding::Operand;
+use crate::code::operand::{Around, Unreadable};
 use crate::code::refusal::Refusal;
 use crate::code::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
 use kinst_base::probe::{Jump, When};
@@ -54,6 +55,10 @@ impl InstructionSet for Arm64 {
     /// No driver has such notes: kinst/sdt.h is only for x86-64.
     fn argument(&self, _: &[u8], _: u64, _: u8) -> Option<Term> {
         None
+    }
+
+    fn operand(&self, text: &str, bytes: u8, around: &Around<'_>) -> Result<Term, Unreadable> {
+        operand::value(text, bytes, around)
     }
 
     /// `brk #0x800` (arch/arm64/include/asm/brk-imm.h, BUG_BRK_IMM).

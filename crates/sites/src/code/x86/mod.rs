@@ -4,6 +4,7 @@ mod argument;
 mod classes;
 mod deciding;
 mod decode;
+mod operand;
 mod shape;
 mod tables;
 
@@ -12,6 +13,7 @@ pub(crate) use shape::{Encoding, Shape, shape};
 use std::ops::Range;
 
 use super::deciding::Operand;
+use super::operand::{Around, Unreadable};
 use super::refusal::Refusal;
 use super::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
 use kinst_base::probe::{Condition, Jump, When};
@@ -56,6 +58,10 @@ impl InstructionSet for X86 {
 
     fn argument(&self, code: &[u8], address: u64, bytes: u8) -> Option<Term> {
         argument::value(code, address, bytes)
+    }
+
+    fn operand(&self, text: &str, bytes: u8, around: &Around<'_>) -> Result<Term, Unreadable> {
+        operand::value(text, bytes, around)
     }
 
     /// ud2, or ud1 with up to two prefixes.
