@@ -25,4 +25,5 @@ mod real;
 mod routes_model;
 mod step;
 mod stepped;
+mod usdt;
 mod values;

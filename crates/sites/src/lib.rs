@@ -27,7 +27,7 @@ pub use catalog::{Begun, Catalog, DTRACE, Reach, Unreachable};
 pub use code::decode::text as insn_text;
 pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;
-pub use code::stapsdt::Notes as StaticNotes;
+pub use code::stapsdt::{Notes as StaticNotes, StaticProbe};
 pub use code::tables::Rewriting;
 pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImported};
 pub use listing::verdict::Verdict;

@@ -18,11 +18,11 @@ pub(crate) enum OuterToken {
     #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
     /// With the path of a program's file: `uprobe:/usr/bin/x:main:entry`. The words of other tracers get a better
     /// message later.
-    #[regex(r"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
-    #[regex(r"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
+    #[regex(r"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*|[A-Za-z_][A-Za-z0-9_.]*(\$+[A-Za-z0-9_]+|[0-9])):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
+    #[regex(r"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*|[A-Za-z_][A-Za-z0-9_.]*(\$+[A-Za-z0-9_]+|[0-9])):(/[^\s:/{};,]+)+:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
     /// With a function of C++ or Rust in quotes: `pid$target::"P::sum":entry`.
     #[regex(r#"([\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*:)?"[^"\n]*"(:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*((/[A-Za-z0-9_.+\-]+)+@[0-9]+)?)?"#)]
-    #[regex(r#"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*):(/[^\s:/{};,]+)+:"[^"\n]*"(:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*((/[A-Za-z0-9_.+\-]+)+@[0-9]+)?)?"#)]
+    #[regex(r#"(u(ret)?probes?|usdt|pid[$A-Za-z0-9_]*|[A-Za-z_][A-Za-z0-9_.]*(\$+[A-Za-z0-9_]+|[0-9])):(/[^\s:/{};,]+)+:"[^"\n]*"(:[\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*((/[A-Za-z0-9_.+\-]+)+@[0-9]+)?)?"#)]
     Spec,
     #[token(",")]
     Comma,

@@ -22,6 +22,7 @@ const MOST_ARGUMENTS: usize = 32;
 /// A static probe at one place. A probe in an inlined function has a note for each copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticProbe {
+    /// `python`.
     pub provider: String,
     /// As in D, with `-` for two underscores.
     pub name: String,
@@ -29,6 +30,7 @@ pub struct StaticProbe {
     pub at: u64,
     /// Address of a counter of 16 bits that is not 0 while this place is traced.
     pub semaphore: Option<u64>,
+    /// In the order of `args[]`.
     pub arguments: Vec<Argument>,
 }
 
