@@ -16,6 +16,7 @@ mod locals;
 mod notes;
 mod options;
 mod parse;
+mod stapsdt;
 mod types;
 mod uprobes;
 
@@ -27,6 +28,7 @@ pub use locals::locals;
 pub use notes::notes;
 pub use options::options;
 pub use parse::parse;
+pub use stapsdt::stapsdt;
 pub use types::btf;
 pub use uprobes::uprobes;
 
@@ -49,6 +51,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("locals", locals),
     ("index", index),
     ("notes", notes),
+    ("stapsdt", stapsdt),
     ("lcov", lcov),
     ("uprobes", uprobes),
 ];

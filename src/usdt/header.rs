@@ -18,7 +18,6 @@ pub fn header(name: &str, providers: &[Provider]) -> String {
     text += SHARED;
     let probes = || providers.iter().flat_map(|provider| &provider.probes);
     let counts: BTreeSet<usize> = probes().map(|probe| probe.arguments).collect();
-    text += "#endif\n";
     for count in counts {
         text += &macro_of(count);
     }

@@ -63,3 +63,4 @@ template <> struct kinst_usdt_sign<long long> { enum { value = -1 }; };
 #define KINST_USDT_OPERANDS(n)                                                                                         \
 	[kinst_size##n] "n"(-(int)sizeof(kinst_usdt_value##n) * KINST_USDT_SIGN(kinst_usdt_value##n)),                 \
 		[kinst_value##n] "nor"(kinst_usdt_value##n)
+#endif

@@ -96,6 +96,7 @@ fn seed(name: &str, corpus: &Path) -> Result<()> {
     match name {
         "parse" | "compile" => seed_texts(corpus),
         "btf" => seed_types(corpus),
+        "stapsdt" => seed_notes(corpus),
         "walk" | "frames" | "lines" | "callers" | "locals" | "index" => seed_changes(corpus),
         _ => Ok(()),
     }
@@ -129,14 +130,29 @@ fn seed_changes(corpus: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The notes of a program with static probes, after the bytes for a kind of machine and a base.
+fn seed_notes(corpus: &Path) -> Result<()> {
+    let notes = compiled(corpus, "tests/vm/files/static.c", ".note.stapsdt")?;
+    for kind in 0..4 {
+        fs::write(corpus.join(format!("notes-{kind}")), [vec![kind, 2], notes.clone()].concat())?;
+    }
+    Ok(())
+}
+
+/// Compiles a file of the project with gcc, and returns a section.
+fn compiled(corpus: &Path, source: &str, section: &str) -> Result<Vec<u8>> {
+    let (object, cut) = (corpus.with_extension("o"), corpus.with_extension("section"));
+    let source = workspace::root().join(source);
+    exec::run(Command::new("gcc").args(["-gbtf", "-c", "-o"]).args([&object, &source]))?;
+    let (only, loaded) = (format!("--only-section={section}"), format!("{section}=alloc"));
+    let how = ["-O", "binary", &only, "--set-section-flags", &loaded];
+    exec::run(Command::new("objcopy").args(how).args([&object, &cut]))?;
+    Ok(fs::read(&cut)?)
+}
+
 /// The BTF of the tests' types, as gcc writes it, after a byte for their kind.
 fn seed_types(corpus: &Path) -> Result<()> {
-    let source = workspace::root().join("tests/support/types.c");
-    let (object, types) = (corpus.with_extension("o"), corpus.with_extension("types"));
-    exec::run(Command::new("gcc").args(["-gbtf", "-c", "-o"]).args([&object, &source]))?;
-    let cut = ["-O", "binary", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc"];
-    exec::run(Command::new("objcopy").args(cut).args([&object, &types]))?;
-    let types = fs::read(&types)?;
+    let types = compiled(corpus, "tests/support/types.c", ".BTF")?;
     for kind in 0..3 {
         fs::write(corpus.join(format!("types-{kind}")), [vec![kind], types.clone()].concat())?;
     }

@@ -263,10 +263,12 @@ impl ElfFile {
         Ok(())
     }
 
-    /// The function or variable of this name; a global one takes precedence over local ones.
+    /// The function or variable of this name; a global one takes precedence over local ones. A file whose symbols were
+    /// removed has those that it exports.
     pub fn symbol(&self, name: &str) -> Option<FoundSymbol> {
         let file = self.file().ok()?;
-        let named = file.symbols().filter(|symbol| {
+        let exported = file.symbols().next().is_none().then(|| file.dynamic_symbols());
+        let named = file.symbols().chain(exported.into_iter().flatten()).filter(|symbol| {
             matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown)
                 && symbol.name_bytes().is_ok_and(|bytes| bytes == name.as_bytes())
                 && symbol.section_index().is_some()

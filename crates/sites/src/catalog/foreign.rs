@@ -31,7 +31,6 @@ const STATIC: &[&str] = &[
     "postgresql",
     "python",
     "ruby",
-    "usdt",
     "ustack",
 ];
 
@@ -53,9 +52,8 @@ pub(crate) fn refusal(fields: &Fields) -> Option<Diagnostic> {
 
 fn of_provider(provider: &str, fields: &Fields) -> Option<Diagnostic> {
     let Fields { module, function, name, .. } = fields;
-    // Static probes of one process have its number: `python1234`.
-    if STATIC.contains(&provider.trim_end_matches(|letter: char| letter.is_ascii_digit())) {
-        return Some(static_probe(provider, module));
+    if STATIC.contains(&provider.trim_end_matches('*')) {
+        return Some(static_probe(provider, name));
     }
     if OF_PROGRAMS.contains(&provider) {
         return Some(of_programs(provider));
@@ -71,15 +69,20 @@ fn of_provider(provider: &str, fields: &Fields) -> Option<Diagnostic> {
     of_tracer(provider, &[module, function, name])
 }
 
-/// A static probe of a program: `usdt:/usr/bin/x:provider:name`, `python$target:::line`.
-fn static_probe(provider: &str, path: &str) -> Diagnostic {
-    let title = format!("no provider `{provider}`: static probes in programs are not supported");
-    let near = match path.starts_with('/') {
-        true => format!("uprobe:{path}:FUNCTION:entry"),
-        false => "pid$target:a.out:FUNCTION:entry with -p PID or -c COMMAND".to_owned(),
-    };
+/// A static probe without its program: `python:::line`, `mysql*:::query-start`.
+fn static_probe(provider: &str, name: &str) -> Diagnostic {
+    let word = provider.trim_end_matches('*');
+    let title = format!("no provider `{provider}`: static probes are those of a process, or of a file");
     Diagnostic::error(tags::PDESC_ZERO, title)
-        .help(format!("trace a function or a line near it: {near}, or a name as L12 or file.c@12"))
+        .help(format!("one process: {word}1234:::{name}, or {word}$target with -p PID or -c COMMAND"))
+        .help(format!("all processes of a file, now and later: usdt:/PATH:{word}:{name}"))
+}
+
+/// Explains bpftrace's `usdt:/usr/bin/x:name`.
+fn static_in_bpftrace(file: &str, name: &str) -> Diagnostic {
+    let file = if file.starts_with('/') { file.to_owned() } else { format!("/PATH/{file}") };
+    Diagnostic::error(tags::PDESC_ZERO, "`usdt:FILE:PROBE` is bpftrace syntax")
+        .help(format!("write it as usdt:{file}::{name}"))
 }
 
 fn of_programs(provider: &str) -> Diagnostic {
@@ -150,7 +153,8 @@ fn of_tracer(word: &str, rest: &[&str]) -> Option<Diagnostic> {
         "interval" => ("bpftrace", format!("tick-{last}{}", unit(rest)?)),
         "profile" => ("bpftrace", format!("profile-{last}{}", unit(rest)?)),
         "uprobe" | "uretprobe" => return in_bpftrace(word, rest.iter().rev().nth(1)?, last),
-        _ if STATIC.contains(&word) => return Some(static_probe(word, rest.first().copied()?)),
+        "usdt" => return Some(static_in_bpftrace(rest.iter().rev().nth(1)?, last)),
+        _ if STATIC.contains(&word) => return Some(static_probe(word, last)),
         _ if OF_PROGRAMS.contains(&word) => return Some(of_programs(word)),
         "syscalls" => ("perf", tracepoint(last)),
         _ => return word.strip_prefix("probe_").map(|file| event_of_perf(file, last)),
@@ -193,9 +197,11 @@ mod tests {
             (["", "", "syscalls", "sys_enter_openat"], "write it as syscall::openat:entry"),
             (["", "interval", "s", "1"], "write it as tick-1s"),
             (["", "profile", "hz", "99"], "write it as profile-99hz"),
-            (["usdt", "/bin/x", "a", "b"], "near it: uprobe:/bin/x:FUNCTION:entry"),
-            (["", "usdt", "/bin/x", "b"], "near it: uprobe:/bin/x:FUNCTION:entry"),
-            (["python17", "", "", "line"], "near it: pid$target:a.out:FUNCTION:entry"),
+            (["", "usdt", "/bin/x", "b"], "write it as usdt:/bin/x::b"),
+            (["", "usdt", "x", "b"], "write it as usdt:/PATH/x::b"),
+            (["python", "", "", "line"], "one process: python1234:::line"),
+            (["mysql*", "", "", "query-start"], "usdt:/PATH:mysql:query-start"),
+            (["", "", "python", "line"], "one process: python1234:::line"),
             (["plockstat", "", "", "lock"], "pid$target:libc:pthread_mutex_lock:entry"),
             (["process", "", "main", "entry"], "pid1234:a.out:main:entry"),
             (["", "uprobe", "/bin/bash", "readline"], "write it as uprobe:/bin/bash:readline:entry"),

@@ -23,6 +23,17 @@ pub(super) fn no_programs() -> Diagnostic {
         .help("leave out --sysroot to trace the programs of this machine")
 }
 
+/// A description of `usdt` without a path.
+pub(super) fn static_path_needed(module: &str) -> Diagnostic {
+    let title = match module {
+        "" => "provider usdt needs the path of a file".to_owned(),
+        module => format!("provider usdt needs the path of a file, not `{module}`"),
+    };
+    error(title)
+        .help("write the path, the provider and the probe: usdt:/usr/bin/python3:python:line")
+        .help("the static probes of one process: python1234:::line, or python$target with -p or -c")
+}
+
 /// No static probe has these names.
 pub(super) fn no_static_probe(
     place: &str,

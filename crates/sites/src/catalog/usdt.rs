@@ -7,7 +7,7 @@ use crate::code::stapsdt::{Argument, Kind, StaticProbe, name_in_d};
 use crate::model::{Driven, DrivenArgument, DrivenType};
 use crate::programs::Meant;
 use kinst_base::diag::Diagnostic;
-use kinst_base::glob::Pattern;
+use kinst_base::glob::{Pattern, is_glob};
 use kinst_base::probe::{Fields, InProgram, Probe, Spot, When};
 use kinst_base::space::{Space, USDT};
 use kinst_dwarf::source_name;
@@ -36,6 +36,9 @@ impl Catalog {
     pub(super) fn usdt(&self, fields: &Fields) -> Result<Vec<Probe>, Box<Diagnostic>> {
         let Fields { provider, module, function, name } = fields;
         if provider == USDT {
+            if !module.starts_with('/') || is_glob(module) {
+                return Err(Box::new(refusals::static_path_needed(module)));
+            }
             let (provider, function) = (function.as_str(), "");
             return self.static_probes(&Wanted { space: Space::File, module, provider, function, name });
         }
