@@ -1,7 +1,7 @@
 //! cli/complete/programs.rs: candidates for probes in programs: files, and the functions in them.
 
 use super::line::Line;
-use kinst_base::space::{Space, UPROBE};
+use kinst_base::space::{Space, UPROBE, USDT};
 use kinst_sites::{Programs, libraries, library};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const PROGRAM: &str = "a.out";
 /// The providers of programs that the command line has a use for.
 pub(super) fn providers(line: &Line) -> impl Iterator<Item = &'static str> {
     let target = line.pid.is_some() || line.program.is_some();
-    [TARGET].into_iter().filter(move |_| target).chain([UPROBE])
+    [TARGET].into_iter().filter(move |_| target).chain([UPROBE, USDT])
 }
 
 /// The program that a provider means, before it runs or while it does.
@@ -42,14 +42,13 @@ fn meant(provider: &str, line: &Line) -> Option<Meant> {
 /// Completes the last of the fields after a provider of programs; `None` for other providers. A candidate for any field
 /// but the name ends with a colon.
 pub(super) fn described(provider: &str, fields: &[&str], line: &Line) -> Option<BTreeSet<String>> {
+    if provider == USDT {
+        return Some(static_probes(fields));
+    }
     if provider != TARGET && Space::of_program(provider).is_none() {
         return None;
     }
     let Some(meant) = meant(provider, line) else { return Some(BTreeSet::new()) };
-    let starting = |names: BTreeSet<String>, prefix: &str, end: &str| -> BTreeSet<String> {
-        let names = names.into_iter().filter(|name| name.starts_with(prefix));
-        names.map(|name| format!("{name}{end}")).collect()
-    };
     Some(match fields {
         [module] => match meant {
             Meant::File => paths(module),
@@ -63,6 +62,27 @@ pub(super) fn described(provider: &str, fields: &[&str], line: &Line) -> Option<
         [_, _, name] => starting(["entry", "return"].map(str::to_owned).into(), name, ""),
         _ => BTreeSet::new(),
     })
+}
+
+fn starting(names: BTreeSet<String>, prefix: &str, end: &str) -> BTreeSet<String> {
+    let names = names.into_iter().filter(|name| name.starts_with(prefix));
+    names.map(|name| format!("{name}{end}")).collect()
+}
+
+/// Completes the path, the provider, or the name of a static probe.
+fn static_probes(fields: &[&str]) -> BTreeSet<String> {
+    let names = |path: &str| Programs::default().static_names(path);
+    match fields {
+        [path] => paths(path),
+        [path, provider] => {
+            starting(names(path).into_iter().map(|(provider, _)| provider).collect(), provider, ":")
+        }
+        [path, provider, name] => {
+            let of_provider = names(path).into_iter().filter(|(known, _)| known == provider);
+            starting(of_provider.map(|(_, name)| name).collect(), name, "")
+        }
+        _ => BTreeSet::new(),
+    }
 }
 
 fn functions(meant: &Meant, module: &str) -> BTreeSet<String> {

@@ -57,6 +57,13 @@ impl Programs {
             .collect()
     }
 
+    /// Returns the providers and names of the static probes of a file.
+    pub fn static_names(&self, path: &str) -> BTreeSet<(String, String)> {
+        let meant = self.meant(Space::File, path).unwrap_or_default();
+        let probes = meant.iter().flat_map(|meant| meant.file.static_probes());
+        probes.map(|probe| (probe.provider.clone(), probe.name.clone())).collect()
+    }
+
     /// Returns the functions of the files that the second field of a description means. Those that are only inlined
     /// come from the debug information, unless there is much of it.
     pub fn function_names(&self, space: Space, module: &str) -> BTreeSet<String> {
