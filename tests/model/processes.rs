@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::commands::{run, support};
 use crate::live::{can_trace, dtrace, text};
+use crate::needs;
 use crate::step::Stepped;
 
 /// Entries and returns of copy() and of plain().
@@ -100,4 +101,50 @@ fn exceptions() {
         assert!(left_copies < copies && left + passed < plain && passed > 0);
         assert_eq!(counts, [copies, copies, plain, plain - passed], "{level}");
     }
+}
+
+/// A file in a layer of overlayfs is traced by its own path, until a container makes a copy of it: then a warning has
+/// the path of that.
+#[test]
+fn a_layer_of_an_image_and_its_copy() {
+    if !can_trace() || !needs::program("unshare") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().display().to_string();
+    let source = dir.path().join("program.c");
+    std::fs::write(&source, "int main(void) { return 0; }\n").expect("written");
+    for layer in ["lower", "work", "merged"] {
+        std::fs::create_dir(dir.path().join(layer)).expect("a directory");
+    }
+    run("gcc", &["-g", "-o", &format!("{path}/lower/program"), &source.display().to_string()]);
+    let traced = |layer: &str| {
+        format!(
+            "\"$DTRACE\" -x backend=bpf -qn 'uprobe:{path}/{layer}/program:main:entry {{ @ = count(); }}' \
+             -c {path}/merged/program\n"
+        )
+    };
+    // The directory of the test may be in an overlay, which cannot be an upper layer.
+    let script = format!(
+        "mount -t tmpfs none {path}/work && mkdir {path}/work/upper {path}/work/work && \
+         mount -t overlay none -o lowerdir={path}/lower,upperdir={path}/work/upper,workdir={path}/work/work \
+         {path}/merged || exit 9\n{}touch {path}/merged/program\n{}{}",
+        traced("lower"),
+        traced("lower"),
+        traced("work/upper"),
+    );
+    let ran = std::process::Command::new("unshare")
+        .args(["-m", "sh", "-c", &script])
+        .env("DTRACE", env!("CARGO_BIN_EXE_dtrace"))
+        .output()
+        .expect("unshare runs");
+    if ran.status.code() == Some(9) {
+        return needs::missing("overlayfs", "run the tests as root");
+    }
+    let counts = text(&ran.stdout);
+    let counts: Vec<&str> = counts.split_whitespace().collect();
+    let said = text(&ran.stderr);
+    assert_eq!(counts, ["1", "1"], "{said}");
+    let copy = format!("trace the copy too, by its own path: {path}/work/upper/program");
+    assert_eq!(said.matches(&copy).count(), 1, "{said}");
 }

@@ -637,7 +637,9 @@ fn a_stock_kernel() {
         ("kprobe:vfs_read", "write it as fbt::vfs_read:entry"),
         ("uprobe:/bin/bash:readline", "write it as uprobe:/bin/bash:readline:entry"),
         ("uretprobe:/bin/bash:readline", "write it as uprobe:/bin/bash:readline:return"),
-        ("usdt:/bin/bash:bash:prompt", "trace a function or a line near it: uprobe:/bin/bash:FUNCTION:entry"),
+        ("usdt:/bin/bash:prompt", "write it as usdt:/bin/bash::prompt"),
+        ("usdt:/bin/bash:bash:prompt", "the probes are those of a kernel's files"),
+        ("python*:::line", "all processes of a file, now and later: usdt:/PATH:python:line"),
         (
             "uprobes:/bin/bash:readline:entry",
             "all processes of a program, now and later: uprobe:/usr/bin/bash:main:entry",

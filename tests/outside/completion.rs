@@ -130,12 +130,19 @@ fn program(folder: &Path) -> Option<String> {
         return None;
     }
     let source = folder.join("tool.c");
-    let text = "static inline __attribute__((always_inline)) int parse_one(int x) { return x * 3 + 1; }\n\
+    let text = "#include \"usdt.h\"\nunsigned short shop_order__start_semaphore;\nstatic inline __attribute__((always_inline)) int parse_one(int x) { return x * 3 + 1; }\n\
         __attribute__((noinline)) int parse_all(int x) { return parse_one(x) + parse_one(x + 7); }\n\
-        int main(int argc, char **argv) { (void)argv; return parse_all(argc); }\n";
+        int main(int argc, char **argv) { (void)argv;\n\
+        __asm__ volatile(KINST_USDT_NOTE(shop, order__start, \"\"));\n\
+        return parse_all(argc); }\n";
     std::fs::write(&source, text).unwrap();
     let program = folder.join("tool");
-    let built = Command::new("gcc").args(["-O2", "-g", "-o"]).args([&program, &source]).status().unwrap();
+    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/src/usdt");
+    let built = Command::new("gcc")
+        .args(["-O2", "-g", "-I", header, "-o"])
+        .args([&program, &source])
+        .status()
+        .unwrap();
     assert!(built.success());
     Some(program.to_str().unwrap().to_owned())
 }
@@ -189,6 +196,10 @@ fn probes_of_a_file() {
     assert_eq!(of(&format!("uprobe:{path}:main:r")), [format!("uprobe:{path}:main:return")]);
     let second = format!("uprobe:{path}:main:entry,uprobe:{path}:ma");
     assert_eq!(of(&second), [format!("{second}in:")]);
+    assert_eq!(of("usd"), ["usdt:"]);
+    assert_eq!(of(&format!("usdt:{folder}/to")), [format!("usdt:{path}.c:"), format!("usdt:{path}:")]);
+    assert_eq!(of(&format!("usdt:{path}:sh")), [format!("usdt:{path}:shop:")]);
+    assert_eq!(of(&format!("usdt:{path}:shop:")), [format!("usdt:{path}:shop:order-start")]);
     // A predicate is not completed.
     assert_eq!(of("uprobe:/bin/sh:main:entry /pi"), [""; 0]);
     assert_eq!(in_bash(&format!("dtrace -n uprobe:{path}:parse_o")), ["parse_one:"]);

@@ -7,6 +7,7 @@ mod errno;
 pub mod limits;
 pub mod maps;
 pub mod output;
+pub mod overlays;
 pub mod perf;
 mod poll;
 pub mod process;

@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::refusals;
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
 use crate::code::stapsdt::{self, StaticProbe};
@@ -21,6 +22,7 @@ use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::is_mangled;
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
 use kinst_dwarf::SymbolSearch;
+use kinst_os::overlays;
 use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
@@ -48,6 +50,8 @@ pub struct ProgramFile {
     linked: OnceLock<Linked>,
     /// Functions with landing pads, by address.
     handlers: OnceLock<Vec<Range<u64>>>,
+    /// Whether copies of the file in containers were looked for.
+    copies: OnceLock<()>,
     say: Option<Arc<Say>>,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
@@ -75,6 +79,7 @@ impl ProgramFile {
             static_probes: OnceLock::new(),
             linked: OnceLock::new(),
             handlers: OnceLock::new(),
+            copies: OnceLock::new(),
             say,
             warnings: Mutex::default(),
             remarks: Mutex::default(),
@@ -224,6 +229,14 @@ impl ProgramFile {
             Some(_) => Linked::of_program(&self.image, self.debug_file().unwrap_or(&self.image)),
             None => Linked::default(),
         })
+    }
+
+    /// Warns, once, of the copies that containers have made of the file: the kernel takes them for other files.
+    pub(super) fn warn_of_copies(&self) {
+        self.copies.get_or_init(|| {
+            let copies = overlays::copies_of(&self.path);
+            copies.iter().for_each(|copied| self.warn(refusals::copied(&self.path, copied)));
+        });
     }
 
     /// Takes the problems that do not stop a run.

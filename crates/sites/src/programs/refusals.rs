@@ -10,6 +10,7 @@ use kinst_base::machine::Machine;
 use kinst_dwarf::query::{Query, split};
 use kinst_os::io_text;
 use kinst_os::maps::Mapping;
+use kinst_os::overlays::Copied;
 
 /// The number of names that a message lists.
 const SHOWN: usize = 12;
@@ -115,6 +116,15 @@ pub(super) fn shared_mapping(path: &Path, mapping: &Mapping) -> Diagnostic {
         "the mapping at {:#x}-{:#x}: a probe there would change the file",
         range.start, range.end
     ))
+}
+
+/// A container has a copy of the file.
+pub(super) fn copied(path: &Path, copied: &Copied) -> Diagnostic {
+    let (mount, copy) = (copied.mount.display(), copied.file.display());
+    let title = format!("processes in {mount} execute a copy of {}, which has no probes", path.display());
+    Diagnostic::warning(tags::PDESC_ZERO, title)
+        .note("the file is in a layer of an image, and was written to there: overlayfs has made another file")
+        .help(format!("trace the copy too, by its own path: {copy}"))
 }
 
 /// The file cannot be opened.

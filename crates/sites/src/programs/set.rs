@@ -106,6 +106,7 @@ impl Programs {
         let path = Path::new(module);
         let file = self.open((path, path))?;
         refusals::traceable(&file)?;
+        file.warn_of_copies();
         Ok(Meant { file, module: module.to_owned(), code: Arc::default() })
     }
 
