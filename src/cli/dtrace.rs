@@ -60,9 +60,7 @@ fn command(arguments: &[String]) -> ExitCode {
 }
 
 fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
-    // A header or an object file is no output that is appended.
-    let is_made = matches!(invocation.mode, Mode::Header | Mode::Object);
-    let mut console = Console::new(report, invocation.output.clone().filter(|_| !is_made))?;
+    let mut console = Console::new(report, invocation.appended().cloned())?;
     let mut config = Config::new(invocation, &console)?;
     console.report.errtags = config.options.flag(key::ERRTAGS);
     console.report.quiet = config.options.flag(key::QUIET);
@@ -72,10 +70,7 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
         return Ok(console.report.print(&options::describe()));
     }
     if config.invocation.mode == Mode::Version {
-        let [major, minor, _] = options::D_VERSION;
-        let command = &config.command;
-        let text = format!("{command}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION"));
-        return Ok(console.report.print(&text));
+        return Ok(console.report.print(&version(&config.command)));
     }
     // Errors in the command line are reported before errors of the system.
     if let Some(pid) = config.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
@@ -102,7 +97,7 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
     if config.invocation.mode == Mode::Index {
         return dtrace_index::index(config, subject, console);
     }
-    if matches!(config.invocation.mode, Mode::Header | Mode::Object) {
+    if config.invocation.makes_file() {
         return usdt::write(config, console);
     }
     config.read_programs(console)?;
@@ -122,6 +117,11 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
             compile_only(config, subject, console)
         }
     }
+}
+
+fn version(command: &str) -> String {
+    let [major, minor, _] = options::D_VERSION;
+    format!("{command}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// Runs -e, which needs only the compiler. With the module loaded, or with --sysroot, a description that matches

@@ -78,6 +78,18 @@ pub struct Invocation {
     pub json: bool,
 }
 
+impl Invocation {
+    /// Whether the file of -o is a header, or an object file.
+    pub(super) fn makes_file(&self) -> bool {
+        matches!(self.mode, Mode::Header | Mode::Object)
+    }
+
+    /// The file of -o, if output is appended to it.
+    pub(super) fn appended(&self) -> Option<&String> {
+        self.output.as_ref().filter(|_| !self.makes_file())
+    }
+}
+
 /// A program on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramArg {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::{Provider, semaphore};
+use super::provider::{Provider, semaphore};
 
 /// The macros that all headers share.
 const SHARED: &str = include_str!("usdt.h");

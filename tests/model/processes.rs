@@ -114,7 +114,7 @@ fn a_layer_of_an_image_and_its_copy() {
     let path = dir.path().display().to_string();
     let source = dir.path().join("program.c");
     std::fs::write(&source, "int main(void) { return 0; }\n").expect("written");
-    for layer in ["lower", "work", "merged"] {
+    for layer in ["lower", "tmpfs", "merged"] {
         std::fs::create_dir(dir.path().join(layer)).expect("a directory");
     }
     run("gcc", &["-g", "-o", &format!("{path}/lower/program"), &source.display().to_string()]);
@@ -126,12 +126,12 @@ fn a_layer_of_an_image_and_its_copy() {
     };
     // The directory of the test may be in an overlay, which cannot be an upper layer.
     let script = format!(
-        "mount -t tmpfs none {path}/work && mkdir {path}/work/upper {path}/work/work && \
-         mount -t overlay none -o lowerdir={path}/lower,upperdir={path}/work/upper,workdir={path}/work/work \
+        "mount -t tmpfs none {path}/tmpfs && mkdir {path}/tmpfs/upper {path}/tmpfs/scratch && \
+         mount -t overlay none -o lowerdir={path}/lower,upperdir={path}/tmpfs/upper,workdir={path}/tmpfs/scratch \
          {path}/merged || exit 9\n{}touch {path}/merged/program\n{}{}",
         traced("lower"),
         traced("lower"),
-        traced("work/upper"),
+        traced("tmpfs/upper"),
     );
     let ran = std::process::Command::new("unshare")
         .args(["-m", "sh", "-c", &script])
@@ -145,6 +145,6 @@ fn a_layer_of_an_image_and_its_copy() {
     let counts: Vec<&str> = counts.split_whitespace().collect();
     let said = text(&ran.stderr);
     assert_eq!(counts, ["1", "1"], "{said}");
-    let copy = format!("trace the copy too, by its own path: {path}/work/upper/program");
+    let copy = format!("trace the copy too, by its own path: {path}/tmpfs/upper/program");
     assert_eq!(said.matches(&copy).count(), 1, "{said}");
 }

@@ -129,7 +129,7 @@ fn a_project_with_static_probes() {
         };
         let (printed, seen) = project.traced(&script(of_files).replace("{program}", &program));
         assert_eq!(printed, seen, "{way}, all processes");
-        // Nobody traces them now.
+        // They are not traced now.
         let (printed, _) = project.traced("pid$target:a.out:main:entry { }");
         assert!(
             !printed.iter().any(|line| line.starts_with("done") || line == "idle"),

@@ -1,6 +1,6 @@
 //! debuginfo/semaphores.rs: an object file with the semaphores of static probes.
 
-use crate::Error;
+use super::error::Error;
 use kinst_base::machine::Machine;
 use object::write::{Object, StandardSection, Symbol, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};

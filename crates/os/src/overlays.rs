@@ -13,7 +13,7 @@ struct Overlay {
 /// A file that processes of a mount execute instead of one in a layer below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// Where the overlay is mounted.
+    /// The directory at which the overlay is mounted.
     pub mount: PathBuf,
     /// The copy, in the upper layer.
     pub file: PathBuf,

@@ -8,7 +8,6 @@ use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::refusals;
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
 use crate::code::stapsdt::{self, StaticProbe};
@@ -22,7 +21,7 @@ use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::is_mangled;
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
 use kinst_dwarf::SymbolSearch;
-use kinst_os::overlays;
+use kinst_os::overlays::{self, Copied};
 use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
@@ -231,12 +230,13 @@ impl ProgramFile {
         })
     }
 
-    /// Warns, once, of the copies that containers have made of the file: the kernel takes them for other files.
-    pub(super) fn warn_of_copies(&self) {
-        self.copies.get_or_init(|| {
-            let copies = overlays::copies_of(&self.path);
-            copies.iter().for_each(|copied| self.warn(refusals::copied(&self.path, copied)));
-        });
+    /// Returns the copies that containers have made of the file, which the kernel takes for other files; at the first
+    /// call only.
+    pub(super) fn first_copies(&self) -> Vec<Copied> {
+        match self.copies.set(()) {
+            Ok(()) => overlays::copies_of(&self.path),
+            Err(()) => Vec::new(),
+        }
     }
 
     /// Takes the problems that do not stop a run.

@@ -10,6 +10,7 @@ use super::placing;
 use super::process::{Mapped, Process, shown_name};
 use super::refusals;
 use crate::cache::file::Cache;
+use crate::image::Images as _;
 use crate::model::{NotPlaced, ProgramFiles};
 use crate::uprobe::{Freedom, Nop5};
 use kinst_base::diag::Diagnostic;
@@ -106,7 +107,9 @@ impl Programs {
         let path = Path::new(module);
         let file = self.open((path, path))?;
         refusals::traceable(&file)?;
-        file.warn_of_copies();
+        for copied in file.first_copies() {
+            file.warn(refusals::copied(path, &copied));
+        }
         Ok(Meant { file, module: module.to_owned(), code: Arc::default() })
     }
 

@@ -141,6 +141,10 @@ mod tests {
         ] {
             assert_eq!(read(text, 4), term, "{text}");
         }
+    }
+
+    #[test]
+    fn operands_that_cannot_be_read() {
         for (text, why) in [
             ("%xmm0", "it is in %xmm0, a register for floating-point numbers and vectors"),
             ("%st(0)", "it is in %st(0), a register for floating-point numbers and vectors"),
