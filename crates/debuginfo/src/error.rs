@@ -79,6 +79,14 @@ pub enum Error {
         /// Build id of the other file.
         wanted: BuildId,
     },
+    /// The file with the rest of a unit of split debug information cannot be used.
+    #[error("{missing}")]
+    Split {
+        /// File with the skeleton unit.
+        path: PathBuf,
+        /// Name of the missing file, and why it cannot be used.
+        missing: String,
+    },
     /// A query to the servers failed.
     #[error("cannot get the debug information of {of} from debuginfod: {cause}")]
     Debuginfod {
@@ -134,6 +142,9 @@ impl Error {
                 .help("the file is not used; install the debug package of this kernel, or boot the kernel of the file"),
             Error::Alternate { wanted, .. } => error.note(format!("wanted: build id {wanted}")).help(
                 "functions in the shared file (written by dwz) are not found; install the complete debug package",
+            ),
+            Error::Split { path, .. } => error.note(format!("{} was compiled with -gsplit-dwarf", path.display())).help(
+                "put the .dwo files where they were built or beside the program, or make a .dwp of them",
             ),
             Error::Debuginfod { cause, .. } if cause.contains("not installed") => {
                 error.help("install it: apt install debuginfod, or dnf install elfutils-debuginfod-client")

@@ -2,10 +2,12 @@
 
 pub mod bootable;
 mod buildid;
+mod companions;
 pub mod debuginfod;
 mod dynamic;
 mod elf_file;
 mod error;
+mod home;
 mod lz4;
 mod relative;
 mod reloc;
@@ -13,13 +15,15 @@ mod reloc_arm64;
 mod root;
 mod search;
 mod section;
+mod stubs;
 mod tree;
 mod unpack;
 
 pub use buildid::BuildId;
 pub use dynamic::Dynamic;
-pub use elf_file::{CodeSymbol, ElfFile, FoundSymbol, Loaded, Reference};
+pub use elf_file::{CodeSymbol, Companion, ElfFile, FoundSymbol, Loaded, Reference};
 pub use error::Error;
+pub use home::Home;
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,

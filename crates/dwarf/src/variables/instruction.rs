@@ -6,10 +6,11 @@ use super::scope::{self, Missing, NoScope, Variable};
 use super::term::Term;
 use super::unwind::Unwind;
 use crate::extent::Extent;
-use crate::frames::info::{DebugInfo, owner};
+use crate::frames::info::DebugInfo;
 use crate::frames::{Body, Frame};
 use crate::naming::is_name_of;
 use crate::sections::Dwarf;
+use crate::split::Opened;
 use crate::unit::{Unit, after_children};
 use gimli::{AttributeValue, SectionId, constants as dw};
 use kinst_debuginfo::{ElfFile, Error};
@@ -56,14 +57,16 @@ impl<'i> Variables<'i> {
         instruction: &Instruction<'_>,
         run_time: &RunTime<'_>,
     ) -> Result<Vec<scope::Frame>, NoScope> {
-        let damaged = |cause: Error| NoScope::Damaged(cause.to_string());
+        let damaged = |cause: Error| match cause {
+            Error::Split { .. } => NoScope::DebugInformation(cause.to_string()),
+            cause => NoScope::Damaged(cause.to_string()),
+        };
         let body = self.info.body_at(instruction.address).map_err(damaged)?;
         let body = body.ok_or_else(|| NoScope::Function(String::new()))?;
         let instruction =
             &Instruction { address: body.described(instruction.address), ..instruction.clone() };
         let frames = meant(&body, instruction)?;
-        let dwarf = self.info.dwarf();
-        let unit = self.info.unit_of(&dwarf, body.function().die).map_err(damaged)?;
+        let Opened { dwarf, unit } = self.info.unit_of(body.function().die).map_err(damaged)?;
         let place = Place {
             dwarf: &dwarf,
             unit: &unit,
@@ -112,22 +115,17 @@ fn meant<'b>(body: &'b Body, instruction: &Instruction<'_>) -> Result<Vec<&'b Fr
 struct Reader<'r, 'd> {
     dwarf: &'r Dwarf<'d>,
     unit: &'r Unit<'d>,
-    info: &'r DebugInfo<'r>,
+    info: &'d DebugInfo<'d>,
     place: &'r Place<'r, 'd>,
     /// Whether the frame is a copy that begins at the instruction.
     entered: bool,
 }
 
 impl<'d> Reader<'_, 'd> {
-    /// A reader for another unit, which contains `die`.
-    fn of<'s>(&'s self, unit: &'s Unit<'d>, die: u64) -> Reader<'s, 'd> {
-        Reader {
-            dwarf: owner(self.dwarf, die),
-            unit,
-            info: self.info,
-            place: self.place,
-            entered: self.entered,
-        }
+    /// A reader for another unit.
+    fn of<'s>(&'s self, opened: &'s Opened<'d>) -> Reader<'s, 'd> {
+        let Opened { dwarf, unit } = opened;
+        Reader { dwarf, unit, info: self.info, place: self.place, entered: self.entered }
     }
 
     /// `inner`: the entry of the frame inside this one; the blocks around it are in scope at any address.
@@ -188,8 +186,8 @@ impl<'d> Reader<'_, 'd> {
         if frame.origin == frame.die {
             return Ok(Vec::new());
         }
-        let Ok(unit) = self.info.unit_of(self.place.dwarf, frame.origin) else { return Ok(Vec::new()) };
-        let reader = self.of(&unit, frame.origin);
+        let Ok(opened) = self.info.unit_of(frame.origin) else { return Ok(Vec::new()) };
+        let reader = self.of(&opened);
         let read = reader.walk(frame.origin, |_, _| Ok(true))?;
         Ok(read.into_iter().map(|(described, _)| described).collect())
     }
@@ -267,7 +265,7 @@ impl<'d> Reader<'_, 'd> {
                     let name = self.dwarf.attr_string(&unit.inner, attribute.value());
                     described.name = name.ok().map(|name| name.to_string_lossy().into_owned());
                 }
-                dw::DW_AT_type => described.ty = unit.target(&attribute.value()),
+                dw::DW_AT_type => described.ty = self.info.target(unit, &attribute.value()),
                 dw::DW_AT_location => described.location = Some(attribute.value()),
                 dw::DW_AT_const_value => described.value = Some(attribute.value()),
                 dw::DW_AT_declaration => {
@@ -291,8 +289,8 @@ impl<'d> Reader<'_, 'd> {
         let mut next = described.origin;
         for _ in 0..LONGEST {
             let Some(die) = next else { break };
-            let Ok(unit) = self.info.unit_of(self.place.dwarf, die) else { break };
-            let reader = self.of(&unit, die);
+            let Ok(opened) = self.info.unit_of(die) else { break };
+            let reader = self.of(&opened);
             let Ok(of) = reader.described(die) else { break };
             described.name = described.name.or(of.name);
             described.ty = described.ty.or(of.ty);

@@ -1,24 +1,26 @@
 //! sites/programs/file.rs: one program or library: its symbols, its debug information, and its instructions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
 use crate::code::tables::Tables;
+use crate::copies::calls::{incomplete, with_missing};
 use crate::flow::callers::Callers;
 use crate::flow::marks::Linked;
 use crate::image::{Image, Images};
 use crate::symtab::{Role, Symbol, Symbols};
-use kinst_base::diag::Diagnostic;
+use kinst_base::diag::{Diagnostic, Severity};
 use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::is_mangled;
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
-use kinst_dwarf::SymbolSearch;
+use kinst_dwarf::{Missing, SymbolSearch};
 use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
@@ -40,12 +42,14 @@ pub struct ProgramFile {
     image: ElfFile,
     debug: OnceLock<Searched>,
     symbols: OnceLock<Symbols>,
+    missing: OnceLock<BTreeMap<Missing, usize>>,
     /// The functions that names mean, see [`ProgramFile::meant`].
     meant: Mutex<HashMap<String, Arc<SourceNames>>>,
     linked: OnceLock<Linked>,
     /// Functions with landing pads, by address.
     handlers: OnceLock<Vec<Range<u64>>>,
     say: Option<Arc<Say>>,
+    warned: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
 }
@@ -68,10 +72,12 @@ impl ProgramFile {
             image,
             debug: OnceLock::new(),
             symbols: OnceLock::new(),
+            missing: OnceLock::new(),
             meant: Mutex::default(),
             linked: OnceLock::new(),
             handlers: OnceLock::new(),
             say,
+            warned: AtomicBool::new(false),
             warnings: Mutex::default(),
             remarks: Mutex::default(),
         })
@@ -181,6 +187,23 @@ impl ProgramFile {
             }
             searched
         })
+    }
+
+    /// Returns the files with split debug information that are missing, and the number of units that each has.
+    pub(crate) fn missing(&self) -> &BTreeMap<Missing, usize> {
+        self.missing.get_or_init(|| self.debug_file().map(kinst_dwarf::missing).unwrap_or_default())
+    }
+
+    /// Warns of functions that are unknown, as files with split debug information are missing.
+    pub(crate) fn warn_of_missing(&self) {
+        if self.warned.swap(true, Ordering::Relaxed) || self.missing().is_empty() {
+            return;
+        }
+        if let Some(file) = self.debug_file() {
+            let warning = with_missing(incomplete(file), self.missing())
+                .note("inlined copies of functions in it are unknown");
+            self.warn(Diagnostic { severity: Severity::Warning, ..warning });
+        }
     }
 
     /// Whether the function at an address handles exceptions, or cleans up after one.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::file::ProgramFile;
 use super::process::{Process, shown_name};
+use crate::copies::calls::with_missing;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::machine::Machine;
 use kinst_dwarf::query::{Query, split};
@@ -162,6 +163,17 @@ pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: boo
         [one] => format!(" in {}", one.path().display()),
         files => format!(" in the {} files of the process", files.len()),
     };
+    // The function may be there.
+    if let Some(file) = files.iter().find(|file| !file.missing().is_empty()) {
+        let path = file.path().display();
+        let title = match function {
+            "" => format!("no function is known{place}: a part of the debug information cannot be used"),
+            function => {
+                format!("`{function}` is unknown: a part of the debug information of {path} cannot be used")
+            }
+        };
+        return with_missing(Diagnostic::error(tags::DEBUGINFO, title), file.missing());
+    }
     let mut found = error(match function {
         "" => format!("no function is known{place}"),
         function => format!("no function `{function}`{place}"),
