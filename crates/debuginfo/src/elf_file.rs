@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use object::{
-    Object, ObjectKind, ObjectSection, ObjectSymbol, RelocationKind, RelocationTarget, SectionFlags,
-    SymbolKind, elf,
+    Object, ObjectKind, ObjectSection, ObjectSymbol, RelocationKind, RelocationTarget, SectionFlags, elf,
 };
 
 use super::buildid::BuildId;
@@ -74,18 +73,19 @@ pub struct ElfFile {
     pub(super) bytes: Bytes,
     sections: Vec<Section>,
     /// The addresses assigned to the sections, by section index; 0 for sections that are not loaded.
-    bases: Vec<u64>,
-    relocatable: bool,
+    pub(super) bases: Vec<u64>,
+    pub(super) relocatable: bool,
     build_id: Option<BuildId>,
     machine: Option<Machine>,
     pub(super) alternate: OnceLock<Option<Result<Box<ElfFile>, Error>>>,
+    pub(super) mini: OnceLock<Option<Result<Box<ElfFile>, Error>>>,
     /// The bytes of [`ElfFile::cached_section`], by the sections' names.
     cached_sections: OnceLock<HashMap<String, OnceLock<Cached>>>,
     /// Files with parts of its debug information, by the path that names them.
     pub(super) companions: Mutex<HashMap<PathBuf, Companion>>,
     pub(super) home: Home,
     /// Symbols by name, for a layout without its file.
-    named: Vec<(String, u64)>,
+    pub(super) named: Vec<(String, u64)>,
 }
 
 /// `None` for a machine whose code cannot be decoded.
@@ -135,6 +135,7 @@ impl ElfFile {
             alternate,
             cached_sections: OnceLock::new(),
             companions: Mutex::default(),
+            mini: OnceLock::new(),
             home: Home::default(),
             named,
         })
@@ -162,6 +163,7 @@ impl ElfFile {
             alternate,
             cached_sections: OnceLock::new(),
             companions: Mutex::default(),
+            mini: OnceLock::new(),
             home: Home::default(),
             named,
         }
@@ -251,69 +253,6 @@ impl ElfFile {
     pub fn debug_info_size(&self) -> u64 {
         let file = self.file().ok();
         file.and_then(|file| Some(file.section_by_name(".debug_info")?.size())).unwrap_or(0)
-    }
-
-    /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
-    pub fn for_each_code_symbol(&self, mut visit: impl FnMut(CodeSymbol<'_>)) -> Result<(), Error> {
-        let file = self.file()?;
-        let exported = file.symbols().next().is_none().then(|| file.dynamic_symbols());
-        for symbol in file.symbols().chain(exported.into_iter().flatten()) {
-            let function = match symbol.kind() {
-                SymbolKind::Text => true,
-                SymbolKind::Unknown => false,
-                _ => continue,
-            };
-            let Some(index) = symbol.section_index() else { continue };
-            let base = self.bases.get(index.0).copied().unwrap_or(0);
-            let address =
-                if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
-            let (Some(section), Ok(name)) = (self.section_at(address), symbol.name()) else { continue };
-            if section.executable && !name.is_empty() {
-                visit(CodeSymbol {
-                    name,
-                    address,
-                    size: symbol.size(),
-                    function,
-                    global: symbol.is_global(),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// The function or variable of this name; a global one takes precedence over local ones.
-    pub fn symbol(&self, name: &str) -> Option<FoundSymbol> {
-        let file = self.file().ok()?;
-        let named = file.symbols().filter(|symbol| {
-            matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown)
-                && symbol.name_bytes().is_ok_and(|bytes| bytes == name.as_bytes())
-                && symbol.section_index().is_some()
-        });
-        let symbol = named.min_by_key(|symbol| !symbol.is_global())?;
-        let base = symbol.section_index().and_then(|index| self.bases.get(index.0)).copied().unwrap_or(0);
-        let address = if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
-        Some(FoundSymbol { address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text })
-    }
-
-    /// The addresses of several symbols, in order; global symbols take precedence over local ones.
-    pub fn addresses<const N: usize>(&self, names: [&str; N]) -> [Option<u64>; N] {
-        let mut found = [None; N];
-        for (name, address) in &self.named {
-            if let Some(at) = names.iter().position(|wanted| wanted == name) {
-                found[at].get_or_insert(*address);
-            }
-        }
-        let Ok(file) = self.file() else { return found };
-        for symbol in file.symbols() {
-            let Ok(name) = symbol.name_bytes() else { continue };
-            let Some(at) = names.iter().position(|wanted| wanted.as_bytes() == name) else { continue };
-            let Some(index) = symbol.section_index() else { continue };
-            if found[at].is_none() || symbol.is_global() {
-                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
-                found[at] = Some(base.wrapping_add(symbol.address()));
-            }
-        }
-        found
     }
 
     /// A debug section or another data section, uncompressed and (in a relocatable file) relocated; empty if
@@ -461,21 +400,6 @@ impl ElfFile {
         }
         references.sort_by_key(|(field, _)| *field);
         references
-    }
-
-    /// The addresses of symbols of any kind with one of the names.
-    pub fn addresses_of(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<(&[u8], u64)> {
-        let named = self.named.iter().map(|(name, address)| (name.as_bytes(), *address));
-        let mut found: Vec<(&[u8], u64)> = named.filter(|(name, _)| wanted(name)).collect();
-        let Ok(file) = self.file() else { return found };
-        for symbol in file.symbols() {
-            let (Some(index), Ok(name)) = (symbol.section_index(), symbol.name_bytes()) else { continue };
-            if wanted(name) {
-                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
-                found.push((name, base.wrapping_add(symbol.address())));
-            }
-        }
-        found
     }
 
     pub(super) fn file(&self) -> Result<object::File<'_>, Error> {

@@ -15,6 +15,7 @@ impl Home {
     /// The path in this process of a path in the file's root.
     pub fn path(&self, path: &Path) -> PathBuf {
         match &self.root {
+            Some(root) if path.starts_with(root) => path.to_owned(),
             Some(root) => root.join(path.strip_prefix("/").unwrap_or(path)),
             None => path.to_owned(),
         }

@@ -16,13 +16,14 @@ mod root;
 mod search;
 mod section;
 mod stubs;
+mod symbols;
 mod tree;
 mod unpack;
 
 pub use buildid::BuildId;
 pub use dynamic::Dynamic;
 pub use elf_file::{CodeSymbol, Companion, ElfFile, FoundSymbol, Loaded, Reference};
-pub use error::Error;
+pub use error::{ALTERNATE_HELP, Error};
 pub use home::Home;
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{

@@ -31,5 +31,5 @@ pub use frames::{Body, Definition, Frame};
 pub use lines::{Line, Lines, Row, Sequence, Statement};
 pub use mangled::{SymbolSearch, demangled, source_name};
 pub use recurring::Recurring;
-pub use split::{Cause, Missing};
+pub use split::{Cause, Missing, SPLIT_HELP};
 pub use variables::{Instruction, RunTime, Variables};

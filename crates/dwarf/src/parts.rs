@@ -9,7 +9,7 @@ use super::sections::{Dwarf, Sections, Slice, headers, headers_of};
 use super::split::{Missing, NotRead, Opened, SplitFile};
 use super::type_units::{self, At, Table, TypeUnit, TypeUnits};
 use super::unit::{ALTERNATE, PART, PART_SHIFT, TYPES, Unit};
-use kinst_debuginfo::{ElfFile, Error};
+use kinst_debuginfo::{ALTERNATE_HELP, ElfFile, Error};
 
 /// A file, its alternate file, and the files with the rest of its skeleton units. An offset in one of them becomes one
 /// in a common space: its high bits number the part. The file itself is part 0, and a skeleton's rest has the number of
@@ -144,6 +144,13 @@ impl<'i> Parts<'i> {
                 Ok(Opened { dwarf, unit })
             }
             ALTERNATE => {
+                if let Some(Err(error)) = self.image.alternate() {
+                    return Err(Error::Part {
+                        path: self.image.path().to_owned(),
+                        missing: error.to_string(),
+                        help: ALTERNATE_HELP,
+                    });
+                }
                 let after = self.alternate_units.partition_point(|unit| *unit as u64 <= at);
                 let number = after.checked_sub(1).ok_or_else(none)?;
                 self.open_alternate(number).ok_or_else(none)

@@ -54,6 +54,10 @@ pub(crate) struct SplitFile {
     header: Option<usize>,
 }
 
+/// What to do if files with split debug information are missing.
+pub const SPLIT_HELP: &str =
+    "put the .dwo files where they were built or beside the program, or make a .dwp of them";
+
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the file {}", self.path.display())?;
@@ -79,7 +83,7 @@ impl NotRead {
     pub(crate) fn error(self, image: &ElfFile) -> Error {
         match self {
             NotRead::Missing(missing) => {
-                Error::Split { path: image.path().to_owned(), missing: missing.to_string() }
+                Error::Part { path: image.path().to_owned(), missing: missing.to_string(), help: SPLIT_HELP }
             }
             NotRead::Damaged(cause) => Error::dwarf(image.path(), cause),
         }

@@ -22,6 +22,8 @@ use std::sync::OnceLock;
 /// The debug information of a file, open for queries about the variables at many of its instructions.
 pub struct Variables<'i> {
     info: DebugInfo<'i>,
+    /// The file with the code: a separate file with debug information lacks .eh_frame.
+    binary: Option<&'i ElfFile>,
     unwind: OnceLock<Result<Unwind<'i>, Error>>,
 }
 
@@ -43,7 +45,12 @@ impl<'i> Variables<'i> {
     /// Opens a file with its location lists. Errors are those of [`DebugInfo::open`].
     pub fn open(image: &'i ElfFile) -> Result<Variables<'i>, Error> {
         let info = DebugInfo::with(image, &[SectionId::DebugLoc, SectionId::DebugLocLists])?;
-        Ok(Variables { info, unwind: OnceLock::new() })
+        Ok(Variables { info, binary: None, unwind: OnceLock::new() })
+    }
+
+    /// Adds the file that has the code.
+    pub fn with_binary(self, binary: Option<&'i ElfFile>) -> Variables<'i> {
+        Variables { binary, ..self }
     }
 
     /// The same file, for queries about frames and lines.
@@ -58,7 +65,7 @@ impl<'i> Variables<'i> {
         run_time: &RunTime<'_>,
     ) -> Result<Vec<scope::Frame>, NoScope> {
         let damaged = |cause: Error| match cause {
-            Error::Split { .. } => NoScope::DebugInformation(cause.to_string()),
+            Error::Part { .. } => NoScope::DebugInformation(cause.to_string()),
             cause => NoScope::Damaged(cause.to_string()),
         };
         let body = self.info.body_at(instruction.address).map_err(damaged)?;
@@ -91,7 +98,7 @@ impl<'i> Variables<'i> {
     }
 
     fn cfa(&self, address: u64) -> Result<Term, Missing> {
-        let unwind = self.unwind.get_or_init(|| Unwind::read(self.info.image()));
+        let unwind = self.unwind.get_or_init(|| Unwind::read(self.info.image(), self.binary));
         unwind.as_ref().map_err(|cause| Missing::Damaged(cause.to_string()))?.cfa(address)
     }
 }

@@ -282,5 +282,5 @@ pub(crate) fn with_missing(mut error: Diagnostic, missing: &BTreeMap<Missing, us
     if missing.len() > SHOWN {
         error = error.note(format!("and {} more", missing.len() - SHOWN));
     }
-    error.help("put the .dwo files where they were built or beside the program, or make a .dwp of them")
+    error.help(kinst_dwarf::SPLIT_HELP)
 }

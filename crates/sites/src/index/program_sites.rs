@@ -79,7 +79,7 @@ impl<'p> ProgramSites<'p> {
         let found = known.unwrap_or_else(|| {
             let found = functions::meant(image, function);
             // Nothing is found, too, if the debug information cannot be read.
-            let is_whole = || !found.is_empty() && meant.file.missing().is_empty();
+            let is_whole = || !found.is_empty() && !meant.file.is_incomplete();
             if let Some((cache, file, id)) = cached.filter(|_| is_whole()) {
                 cache.write_meant(id, file, function, &found);
             }

@@ -19,8 +19,10 @@ use crate::symtab::{Role, Symbol, Symbols};
 use kinst_base::diag::{Diagnostic, Severity};
 use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::is_mangled;
-use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
+use kinst_debuginfo::{ElfFile, Error, Home, Reference, Searched, debug_file_of};
 use kinst_dwarf::{Missing, SymbolSearch};
+use kinst_host::distribution::Family;
+use kinst_host::programs::DebugPackage;
 use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
@@ -60,10 +62,14 @@ impl ProgramFile {
         id: FileId,
         name: &str,
         (link, path): (&Path, &Path),
+        root: Option<PathBuf>,
         say: Option<Arc<Say>>,
     ) -> Result<ProgramFile, Error> {
         let open = File::open(link).map_err(|cause| Error::io(path, cause))?;
-        let image = ElfFile::open_through(&of_descriptor(&open), path)?;
+        let inside = root.as_ref().and_then(|root| path.strip_prefix(root).ok());
+        let inside = inside.map_or_else(|| path.to_owned(), |inside| Path::new("/").join(inside));
+        let image =
+            ElfFile::open_through(&of_descriptor(&open), &inside)?.at_home(Home { root, binary: None });
         Ok(ProgramFile {
             id,
             name: name.to_owned(),
@@ -130,10 +136,15 @@ impl ProgramFile {
             let symbols = separate.map(|file| Symbols::of_image(file, Role::Program));
             match symbols {
                 Some(Ok(symbols)) if symbols.iter().next().is_some() => symbols,
-                _ => Symbols::of_image(&self.image, Role::Program).unwrap_or_else(|error| {
-                    self.warn(error.warning());
-                    Symbols::default()
-                }),
+                _ => {
+                    if let Some(Err(error)) = self.image.mini() {
+                        self.warn(error.warning());
+                    }
+                    Symbols::of_image(&self.image, Role::Program).unwrap_or_else(|error| {
+                        self.warn(error.warning());
+                        Symbols::default()
+                    })
+                }
             }
         })
     }
@@ -196,14 +207,32 @@ impl ProgramFile {
 
     /// Warns of functions that are unknown, as files with split debug information are missing.
     pub(crate) fn warn_of_missing(&self) {
-        if self.warned.swap(true, Ordering::Relaxed) || self.missing().is_empty() {
+        if self.warned.swap(true, Ordering::Relaxed) {
             return;
         }
-        if let Some(file) = self.debug_file() {
-            let warning = with_missing(incomplete(file), self.missing())
-                .note("inlined copies of functions in it are unknown");
+        if let Some(file) = self.debug_file().filter(|_| self.is_incomplete()) {
+            let warning = self
+                .with_missing(incomplete(file))
+                .note("functions that are inlined there, and copies there, are unknown");
             self.warn(Diagnostic { severity: Severity::Warning, ..warning });
         }
+    }
+
+    /// Whether a part of the debug information is in a file that cannot be used.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        !self.missing().is_empty() || self.no_alternate().is_some()
+    }
+
+    /// Adds the files with debug information that cannot be used.
+    pub(crate) fn with_missing(&self, error: Diagnostic) -> Diagnostic {
+        let Some(why) = self.no_alternate() else { return with_missing(error, self.missing()) };
+        let why = why.diagnostic();
+        let error = why.notes.into_iter().fold(error.note(why.title), Diagnostic::note);
+        why.help.into_iter().fold(error, Diagnostic::help)
+    }
+
+    fn no_alternate(&self) -> Option<&Error> {
+        self.debug_file()?.alternate()?.err()
     }
 
     /// Whether the function at an address handles exceptions, or cleans up after one.
@@ -279,7 +308,20 @@ impl Images for ProgramFile {
     }
 
     fn debug_package(&self) -> String {
-        "compile it with -g, or install the package with its debug information".to_owned()
+        // The packages of a container are not those of this system.
+        let here = self.image.home().root.is_none();
+        let package = here.then(|| Family::running().debug_package(&self.path)).flatten();
+        match package {
+            Some(DebugPackage { command: Some(command), .. }) => {
+                format!("install its debug information: {command}")
+            }
+            Some(DebugPackage { name, .. }) => {
+                format!(
+                    "install {name} from the distribution's archive of debug packages, which this system does not list"
+                )
+            }
+            None => "compile it with -g, or install the package with its debug information".to_owned(),
+        }
     }
 
     fn callers(&self, _: ImageId) -> Option<Callers<'_>> {

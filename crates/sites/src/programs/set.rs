@@ -104,7 +104,7 @@ impl Programs {
             return Err(Box::new(refusals::path_needed(module)));
         }
         let path = Path::new(module);
-        let file = self.open((path, path))?;
+        let file = self.open((path, path), root_in(path))?;
         refusals::traceable(&file)?;
         Ok(Meant { file, module: module.to_owned(), code: Arc::default() })
     }
@@ -119,7 +119,7 @@ impl Programs {
             // A library that the process will load can be named by its path.
             let path = Path::new(module);
             if module.starts_with('/') && path.exists() {
-                let file = self.open((path, path))?;
+                let file = self.open((path, path), root_in(path))?;
                 refusals::traceable(&file)?;
                 return Ok(vec![Meant { file, module: module.to_owned(), code: Arc::default() }]);
             }
@@ -128,7 +128,7 @@ impl Programs {
         let mut meant = Vec::new();
         let only = mapped.len() == 1;
         for mapped in mapped {
-            match self.open_mapped(pid, mapped) {
+            match self.open_mapped(pid, mapped, process.root.clone()) {
                 Ok(found) => meant.push(found),
                 // Among several files, those of other formats are left out.
                 Err(error) if only => return Err(error),
@@ -141,8 +141,13 @@ impl Programs {
         }
     }
 
-    fn open_mapped(&self, pid: u32, mapped: &Mapped) -> Result<Meant, Box<Diagnostic>> {
-        let file = self.open((&mapped.link, &mapped.path))?;
+    fn open_mapped(
+        &self,
+        pid: u32,
+        mapped: &Mapped,
+        root: Option<PathBuf>,
+    ) -> Result<Meant, Box<Diagnostic>> {
+        let file = self.open((&mapped.link, &mapped.path), root)?;
         refusals::traceable(&file)?;
         if let Some(shared) = mapped.code.iter().find(|mapping| mapping.shared) {
             return Err(Box::new(refusals::shared_mapping(&mapped.path, shared)));
@@ -179,8 +184,12 @@ impl Programs {
         Ok(Arc::clone(self.known().processes.entry(pid).or_insert(Arc::new(process))))
     }
 
-    /// Opens a file, once for all of its names.
-    fn open(&self, (link, path): (&Path, &Path)) -> Result<Arc<ProgramFile>, Box<Diagnostic>> {
+    /// Opens a file, once for all of its names. `root` is the directory in which its path is meant.
+    fn open(
+        &self,
+        (link, path): (&Path, &Path),
+        root: Option<PathBuf>,
+    ) -> Result<Arc<ProgramFile>, Box<Diagnostic>> {
         let data = link.metadata().map_err(|cause| Box::new(refusals::unreadable(path, &cause)))?;
         let inode = (data.dev(), data.ino());
         let mut known = self.known();
@@ -189,7 +198,7 @@ impl Programs {
         }
         let id = FileId(u32::try_from(known.files.len()).unwrap_or(u32::MAX));
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let file = ProgramFile::open(id, name, (link, path), self.say.clone());
+        let file = ProgramFile::open(id, name, (link, path), root, self.say.clone());
         let file = Arc::new(file.map_err(|error| Box::new(error.diagnostic()))?);
         known.by_inode.insert(inode, id);
         known.files.push(Arc::clone(&file));
@@ -200,6 +209,14 @@ impl Programs {
         // The data under the lock is only ever added to.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the root of a process whose file is named by a path such as `/proc/1234/root/usr/bin/x`.
+fn root_in(path: &Path) -> Option<PathBuf> {
+    let mut parts = path.components();
+    let root: PathBuf = parts.by_ref().take(4).collect();
+    let number = root.to_str()?.strip_prefix("/proc/")?.strip_suffix("/root")?;
+    number.bytes().all(|digit| digit.is_ascii_digit()).then_some(root)
 }
 
 impl ProgramFiles for Programs {
