@@ -132,9 +132,18 @@ impl ElfFile {
     /// The file to which dwz moved the parts that several files share (`.gnu_debugaltlink`), or why it cannot
     /// be used. `None` if no such file is named.
     pub fn alternate(&self) -> Option<Result<&ElfFile, &Error>> {
+        self.alternate_or(|_, missing| Err(missing))
+    }
+
+    /// The same; the first call may have another source for a file that is missing, such as a server.
+    pub fn alternate_or(
+        &self,
+        other: impl FnOnce(&BuildId, Error) -> Result<ElfFile, Error>,
+    ) -> Option<Result<&ElfFile, &Error>> {
         let found = self.alternate.get_or_init(|| {
             let (name, id) = self.alternate_link()?;
-            Some(alternate_of(self, name, &id).map(Box::new))
+            let found = alternate_of(self, name, &id).or_else(|missing| other(&id, missing));
+            Some(found.map(Box::new))
         });
         found.as_ref().map(|found| found.as_ref().map(|image| &**image))
     }

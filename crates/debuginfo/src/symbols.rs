@@ -109,7 +109,10 @@ impl ElfFile {
 fn unpacked(path: &Path, packed: &[u8]) -> Result<ElfFile, Error> {
     let damaged = |cause: String| Error::elf(path, format!("{MINI}: {cause}"));
     let bytes = unpack::mini(packed).map_err(|cause| damaged(cause.to_string()))?;
-    let file = ElfFile::parse(path, Bytes::Owned(bytes)).map_err(|cause| damaged(cause.to_string()))?;
+    let file = ElfFile::parse(path, Bytes::Owned(bytes)).map_err(|error| match error {
+        Error::Elf { cause, .. } => damaged(cause),
+        error => error,
+    })?;
     // It has symbols only, and no such section itself.
     let _ = file.mini.set(None);
     Ok(file)

@@ -19,7 +19,7 @@ use crate::symtab::{Role, Symbol, Symbols};
 use kinst_base::diag::{Diagnostic, Severity};
 use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::is_mangled;
-use kinst_debuginfo::{ElfFile, Error, Home, Reference, Searched, debug_file_of};
+use kinst_debuginfo::{BuildId, ElfFile, Error, Home, Reference, Searched, debug_file_of};
 use kinst_dwarf::{Missing, SymbolSearch};
 use kinst_host::distribution::Family;
 use kinst_host::programs::DebugPackage;
@@ -30,6 +30,28 @@ type SourceNames = [(Symbol, String)];
 
 /// A callback that reports what the program is waiting for.
 pub(super) type Say = dyn Fn(&str) + Send + Sync;
+
+/// The user's debuginfod servers.
+pub(super) struct Servers {
+    say: Box<Say>,
+    /// Whether a query has failed: others would, too, and each may take its time.
+    failed: AtomicBool,
+}
+
+impl Servers {
+    pub(super) fn new(say: Box<Say>) -> Servers {
+        Servers { say, failed: AtomicBool::new(false) }
+    }
+
+    /// Queries them for a file that was not found.
+    fn ask(&self, searched: &mut Searched, wanted: Option<&BuildId>, of: &Path) {
+        if !self.failed.load(Ordering::Relaxed)
+            && !searched.ask(wanted, &of.display().to_string(), &*self.say)
+        {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
 
 /// A program or library, open for queries. It is a set of one image: a description in a program names the file of
 /// each probe.
@@ -50,7 +72,8 @@ pub struct ProgramFile {
     linked: OnceLock<Linked>,
     /// Functions with landing pads, by address.
     handlers: OnceLock<Vec<Range<u64>>>,
-    say: Option<Arc<Say>>,
+    servers: Option<Arc<Servers>>,
+    completed: OnceLock<()>,
     warned: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
@@ -63,11 +86,10 @@ impl ProgramFile {
         name: &str,
         (link, path): (&Path, &Path),
         root: Option<PathBuf>,
-        say: Option<Arc<Say>>,
+        servers: Option<Arc<Servers>>,
     ) -> Result<ProgramFile, Error> {
         let open = File::open(link).map_err(|cause| Error::io(path, cause))?;
-        let inside = root.as_ref().and_then(|root| path.strip_prefix(root).ok());
-        let inside = inside.map_or_else(|| path.to_owned(), |inside| Path::new("/").join(inside));
+        let inside = root.as_ref().map_or_else(|| path.to_owned(), |root| inside(root, path));
         let image =
             ElfFile::open_through(&of_descriptor(&open), &inside)?.at_home(Home { root, binary: None });
         Ok(ProgramFile {
@@ -82,7 +104,8 @@ impl ProgramFile {
             meant: Mutex::default(),
             linked: OnceLock::new(),
             handlers: OnceLock::new(),
-            say,
+            servers,
+            completed: OnceLock::new(),
             warned: AtomicBool::new(false),
             warnings: Mutex::default(),
             remarks: Mutex::default(),
@@ -183,18 +206,30 @@ impl ProgramFile {
 
     /// Returns the file with the debug information: this one, or a separate one with its build id.
     pub fn debug_file(&self) -> Option<&ElfFile> {
-        if self.image.has_dwarf() {
-            return Some(&self.image);
-        }
-        self.searched().found.as_ref()
+        let found = match self.image.has_dwarf() {
+            true => &self.image,
+            false => self.searched().found.as_ref()?,
+        };
+        self.completed.get_or_init(|| self.complete(found));
+        Some(found)
+    }
+
+    /// Queries the servers for the file that shares a part of the debug information, if that is missing.
+    fn complete(&self, debug: &ElfFile) {
+        debug.alternate_or(|id, missing| {
+            let Some(servers) = &self.servers else { return Err(missing) };
+            let mut searched = Searched { found: None, places: Vec::new(), refused: Vec::new() };
+            servers.ask(&mut searched, Some(id), debug.path());
+            searched.found.ok_or(missing)
+        });
     }
 
     /// Returns the search for a separate file with the debug information.
     pub(super) fn searched(&self) -> &Searched {
         self.debug.get_or_init(|| {
             let mut searched = debug_file_of(&self.image);
-            if let Some(say) = self.say.as_deref() {
-                searched.ask(self.image.build_id(), &self.path.display().to_string(), say);
+            if let Some(servers) = &self.servers {
+                servers.ask(&mut searched, self.image.build_id(), &self.path);
             }
             searched
         })
@@ -263,6 +298,14 @@ impl ProgramFile {
 /// Whether a symbol is a part of a function that is not entered by calls.
 fn is_split_part(symbol: &str) -> bool {
     symbol.contains(".cold") || symbol.contains(".part.")
+}
+
+/// Returns a path as it is in a root directory. The kernel shows paths of a process in chroot() from the root of its mount
+/// namespace.
+fn inside(root: &Path, path: &Path) -> PathBuf {
+    let target = std::fs::read_link(root).unwrap_or_default();
+    let rest = path.strip_prefix(root).or_else(|_| path.strip_prefix(target));
+    Path::new("/").join(rest.unwrap_or(path))
 }
 
 /// Returns the link of /proc to an open file.

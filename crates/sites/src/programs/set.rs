@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::file::{ProgramFile, Say};
+use super::file::{ProgramFile, Say, Servers};
 use super::placing;
 use super::process::{Mapped, Process, shown_name};
 use super::refusals;
@@ -21,7 +21,7 @@ use kinst_os::maps::Mapping;
 /// The programs and libraries of a run. Nothing is read before a description names a process or a file.
 #[derive(Default)]
 pub struct Programs {
-    say: Option<Arc<Say>>,
+    servers: Option<Arc<Servers>>,
     /// Sites of functions on disk.
     cache: Option<Cache>,
     known: Mutex<Known>,
@@ -59,7 +59,7 @@ impl Meant {
 impl Programs {
     /// Adds debug information from the user's debuginfod servers; `say` reports what the program is waiting for.
     pub fn with_debuginfod(self, say: Box<Say>) -> Programs {
-        Programs { say: Some(Arc::from(say)), ..self }
+        Programs { servers: Some(Arc::new(Servers::new(say))), ..self }
     }
 
     /// Enables the cache of functions' sites.
@@ -198,7 +198,7 @@ impl Programs {
         }
         let id = FileId(u32::try_from(known.files.len()).unwrap_or(u32::MAX));
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let file = ProgramFile::open(id, name, (link, path), root, self.say.clone());
+        let file = ProgramFile::open(id, name, (link, path), root, self.servers.clone());
         let file = Arc::new(file.map_err(|error| Box::new(error.diagnostic()))?);
         known.by_inode.insert(inode, id);
         known.files.push(Arc::clone(&file));
