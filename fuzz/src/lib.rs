@@ -16,6 +16,7 @@ mod locals;
 mod notes;
 mod options;
 mod parse;
+mod split;
 mod types;
 mod uprobes;
 
@@ -27,6 +28,7 @@ pub use locals::locals;
 pub use notes::notes;
 pub use options::options;
 pub use parse::parse;
+pub use split::{files, split_files};
 pub use types::btf;
 pub use uprobes::uprobes;
 
@@ -50,6 +52,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("index", index),
     ("notes", notes),
     ("lcov", lcov),
+    ("split_files", split_files),
     ("uprobes", uprobes),
 ];
 
