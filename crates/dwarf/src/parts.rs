@@ -182,7 +182,8 @@ impl<'i> Parts<'i> {
         };
         let found = split.dwarf(&dwarf, &skeleton)?;
         for header in headers_of(&found)? {
-            let unit = Unit::of_split(&found, header, &skeleton, part(number))?;
+            let abbreviations = Arc::new(header.abbreviations(&found.debug_abbrev)?);
+            let unit = Unit::of_split(&found, header, abbreviations, &skeleton, part(number))?;
             if unit.inner.dwo_id != Some(skeleton.id) {
                 beside.push(Opened { dwarf: split.dwarf(&dwarf, &skeleton)?, unit });
             }

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use gimli::{DwarfPackage, DwarfPackageSections, DwarfSections, EndianSlice, LittleEndian, constants as dw};
+use gimli::{
+    DwarfPackage, DwarfPackageSections, DwarfSections, EndianSlice, LittleEndian, UnitType, constants as dw,
+};
 
 use super::sections::{Dwarf, Slice, headers_of};
 use super::type_units::Table;
@@ -52,6 +54,7 @@ pub(crate) struct SplitFile {
     file: Companion,
     /// The offset of the unit's header in the .dwo file; `None` in a package.
     header: Option<usize>,
+    abbreviations: OnceLock<Arc<gimli::Abbreviations>>,
 }
 
 /// What to do if files with split debug information are missing.
@@ -102,7 +105,7 @@ impl SplitFile {
             if let Some(package) = opened(&file)
                 && in_package(package, dwarf, skeleton).is_ok_and(|found| found.is_some())
             {
-                return Ok(SplitFile { file, header: None });
+                return Ok(SplitFile::of(file, None));
             }
         }
         let path = given_path(skeleton);
@@ -114,7 +117,7 @@ impl SplitFile {
             let file = image.companion(&path, || ElfFile::open(&path));
             let cause = match &*file {
                 Ok(found) => match header_of(found, dwarf, skeleton) {
-                    Ok(Some(header)) => return Ok(SplitFile { file, header: Some(header) }),
+                    Ok(Some(header)) => return Ok(SplitFile::of(file, Some(header))),
                     Ok(None) => Cause::OtherBuild,
                     Err(error) => Cause::Unreadable(error.to_string()),
                 },
@@ -134,17 +137,24 @@ impl SplitFile {
         part: u64,
     ) -> gimli::Result<Opened<'d>> {
         let found = self.dwarf(dwarf, skeleton)?;
-        match self.header {
-            Some(header) => {
-                let header = found.debug_info.header_from_offset(gimli::DebugInfoOffset(header))?;
-                let unit = Unit::of_split(&found, header, skeleton, part)?;
-                Ok(Opened { dwarf: found, unit })
-            }
+        let header = match self.header {
+            Some(header) => header,
+            None => id_of(&found, skeleton)?.ok_or(gimli::Error::MissingUnitDie)?,
+        };
+        let header = found.debug_info.header_from_offset(gimli::DebugInfoOffset(header))?;
+        let abbreviations = match self.abbreviations.get() {
+            Some(abbreviations) => abbreviations,
             None => {
-                let unit = unit_of(&found, skeleton, part)?.ok_or(gimli::Error::MissingUnitDie)?;
-                Ok(Opened { dwarf: found, unit })
+                let read = Arc::new(header.abbreviations(&found.debug_abbrev)?);
+                self.abbreviations.get_or_init(|| read)
             }
-        }
+        };
+        let unit = Unit::of_split(&found, header, abbreviations.clone(), skeleton, part)?;
+        Ok(Opened { dwarf: found, unit })
+    }
+
+    fn of(file: Companion, header: Option<usize>) -> SplitFile {
+        SplitFile { file, header, abbreviations: OnceLock::new() }
     }
 
     /// Whether it is a package.
@@ -283,18 +293,22 @@ fn header_of<'d>(
     skeleton: &Skeleton<'d>,
 ) -> Result<Option<usize>, Error> {
     let found = sections_of(file, dwarf)?;
-    let unit = unit_of(&found, skeleton, 0).map_err(|cause| Error::dwarf(file.path(), cause))?;
-    Ok(unit.map(|unit| unit.inner.header.offset().0))
+    id_of(&found, skeleton).map_err(|cause| Error::dwarf(file.path(), cause))
 }
 
-fn unit_of<'d>(found: &Dwarf<'d>, skeleton: &Skeleton<'d>, part: u64) -> gimli::Result<Option<Unit<'d>>> {
+/// The offset of the header of the unit with the skeleton's id.
+fn id_of<'d>(found: &Dwarf<'d>, skeleton: &Skeleton<'d>) -> gimli::Result<Option<usize>> {
     for header in headers_of(found)? {
-        if matches!(header.type_(), gimli::UnitType::SplitType { .. } | gimli::UnitType::Type { .. }) {
-            continue;
-        }
-        let unit = Unit::of_split(found, header, skeleton, part)?;
-        if unit.inner.dwo_id == Some(skeleton.id) {
-            return Ok(Some(unit));
+        let id = match header.type_() {
+            UnitType::SplitCompilation(id) => Some(id),
+            UnitType::Compilation => {
+                let abbreviations = Arc::new(header.abbreviations(&found.debug_abbrev)?);
+                Unit::of_split(found, header, abbreviations, skeleton, 0)?.inner.dwo_id
+            }
+            _ => None,
+        };
+        if id == Some(skeleton.id) {
+            return Ok(Some(header.offset().0));
         }
     }
     Ok(None)

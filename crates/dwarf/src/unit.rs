@@ -70,10 +70,10 @@ impl<'a> Unit<'a> {
     pub(crate) fn of_split(
         dwarf: &Dwarf<'a>,
         header: gimli::UnitHeader<Slice<'a>>,
+        abbreviations: Arc<gimli::Abbreviations>,
         skeleton: &Skeleton<'a>,
         base: u64,
     ) -> gimli::Result<Unit<'a>> {
-        let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
         let mut unit = Unit { base, ..Unit::open(dwarf, header, abbreviations, DwarfFileType::Dwo)? };
         let Skeleton { low_pc, addr_base, rnglists_base, comp_dir, line_program, .. } = *skeleton;
         (unit.inner.low_pc, unit.inner.addr_base) = (low_pc, addr_base);

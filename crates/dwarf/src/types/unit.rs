@@ -1,7 +1,7 @@
 //! dwarf/types/unit.rs: units and entries of debug information, by offset and by name.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use gimli::Section as _;
@@ -15,11 +15,8 @@ use crate::split::{self, Opened};
 /// The units of a file, and of those that complete it.
 pub(crate) struct Units<'a> {
     parts: &'a Parts<'a>,
-    /// The opened units, by the first offset after their headers: a struct's members lead into the same few units again
-    /// and again.
-    opened: RefCell<HashMap<u64, Rc<Opened<'a>>>>,
-    /// The unit that was queried last.
-    last: RefCell<Option<Rc<Opened<'a>>>>,
+    /// The opened units, by their first offset: a struct's members lead into the same few units again and again.
+    opened: RefCell<BTreeMap<u64, Rc<Opened<'a>>>>,
 }
 
 pub(crate) struct Unit<'a> {
@@ -29,7 +26,7 @@ pub(crate) struct Unit<'a> {
 
 impl<'a> Units<'a> {
     pub(crate) fn new(parts: &'a Parts<'a>) -> Units<'a> {
-        Units { parts, opened: RefCell::default(), last: RefCell::default() }
+        Units { parts, opened: RefCell::default() }
     }
 
     /// All of the file's own .debug_info.
@@ -38,19 +35,16 @@ impl<'a> Units<'a> {
     }
 
     pub(crate) fn containing(&self, place: u64) -> Option<Unit<'a>> {
-        let last = self.last.borrow().clone();
-        if let Some(last) = last.filter(|last| last.unit.has(place)) {
-            return Some(Unit { parts: self.parts, opened: last });
-        }
-        let opened = self.known(self.parts.containing(place).ok()?);
-        *self.last.borrow_mut() = Some(Rc::clone(&opened));
+        let known = self.opened.borrow().range(..=place).next_back().map(|(_, opened)| Rc::clone(opened));
+        let opened = match known.filter(|opened| opened.unit.has(place)) {
+            Some(opened) => opened,
+            None => {
+                let opened = Rc::new(self.parts.containing(place).ok()?);
+                self.opened.borrow_mut().insert(opened.unit.global(UnitOffset(0)), Rc::clone(&opened));
+                opened
+            }
+        };
         Some(Unit { parts: self.parts, opened })
-    }
-
-    /// Several entries of one unit share it.
-    fn known(&self, opened: Opened<'a>) -> Rc<Opened<'a>> {
-        let start = opened.unit.global(UnitOffset(0));
-        Rc::clone(self.opened.borrow_mut().entry(start).or_insert_with(|| Rc::new(opened)))
     }
 
     /// The first top-level entry of a unit that defines something with this name.
