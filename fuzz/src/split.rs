@@ -11,7 +11,7 @@ use kinst::types::{Type, TypeOrigin};
 
 use super::debug::{edited, text};
 
-/// Functions with arguments of types that have units of their own, and inlined copies.
+/// Functions with arguments of types that have separate units, and inlined copies.
 const SOURCE: &str = "
 struct node { int key; struct node *next; enum colour { RED, GREEN = 7 } colour; };
 struct box { struct node node; union either { int i; float f; } either; short numbers[4]; int low : 3, high : 9; };

@@ -1,16 +1,14 @@
 //! tests/model/debugfiles.rs: programs whose debug information is in other files, traced, and compared with their counts.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use crate::commands::{run, support};
 use crate::live::{can_trace, command, dtrace, text};
 use crate::needs;
 
 /// The script that counts like parts.c itself: calls, copies, and members of its types.
-const SCRIPT: &str = "
+pub(crate) const SCRIPT: &str = "
 pid$target:a.out:helper:entry {
     @calls = count(); @colours = sum((int)args[0]->colour); @thirds = sum(args[0]->numbers[2]);
     @bits = sum(args[0]->low * 1000 + args[0]->high);
@@ -23,7 +21,7 @@ END { printf(\"= \"); printa(\"%@d \", @calls); printa(\"%@d \", @copies); print
     printa(\"%@d\\n\", @returns); }";
 
 /// Compiles parts.c in a folder, and links it to a program with a name. The object is `NAME.o`.
-fn compile(folder: &Path, name: &str, compiler: &str, options: &[&str]) -> PathBuf {
+pub(crate) fn compile(folder: &Path, name: &str, compiler: &str, options: &[&str]) -> PathBuf {
     let source = folder.join("parts.c");
     std::fs::copy(support("parts.c"), &source).expect("a copy");
     let object = format!("{name}.o");
@@ -71,7 +69,7 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|end| end == extension)).collect()
 }
 
-fn path(path: &Path) -> &str {
+pub(crate) fn path(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
@@ -388,128 +386,8 @@ fn symbols(program: &Path) -> Vec<String> {
     text(&output.stdout).lines().filter_map(|line| line.rsplit(' ').next()).map(str::to_owned).collect()
 }
 
-/// The server of elfutils, which has the files of a folder.
-struct Server {
-    child: Child,
-    url: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.child.kill().expect("killed");
-        self.child.wait().expect("waited for");
-    }
-}
-
-impl Server {
-    /// Returns when it has each of the build ids.
-    fn start(folder: &Path, ids: &[String]) -> Server {
-        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
-        let mut server = Command::new("debuginfod");
-        server.args(["-p", &port.to_string(), "-d", ":memory:", "-F", path(folder)]);
-        server.stdout(Stdio::null()).stderr(Stdio::null());
-        let server =
-            Server { child: server.spawn().expect("debuginfod"), url: format!("http://127.0.0.1:{port}") };
-        let has = |id: &String| {
-            let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
-            let request = format!("GET /buildid/{id}/debuginfo HTTP/1.0\r\n\r\n");
-            stream.write_all(request.as_bytes()).expect("a request");
-            let mut status = [0; 12];
-            stream.read_exact(&mut status).is_ok() && status.ends_with(b"200")
-        };
-        while !ids.iter().all(has) {
-            std::thread::sleep(std::time::Duration::from_millis(100));
-        }
-        server
-    }
-}
-
 /// The build id of a file, by readelf.
-fn build_id(file: &Path) -> String {
+pub(crate) fn build_id(file: &Path) -> String {
     let notes = run("readelf", &["-n", path(file)]);
     notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).expect("an id").to_owned()
-}
-
-#[test]
-fn files_from_a_server() {
-    if !can_trace() || !needs::program("debuginfod") || !needs::program("dwz") {
-        return;
-    }
-    let dir = tempfile::tempdir().expect("a directory");
-    let files = dir.path().join("files");
-    std::fs::create_dir(&files).expect("a folder");
-    let options = ["-g", "-O2", "-Wl,--build-id"];
-    let program = compile(dir.path(), "parts", "gcc", &options);
-    // The other program, too, has an own file, which shares a part with a third.
-    let sharing = compile(dir.path(), "sharing", "gcc", &[&options[..], &["-gdwarf-4"]].concat());
-    run("objcopy", &["--only-keep-debug", path(&program), path(&files.join("parts.debug"))]);
-    let (one, two) = (files.join("one.debug"), dir.path().join("two.debug"));
-    run("objcopy", &["--only-keep-debug", path(&sharing), path(&one)]);
-    std::fs::copy(&one, &two).expect("a copy");
-    let shared = files.join("shared.debug");
-    run("dwz", &["-m", path(&shared), "-M", "/nowhere/shared.debug", path(&one), path(&two)]);
-    let ids = [build_id(&program), build_id(&sharing), build_id(&shared)];
-    for file in [&program, &sharing] {
-        run("strip", &[path(file)]);
-    }
-    let server = Server::start(&files, &ids);
-    let cache = dir.path().join("cache");
-    let traced = |program: &Path, url: &str, variables: &[(&str, &str)]| {
-        let mut dtrace = command(&["-qn", SCRIPT, "-c", path(program)]);
-        dtrace
-            .env("DEBUGINFOD_URLS", url)
-            .env("DEBUGINFOD_CACHE_PATH", &cache)
-            .env("DEBUGINFOD_TIMEOUT", "20");
-        let ran = dtrace.envs(variables.iter().copied()).output().expect("dtrace runs");
-        (ran.status.success(), text(&ran.stdout), text(&ran.stderr))
-    };
-    let (traced_without, _, without) = traced(&program, "", &[]);
-    assert!(
-        !traced_without && !without.contains("querying") && without.contains("set DEBUGINFOD_URLS"),
-        "{without}"
-    );
-    assert!(!cache.exists());
-    let (_, _, limited) = traced(&program, &server.url, &[("DEBUGINFOD_MAXSIZE", "100")]);
-    assert!(limited.contains("from debuginfod: Server query failed: File too large"), "{limited}");
-    for (program, queries) in [(&program, 1), (&sharing, 2)] {
-        let (success, stdout, stderr) = traced(program, &server.url, &[]);
-        assert!(success, "{stderr}");
-        let own = stdout.lines().find(|line| !line.starts_with('=')).expect("a line of the program");
-        let calls = own.split(' ').next().expect("a number");
-        assert!(stdout.contains(&format!("= {own} {calls}\n")), "{stdout}");
-        let asked =
-            stderr.lines().filter(|line| line.contains("querying debuginfod for the debug information of"));
-        assert_eq!(asked.count(), queries, "{stderr}");
-    }
-    // Files of the cache that are damaged, or of another build, are not used.
-    let cached = cache.join(&ids[0]).join("debuginfo");
-    let whole = std::fs::read(&cached).expect("a cached file");
-    for (bytes, why) in [
-        (whole[..whole.len() / 2].to_vec(), "is not a readable ELF file"),
-        (
-            std::fs::read(cache.join(&ids[1]).join("debuginfo")).expect("a cached file"),
-            "belongs to another build",
-        ),
-    ] {
-        std::fs::remove_file(&cached).expect("removed");
-        std::fs::write(&cached, bytes).expect("written");
-        let (success, _, stderr) = traced(&program, &server.url, &[]);
-        assert!(!success && stderr.contains(&format!("{} {why}", path(&cached))), "{stderr}");
-    }
-}
-
-/// The message names the package of a program that the distribution has installed.
-#[test]
-fn packages_are_named() {
-    if !can_trace() || !needs::program("dpkg-query") {
-        return;
-    }
-    let program = Path::new("/usr/bin/dpkg-query");
-    let version = run("dpkg-query", &["-W", "-f", "${Version}", "dpkg"]);
-    let mut dtrace = command(&["-qn", "pid$target:a.out:no_such_function:entry { }", "-c", path(program)]);
-    let ran = dtrace.env_remove("DEBUGINFOD_URLS").output().expect("dtrace runs");
-    let stderr = text(&ran.stderr);
-    // Where the package is installed, nothing is missing.
-    let is_complete = !stderr.contains("it has no debug information");
-    assert!(is_complete || stderr.contains(&format!("dpkg-dbgsym={version}")), "{stderr}");
 }

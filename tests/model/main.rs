@@ -15,6 +15,7 @@ mod counted;
 mod counting;
 mod counts_model;
 mod debugfiles;
+mod debugserver;
 mod exits_model;
 mod functions;
 mod libraries;

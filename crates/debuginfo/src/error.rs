@@ -98,7 +98,7 @@ pub enum Error {
         path: PathBuf,
         /// Name of the other file, and why it cannot be used.
         missing: String,
-        /// What to do about it.
+        /// Remedy.
         help: &'static str,
     },
     /// A query to the servers failed.
@@ -127,7 +127,7 @@ pub enum Error {
     },
 }
 
-/// What to do if the file that dwz has written is missing.
+/// The remedy for a missing file of dwz.
 pub const ALTERNATE_HELP: &str =
     "functions in the shared file (written by dwz) are not found; install the complete debug package";
 

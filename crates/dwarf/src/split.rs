@@ -57,7 +57,7 @@ pub(crate) struct SplitFile {
     abbreviations: OnceLock<Arc<gimli::Abbreviations>>,
 }
 
-/// What to do if files with split debug information are missing.
+/// The remedy for missing files with split debug information.
 pub const SPLIT_HELP: &str =
     "put the .dwo files where they were built or beside the program, or make a .dwp of them";
 

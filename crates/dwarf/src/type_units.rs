@@ -101,7 +101,7 @@ impl Table {
 
     /// The unit at a place of .debug_info, or of the section that only has types.
     pub(crate) fn containing(&self, is_info: bool, place: u64) -> Option<&TypeUnit> {
-        // Those in .debug_info are first.
+        // The units of .debug_info are first.
         let info = self.units.partition_point(|unit| unit.at == At::Info);
         let units = if is_info { &self.units[..info] } else { &self.units[info..] };
         let after = units.partition_point(|unit| unit.range.start <= place);

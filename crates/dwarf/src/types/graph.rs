@@ -52,7 +52,7 @@ impl Types<'_> {
         let (Some((unit, entry, tag)), Some(depth)) = (opened, depth.checked_sub(1)) else {
             return Type::Void;
         };
-        // A declaration of a type that has a unit of its own.
+        // A declaration of a type that is in a type unit.
         if let Some(place) = unit.reference(entry, dw::DW_AT_signature) {
             return self.ty_at(place, depth);
         }
