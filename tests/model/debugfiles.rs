@@ -207,6 +207,21 @@ fn missing_split_files_are_named() {
         assert!(text(&ran.stderr).contains(&format!("= note: {missing}")), "{}", text(&ran.stderr));
         // Another build has another id.
         compile(dir.path(), "other", "gcc", &[&options[..], &["-Dcalls=others"]].concat());
+        if format == "-gdwarf-4" {
+            let mut pack = Command::new("dwp");
+            pack.args(["-e", "other", "-o", "parts.dwp"]).current_dir(dir.path());
+            assert!(pack.status().expect("dwp").success());
+            let package = path(&dir.path().join("parts.dwp")).to_owned();
+            let other = refused(&program, "pid$target:a.out:inner:entry { }");
+            assert!(other.contains(&format!("{missing}, and {package} belongs to another build")), "{other}");
+            std::fs::write(&package, "no ELF").expect("written");
+            let damaged = refused(&program, "pid$target:a.out:inner:entry { }");
+            assert!(
+                damaged.contains(&format!("{missing}, and {package} is not a readable ELF file")),
+                "{damaged}"
+            );
+            std::fs::remove_file(&package).expect("removed");
+        }
         std::fs::rename(dir.path().join("other.dwo"), &file).expect("moved");
         let other = refused(&program, "pid$target:a.out:inner:entry { }");
         assert!(other.contains("parts.c, belongs to another build of the program"), "{other}");

@@ -29,7 +29,10 @@ pub struct Missing {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// There is no such file.
-    NoFile,
+    NoFile {
+        /// Why the package beside the program does not replace it, as the end of a sentence; empty without one.
+        package: String,
+    },
     /// It has another id than the program's unit.
     OtherBuild,
     /// It cannot be read; the error.
@@ -68,7 +71,8 @@ impl fmt::Display for Missing {
             write!(f, ", which has the debug information of {},", self.of)?;
         }
         match &self.cause {
-            Cause::NoFile => f.write_str(" is missing"),
+            Cause::NoFile { package } if package.is_empty() => f.write_str(" is missing"),
+            Cause::NoFile { package } => write!(f, " is missing, and {package}"),
             Cause::OtherBuild => f.write_str(" belongs to another build of the program"),
             Cause::Unreadable(error) => write!(f, " cannot be read: {error}"),
         }
@@ -101,11 +105,16 @@ impl SplitFile {
         skeleton: &Skeleton<'d>,
         of: Option<String>,
     ) -> Result<SplitFile, NotRead> {
+        let mut package = String::new();
         for file in packages(image) {
-            if let Some(package) = opened(&file)
-                && in_package(package, dwarf, skeleton).is_ok_and(|found| found.is_some())
-            {
-                return Ok(SplitFile::of(file, None));
+            match &*file {
+                Ok(found) => match in_package(found, dwarf, skeleton) {
+                    Ok(Some(_)) => return Ok(SplitFile::of(file, None)),
+                    Ok(None) => package = format!("{} belongs to another build", found.path().display()),
+                    Err(cause) => package = Error::dwarf(found.path(), cause).to_string(),
+                },
+                Err(Error::Io { cause, .. }) if cause.kind() == ErrorKind::NotFound => {}
+                Err(error) => package = error.to_string(),
             }
         }
         let path = given_path(skeleton);
@@ -126,7 +135,7 @@ impl SplitFile {
             };
             first = first.or_else(|| Some(missing(&path, cause)));
         }
-        Err(first.unwrap_or_else(|| missing(&path, Cause::NoFile)))
+        Err(first.unwrap_or_else(|| missing(&path, Cause::NoFile { package })))
     }
 
     /// Opens the unit; `part` is its number in the space of offsets.
