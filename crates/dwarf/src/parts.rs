@@ -117,7 +117,8 @@ impl<'i> Parts<'i> {
         let found = match own.split.get() {
             Some(found) => found,
             None => {
-                let of = unit.file_path(dwarf, 1);
+                // The first file of the table is the source: number 0 since version 5, 1 before.
+                let of = unit.file_path(dwarf, 0).or_else(|| unit.file_path(dwarf, 1));
                 let found = match SplitFile::find(self.image, dwarf, &skeleton, of) {
                     Ok(found) => Ok(found),
                     Err(NotRead::Missing(missing)) => Err(missing),
