@@ -56,7 +56,14 @@ fn changed(data: &[u8]) -> Option<ElfFile> {
 pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> Option<ElfFile> {
     let [file, part, edits @ ..] = data else { return None };
     let mut bytes = files[usize::from(*file) % files.len()].clone();
-    let (start, len) = part_of(&bytes, sections, *part)?;
+    edited(&mut bytes, sections, *part, edits)?;
+    ElfFile::parse(Path::new("small"), Bytes::Owned(bytes)).ok()
+}
+
+/// Changes a part of a file by pairs of an offset and a value; two more bytes may truncate it. `None` if it lacks the
+/// section.
+pub(super) fn edited(bytes: &mut Vec<u8>, sections: &[&str], part: u8, edits: &[u8]) -> Option<()> {
+    let (start, len) = part_of(bytes, sections, part)?;
     let mut edits = edits.chunks_exact(3);
     for edit in &mut edits {
         let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % len;
@@ -66,7 +73,7 @@ pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> O
         let len = usize::from(u16::from_le_bytes([*low, *high])) % bytes.len();
         bytes.truncate(len);
     }
-    ElfFile::parse(Path::new("small"), Bytes::Owned(bytes)).ok()
+    Some(())
 }
 
 /// Returns the range of a section in the file, or, with the same probability, the whole file.
@@ -164,7 +171,7 @@ pub fn callers(data: &[u8]) {
 }
 
 /// Returns the addresses of the text, limited in case the section sizes are damaged.
-fn text(image: &ElfFile) -> Vec<u64> {
+pub(super) fn text(image: &ElfFile) -> Vec<u64> {
     let sections = image.sections().iter().filter(|section| section.executable).take(4);
     sections.flat_map(|section| section.range().take(512)).collect()
 }

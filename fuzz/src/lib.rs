@@ -16,6 +16,7 @@ mod locals;
 mod notes;
 mod options;
 mod parse;
+mod split;
 mod stapsdt;
 mod types;
 mod uprobes;
@@ -28,6 +29,7 @@ pub use locals::locals;
 pub use notes::notes;
 pub use options::options;
 pub use parse::parse;
+pub use split::{files, split_files};
 pub use stapsdt::stapsdt;
 pub use types::btf;
 pub use uprobes::uprobes;
@@ -53,6 +55,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("notes", notes),
     ("stapsdt", stapsdt),
     ("lcov", lcov),
+    ("split_files", split_files),
     ("uprobes", uprobes),
 ];
 

@@ -14,6 +14,8 @@ mod compared;
 mod counted;
 mod counting;
 mod counts_model;
+mod debugfiles;
+mod debugserver;
 mod exits_model;
 mod functions;
 mod libraries;

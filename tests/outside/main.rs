@@ -4,6 +4,8 @@
 mod commands;
 #[path = "../support/needs.rs"]
 mod needs;
+#[path = "../support/numbers.rs"]
+mod numbers;
 #[path = "../support/snapshot.rs"]
 mod snapshot;
 #[path = "../support/sysroot.rs"]

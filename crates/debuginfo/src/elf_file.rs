@@ -1,16 +1,18 @@
 //! debuginfo/elf_file.rs: one ELF file: sections, symbols, debug sections ready to read.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use object::{
-    Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationKind, RelocationTarget,
-    SectionFlags, SymbolKind, elf,
+    Object, ObjectKind, ObjectSection, ObjectSymbol, RelocationKind, RelocationTarget, SectionFlags, elf,
 };
 
 use super::buildid::BuildId;
 use super::error::Error;
+use super::home::Home;
 use super::reloc;
 use super::reloc_arm64::Kind;
 use super::section::{Section, lay_out};
@@ -55,21 +57,35 @@ pub enum Reference {
     Import(String),
 }
 
+/// A file that completes another one, or why it cannot be used.
+pub type Companion = Arc<Result<ElfFile, Error>>;
+
+/// The bytes of a section.
+enum Cached {
+    InFile(Range<usize>),
+    /// Unpacked, relocated, or joined from several sections.
+    Owned(Vec<u8>),
+}
+
 /// An ELF file, mapped or unpacked.
 pub struct ElfFile {
     path: PathBuf,
-    bytes: Bytes,
+    pub(super) bytes: Bytes,
     sections: Vec<Section>,
     /// The addresses assigned to the sections, by section index; 0 for sections that are not loaded.
-    bases: Vec<u64>,
-    relocatable: bool,
+    pub(super) bases: Vec<u64>,
+    pub(super) relocatable: bool,
     build_id: Option<BuildId>,
     machine: Option<Machine>,
     pub(super) alternate: OnceLock<Option<Result<Box<ElfFile>, Error>>>,
-    /// The bytes of [`ElfFile::cached_section`], by section index of the file.
-    cached_sections: Vec<OnceLock<Vec<u8>>>,
+    pub(super) mini: OnceLock<Option<Result<Box<ElfFile>, Error>>>,
+    /// The bytes of [`ElfFile::cached_section`], by the sections' names.
+    cached_sections: OnceLock<HashMap<String, OnceLock<Cached>>>,
+    /// Files with parts of its debug information, by the path that names them.
+    pub(super) companions: Mutex<HashMap<PathBuf, Companion>>,
+    pub(super) home: Home,
     /// Symbols by name, for a layout without its file.
-    named: Vec<(String, u64)>,
+    pub(super) named: Vec<(String, u64)>,
 }
 
 /// `None` for a machine whose code cannot be decoded.
@@ -107,8 +123,6 @@ impl ElfFile {
         let build_id = file.build_id().ok().flatten().map(BuildId::new);
         let machine = machine_of(file.architecture());
         let (alternate, named) = (OnceLock::new(), Vec::new());
-        // ELF reserves section index 0.
-        let cached_sections = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
         Ok(ElfFile {
             path,
@@ -119,7 +133,10 @@ impl ElfFile {
             machine,
             bytes,
             alternate,
-            cached_sections,
+            cached_sections: OnceLock::new(),
+            companions: Mutex::default(),
+            mini: OnceLock::new(),
+            home: Home::default(),
             named,
         })
     }
@@ -134,7 +151,7 @@ impl ElfFile {
         sections.sort_by_key(|section| section.address);
         let path = PathBuf::from(id.to_string());
         let (build_id, bytes, alternate) = (Some(id), Bytes::Owned(Vec::new()), OnceLock::new());
-        let (bases, cached_sections, machine) = (Vec::new(), Vec::new(), None);
+        let (bases, machine) = (Vec::new(), None);
         ElfFile {
             path,
             sections,
@@ -144,7 +161,10 @@ impl ElfFile {
             machine,
             bytes,
             alternate,
-            cached_sections,
+            cached_sections: OnceLock::new(),
+            companions: Mutex::default(),
+            mini: OnceLock::new(),
+            home: Home::default(),
             named,
         }
     }
@@ -235,80 +255,12 @@ impl ElfFile {
         file.and_then(|file| Some(file.section_by_name(".debug_info")?.size())).unwrap_or(0)
     }
 
-    /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
-    pub fn for_each_code_symbol(&self, mut visit: impl FnMut(CodeSymbol<'_>)) -> Result<(), Error> {
-        let file = self.file()?;
-        let exported = file.symbols().next().is_none().then(|| file.dynamic_symbols());
-        for symbol in file.symbols().chain(exported.into_iter().flatten()) {
-            let function = match symbol.kind() {
-                SymbolKind::Text => true,
-                SymbolKind::Unknown => false,
-                _ => continue,
-            };
-            let Some(index) = symbol.section_index() else { continue };
-            let base = self.bases.get(index.0).copied().unwrap_or(0);
-            let address =
-                if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
-            let (Some(section), Ok(name)) = (self.section_at(address), symbol.name()) else { continue };
-            if section.executable && !name.is_empty() {
-                visit(CodeSymbol {
-                    name,
-                    address,
-                    size: symbol.size(),
-                    function,
-                    global: symbol.is_global(),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// The function or variable of this name; a global one takes precedence over local ones. A file whose symbols were
-    /// removed has those that it exports.
-    pub fn symbol(&self, name: &str) -> Option<FoundSymbol> {
-        let file = self.file().ok()?;
-        let exported = file.symbols().next().is_none().then(|| file.dynamic_symbols());
-        let named = file.symbols().chain(exported.into_iter().flatten()).filter(|symbol| {
-            matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown)
-                && symbol.name_bytes().is_ok_and(|bytes| bytes == name.as_bytes())
-                && symbol.section_index().is_some()
-        });
-        let symbol = named.min_by_key(|symbol| !symbol.is_global())?;
-        let base = symbol.section_index().and_then(|index| self.bases.get(index.0)).copied().unwrap_or(0);
-        let address = if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
-        Some(FoundSymbol { address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text })
-    }
-
-    /// The addresses of several symbols, in order; global symbols take precedence over local ones.
-    pub fn addresses<const N: usize>(&self, names: [&str; N]) -> [Option<u64>; N] {
-        let mut found = [None; N];
-        for (name, address) in &self.named {
-            if let Some(at) = names.iter().position(|wanted| wanted == name) {
-                found[at].get_or_insert(*address);
-            }
-        }
-        let Ok(file) = self.file() else { return found };
-        for symbol in file.symbols() {
-            let Ok(name) = symbol.name_bytes() else { continue };
-            let Some(at) = names.iter().position(|wanted| wanted.as_bytes() == name) else { continue };
-            let Some(index) = symbol.section_index() else { continue };
-            if found[at].is_none() || symbol.is_global() {
-                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
-                found[at] = Some(base.wrapping_add(symbol.address()));
-            }
-        }
-        found
-    }
-
     /// A debug section or another data section, uncompressed and (in a relocatable file) relocated; empty if
     /// absent.
     pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
-        let packed =
-            section.compressed_data().map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
-        let data =
-            unpack::section(&packed).map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
+        let data = self.unpacked(&section, name)?;
         // The relocations of a linked file (vmlinux retains them) are already applied.
         if !self.relocatable {
             return Ok(data);
@@ -317,17 +269,56 @@ impl ElfFile {
             .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
     }
 
-    /// The same for repeated queries: uncompressed or relocated data stays in memory with the image.
+    /// The same for repeated queries: uncompressed or relocated data stays in memory with the image. A .dwo file may
+    /// have several sections of one name, which count as one.
     pub fn cached_section(&self, name: &str) -> Result<&[u8], Error> {
-        let index = self.file()?.section_by_name(name).map_or(0, |section| section.index().0);
-        let cached = &self.cached_sections[index];
-        if let Some(bytes) = cached.get() {
-            return Ok(bytes);
+        let cached = match self.cached_sections.get() {
+            Some(cached) => cached,
+            None => {
+                let file = self.file()?;
+                let names = file.sections().filter_map(|section| section.name().ok().map(str::to_owned));
+                let cached = names.map(|name| (name, OnceLock::new())).collect();
+                self.cached_sections.get_or_init(|| cached)
+            }
+        };
+        let Some(section) = cached.get(name) else { return Ok(&[]) };
+        let cached = match section.get() {
+            Some(cached) => cached,
+            None => {
+                let read = self.read_section(name)?;
+                section.get_or_init(|| read)
+            }
+        };
+        Ok(match cached {
+            Cached::InFile(range) => self.bytes.get(range.clone()).unwrap_or_default(),
+            Cached::Owned(bytes) => bytes,
+        })
+    }
+
+    fn read_section(&self, name: &str) -> Result<Cached, Error> {
+        let file = self.file()?;
+        let named = || file.sections().filter(|section| section.name() == Ok(name));
+        if name.ends_with(".dwo") && named().nth(1).is_some() {
+            let mut joined = Vec::new();
+            for section in named() {
+                joined.extend_from_slice(&self.unpacked(&section, name)?);
+            }
+            return Ok(Cached::Owned(joined));
         }
         Ok(match self.debug_section(name)? {
-            Cow::Borrowed(bytes) => bytes,
-            Cow::Owned(bytes) => cached.get_or_init(|| bytes),
+            Cow::Owned(bytes) => Cached::Owned(bytes),
+            Cow::Borrowed(bytes) => {
+                let place = named().find_map(|section| section.file_range());
+                let start = place.and_then(|(start, _)| usize::try_from(start).ok()).unwrap_or(0);
+                Cached::InFile(start..start.saturating_add(bytes.len()))
+            }
         })
+    }
+
+    fn unpacked<'f>(&self, section: &object::Section<'f, '_>, name: &str) -> Result<Cow<'f, [u8]>, Error> {
+        let damaged = |cause: String| Error::elf(&self.path, format!("{name}: {cause}"));
+        let packed = section.compressed_data().map_err(|cause| damaged(cause.to_string()))?;
+        unpack::section(&packed).map_err(damaged)
     }
 
     /// A loaded section by name, or all executable ones: address and bytes, linked to the section addresses
@@ -411,77 +402,7 @@ impl ElfFile {
         references
     }
 
-    /// The addresses of symbols of any kind with one of the names.
-    pub fn addresses_of(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<(&[u8], u64)> {
-        let named = self.named.iter().map(|(name, address)| (name.as_bytes(), *address));
-        let mut found: Vec<(&[u8], u64)> = named.filter(|(name, _)| wanted(name)).collect();
-        let Ok(file) = self.file() else { return found };
-        for symbol in file.symbols() {
-            let (Some(index), Ok(name)) = (symbol.section_index(), symbol.name_bytes()) else { continue };
-            if wanted(name) {
-                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
-                found.push((name, base.wrapping_add(symbol.address())));
-            }
-        }
-        found
-    }
-
-    /// The stubs through which a program calls the functions of libraries: address and name.
-    pub fn stubs(&self) -> Vec<(u64, Vec<u8>)> {
-        let Ok(file) = self.file() else { return Vec::new() };
-        let Some(table) = file.dynamic_symbol_table() else { return Vec::new() };
-        let mut slots: Vec<(u64, &[u8])> = Vec::new();
-        for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
-            if let RelocationTarget::Symbol(index) = relocation.target()
-                && let Ok(symbol) = table.symbol_by_index(index)
-            {
-                slots.push((address, symbol.name_bytes().unwrap_or_default()));
-            }
-        }
-        slots.sort_unstable();
-        let mut stubs = Vec::new();
-        for name in [".plt", ".plt.sec", ".plt.got"] {
-            let Some(section) = self.section(name) else { continue };
-            let Some(code) = self.code_at(section.address) else { continue };
-            for (stub, bytes) in (section.address..).step_by(8).zip(code.chunks_exact(8)) {
-                // jmp *slot(%rip), possibly after endbr64 or bnd.
-                let Some(at) = bytes.windows(2).position(|two| two == [0xff, 0x25]) else { continue };
-                let field = (stub - section.address) as usize + at + 2;
-                let Some(Ok(distance)) = code.get(field..field + 4).map(<[u8; 4]>::try_from) else {
-                    continue;
-                };
-                let slot = (section.address + field as u64 + 4)
-                    .wrapping_add_signed(i64::from(i32::from_le_bytes(distance)));
-                if let Ok(index) = slots.binary_search_by_key(&slot, |(address, _)| *address) {
-                    stubs.push((stub, slots[index].1.to_vec()));
-                }
-            }
-        }
-        stubs
-    }
-
-    /// The file name and the CRC of `.gnu_debuglink`.
-    pub fn debug_link(&self) -> Option<(String, u32)> {
-        let file = self.file().ok()?;
-        let (name, crc) = file.gnu_debuglink().ok().flatten()?;
-        Some((String::from_utf8(name.to_vec()).ok()?, crc))
-    }
-
-    /// The file name and the build id of `.gnu_debugaltlink`.
-    pub(super) fn alternate_link(&self) -> Option<(String, BuildId)> {
-        let file = self.file().ok()?;
-        let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
-        Some((String::from_utf8(name.to_vec()).ok()?, BuildId::new(id)))
-    }
-
-    /// The CRC to compare with a debug link's.
-    pub fn crc(&self) -> u32 {
-        let mut crc = flate2::Crc::new();
-        crc.update(&self.bytes);
-        crc.sum()
-    }
-
-    fn file(&self) -> Result<object::File<'_>, Error> {
+    pub(super) fn file(&self) -> Result<object::File<'_>, Error> {
         object::File::parse(&self.bytes[..]).map_err(|cause| Error::elf(&self.path, cause))
     }
 }

@@ -69,6 +69,18 @@ pub enum Error {
         /// Name of that binary: `the running kernel`.
         of: String,
     },
+    /// The CRC of a debug link's file differs, where there is no build id.
+    #[error("{path} belongs to another build: its CRC is {file:08x}, and {of} names one with {wanted:08x}")]
+    Crc {
+        /// File that was found.
+        path: PathBuf,
+        /// Its CRC.
+        file: u32,
+        /// CRC in the debug link.
+        wanted: u32,
+        /// Name of the binary.
+        of: String,
+    },
     /// The file with the parts that dwz moved out (`.gnu_debugaltlink`) is missing.
     #[error("{path} shares its debug information with another file, which is missing: {name}")]
     Alternate {
@@ -78,6 +90,16 @@ pub enum Error {
         name: String,
         /// Build id of the other file.
         wanted: BuildId,
+    },
+    /// A part of a file's debug information is in another file, which cannot be used.
+    #[error("{missing}")]
+    Part {
+        /// File with the rest.
+        path: PathBuf,
+        /// Name of the other file, and why it cannot be used.
+        missing: String,
+        /// Remedy.
+        help: &'static str,
     },
     /// A query to the servers failed.
     #[error("cannot get the debug information of {of} from debuginfod: {cause}")]
@@ -105,6 +127,10 @@ pub enum Error {
     },
 }
 
+/// The remedy for a missing file of dwz.
+pub const ALTERNATE_HELP: &str =
+    "functions in the shared file (written by dwz) are not found; install the complete debug package";
+
 impl Error {
     /// The error of a system call on a file.
     pub fn io(path: &Path, cause: std::io::Error) -> Error {
@@ -131,10 +157,16 @@ impl Error {
                     None => "the file has no build id".to_owned(),
                 })
                 .note(format!("build id of {of}: {wanted}"))
-                .help("the file is not used; install the debug package of this kernel, or boot the kernel of the file"),
-            Error::Alternate { wanted, .. } => error.note(format!("wanted: build id {wanted}")).help(
-                "functions in the shared file (written by dwz) are not found; install the complete debug package",
-            ),
+                .help(match of.starts_with('/') {
+                    true => "the file is not used; install the debug package of the same build",
+                    false => {
+                        "the file is not used; install the debug package of this kernel, or boot the kernel of the file"
+                    }
+                }),
+            Error::Alternate { wanted, .. } => error.note(format!("wanted: build id {wanted}")).help(ALTERNATE_HELP),
+            Error::Part { path, help, .. } => {
+                error.note(format!("it has a part of the debug information of {}", path.display())).help(*help)
+            }
             Error::Debuginfod { cause, .. } if cause.contains("not installed") => {
                 error.help("install it: apt install debuginfod, or dnf install elfutils-debuginfod-client")
             }
@@ -147,6 +179,7 @@ impl Error {
             Error::NoDebugInformation { .. } => {
                 error.help("use the vmlinux of the kernel's debug package, or of a build with CONFIG_DEBUG_INFO")
             }
+            Error::Crc { .. } => error.help("the file is not used; install the debug package of the same build"),
             Error::Io { .. } | Error::Elf { .. } | Error::Machine { .. } | Error::Unpack { .. } | Error::Dwarf { .. } => error,
         }
     }

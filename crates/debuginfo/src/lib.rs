@@ -2,10 +2,12 @@
 
 pub mod bootable;
 mod buildid;
+mod companions;
 pub mod debuginfod;
 mod dynamic;
 mod elf_file;
 mod error;
+mod home;
 mod lz4;
 mod relative;
 mod reloc;
@@ -14,13 +16,16 @@ mod root;
 mod search;
 mod section;
 mod semaphores;
+mod stubs;
+mod symbols;
 mod tree;
 mod unpack;
 
 pub use buildid::BuildId;
 pub use dynamic::Dynamic;
-pub use elf_file::{CodeSymbol, ElfFile, FoundSymbol, Loaded, Reference};
-pub use error::Error;
+pub use elf_file::{CodeSymbol, Companion, ElfFile, FoundSymbol, Loaded, Reference};
+pub use error::{ALTERNATE_HELP, Error};
+pub use home::Home;
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,

@@ -1,11 +1,13 @@
 //! debuginfo/search.rs: finds the file with the debug information of a binary, by build id.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use super::buildid::BuildId;
 use super::debuginfod::{self, Asked, Say};
 use super::elf_file::ElfFile;
 use super::error::Error;
+use super::home::Home;
 use super::root::{ModuleFile, Root};
 
 /// The result of a search for one file.
@@ -73,13 +75,18 @@ pub fn module_binary(module: &ModuleFile, wanted: Option<&BuildId>) -> Searched 
 }
 
 /// Finds the separate file of any binary: by build id, by debug link (its CRC checked), or at the mirrored
-/// path.
+/// path. The paths are in the root of the binary's process.
 pub fn debug_file_of(binary: &ElfFile) -> Searched {
-    let root = Root::running();
-    let mut places = by_build_id(&root, binary.build_id());
-    let path = std::fs::canonicalize(binary.path()).unwrap_or_else(|_| binary.path().to_owned());
+    let home = binary.home();
+    let own = home.path(binary.path());
+    // Links in another root may lead out of it.
+    let path = match home.root {
+        None => std::fs::canonicalize(&own).unwrap_or(own),
+        Some(_) => binary.path().to_owned(),
+    };
     let dir = path.parent().unwrap_or(Path::new("/"));
     let mirrored = Path::new("/usr/lib/debug").join(dir.strip_prefix("/").unwrap_or(dir));
+    let mut places: Vec<PathBuf> = binary.build_id().and_then(debug_path).into_iter().collect();
     let link = binary.debug_link();
     if let Some((name, _)) = &link {
         places.extend([dir.join(name), dir.join(".debug").join(name), mirrored.join(name)]);
@@ -89,22 +96,54 @@ pub fn debug_file_of(binary: &ElfFile) -> Searched {
         places.extend([mirrored.join(unpacked), mirrored.join(format!("{unpacked}.debug"))]);
     }
     places.retain(|place| *place != path);
+    let mut places: Vec<PathBuf> = places.iter().map(|place| home.path(place)).collect();
+    // This system may have the debug information of a container's programs.
+    if let (Some(_), Some(place)) = (&home.root, binary.build_id().and_then(debug_path)) {
+        places.push(place);
+    }
     let crc = link.map(|(_, crc)| crc);
     let of = binary.path().display().to_string();
     let wanted = binary.build_id();
+    let others = RefCell::new(Vec::new());
     // Without a build id, only the CRC of a debug link shows that the file belongs to the binary.
-    first_match(places, wanted, &of, |image| {
-        image.has_dwarf() && (wanted.is_some() || crc == Some(image.crc()))
-    })
+    let mut searched = first_match(places, wanted, &of, |image| {
+        if !image.has_dwarf() || wanted.is_some() {
+            return image.has_dwarf();
+        }
+        let is_same = crc == Some(image.crc());
+        if let Some(wanted) = crc.filter(|_| !is_same) {
+            let (path, of, file) = (image.path().to_owned(), of.clone(), image.crc());
+            others.borrow_mut().push(Error::Crc { path, file, wanted, of });
+        }
+        is_same
+    });
+    searched.refused.extend(others.into_inner());
+    let binary = Home { root: home.root.clone(), binary: Some(binary.path().to_owned()) };
+    searched.found = searched.found.map(|found| found.at_home(binary));
+    searched
+}
+
+/// The place of a debug file below the root.
+fn debug_path(id: &BuildId) -> Option<PathBuf> {
+    Some(PathBuf::from(format!("/usr/lib/debug/.build-id/{}.debug", id.path()?)))
 }
 
 impl ElfFile {
     /// The file to which dwz moved the parts that several files share (`.gnu_debugaltlink`), or why it cannot
     /// be used. `None` if no such file is named.
     pub fn alternate(&self) -> Option<Result<&ElfFile, &Error>> {
+        self.alternate_or(|_, missing| Err(missing))
+    }
+
+    /// The same; the first call may have another source for a file that is missing, such as a server.
+    pub fn alternate_or(
+        &self,
+        other: impl FnOnce(&BuildId, Error) -> Result<ElfFile, Error>,
+    ) -> Option<Result<&ElfFile, &Error>> {
         let found = self.alternate.get_or_init(|| {
             let (name, id) = self.alternate_link()?;
-            Some(alternate_of(self, name, &id).map(Box::new))
+            let found = alternate_of(self, name, &id).or_else(|missing| other(&id, missing));
+            Some(found.map(Box::new))
         });
         found.as_ref().map(|found| found.as_ref().map(|image| &**image))
     }
@@ -112,11 +151,17 @@ impl ElfFile {
 
 /// The file that a debug file names by a path relative to itself, or the file with this id in the same tree.
 fn alternate_of(image: &ElfFile, name: String, wanted: &BuildId) -> Result<ElfFile, Error> {
-    let path = std::fs::canonicalize(image.path()).unwrap_or_else(|_| image.path().to_owned());
-    let mut places = vec![path.parent().unwrap_or(Path::new("/")).join(&name)];
+    let (home, own) = (image.home(), image.home().path(image.path()));
+    let path = std::fs::canonicalize(&own).unwrap_or(own);
+    let mut places = vec![match name.starts_with('/') {
+        true => home.path(Path::new(&name)),
+        false => path.parent().unwrap_or(Path::new("/")).join(&name),
+    }];
     // The tree that contains the file may not be the running system's.
     if let Some(id) = wanted.path() {
-        places.extend(path.ancestors().skip(1).map(|dir| dir.join(format!(".build-id/{id}.debug"))));
+        let dirs = path.ancestors().skip(1).map(Path::to_owned);
+        let dirs = dirs.chain([home.path(Path::new("/usr/lib/debug"))]);
+        places.extend(dirs.map(|dir| dir.join(format!(".build-id/{id}.debug"))));
     }
     let searched = first_match(places, Some(wanted), &image.path().display().to_string(), ElfFile::has_dwarf);
     let missing = || Error::Alternate { path: image.path().to_owned(), name, wanted: wanted.clone() };
@@ -124,8 +169,8 @@ fn alternate_of(image: &ElfFile, name: String, wanted: &BuildId) -> Result<ElfFi
 }
 
 fn by_build_id(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
-    let Some(path) = wanted.and_then(BuildId::path) else { return Vec::new() };
-    vec![root.path(&format!("/usr/lib/debug/.build-id/{path}.debug"))]
+    let path = wanted.and_then(debug_path);
+    path.into_iter().map(|path| root.path(&path.to_string_lossy())).collect()
 }
 
 fn first_match(

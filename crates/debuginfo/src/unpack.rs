@@ -63,6 +63,9 @@ const MAX_UNPACKED: u64 = 1 << 30;
 /// The debug information of a kernel is larger; this limits one section at a time.
 const MAX_SECTION: u64 = 4 << 30;
 
+/// The symbols of a program of 100 MB have some megabytes.
+const MAX_MINI: u64 = 256 << 20;
+
 /// The file's contents; the first bytes determine whether it is compressed.
 pub fn read(path: &Path) -> Result<Bytes, Error> {
     let file = File::open(path).map_err(|cause| Error::io(path, cause))?;
@@ -106,6 +109,14 @@ pub(crate) fn section<'a>(packed: &CompressedData<'a>) -> Result<Cow<'a, [u8]>, 
         return Err(format!("does not unpack to the {} bytes that it states", packed.uncompressed_size));
     }
     Ok(Cow::Owned(bytes))
+}
+
+/// Unpacks the symbols of a program (MiniDebugInfo), which are xz.
+pub(crate) fn mini(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+    /// The dictionary of the strongest compression needs 65 MiB.
+    const MEMORY: u64 = 128 << 20;
+    let stream = liblzma::stream::Stream::new_stream_decoder(MEMORY, 0).map_err(std::io::Error::other)?;
+    at_most(MAX_MINI, liblzma::read::XzDecoder::new_stream(packed, stream))
 }
 
 /// Unpacks the start of the bytes and ignores the rest; `None` if the format is unknown.

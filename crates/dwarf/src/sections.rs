@@ -26,17 +26,48 @@ impl<'i> Sections<'i> {
         Ok(Sections { own: load(image, more)?, alternate })
     }
 
+    /// The sections that types need, which remain in memory with the image.
+    pub(super) fn cached(image: &'i ElfFile) -> Result<Sections<'i>, Error> {
+        let load = |image: &'i ElfFile| {
+            let section = |id: SectionId| match TYPES.contains(&id) {
+                true => image.cached_section(id.name()).map(Cow::Borrowed),
+                false => Ok(Cow::Borrowed(&[][..])),
+            };
+            DwarfSections::load(section)
+        };
+        let alternate = image.alternate().and_then(Result::ok).map(load).transpose()?;
+        Ok(Sections { own: load(image)?, alternate })
+    }
+
+    pub(super) fn alternate(&self) -> Option<Dwarf<'_>> {
+        let alternate = self.alternate.as_ref()?;
+        Some(alternate.borrow(|section| EndianSlice::new(section, LittleEndian)))
+    }
+
     pub(super) fn dwarf(&self) -> Dwarf<'_> {
         self.own.borrow_with_sup(self.alternate.as_ref(), |section| EndianSlice::new(section, LittleEndian))
     }
 }
+
+/// The sections that types need. The lines and addresses are not needed, but no unit opens without its file table and
+/// its first address.
+const TYPES: [SectionId; 8] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugTypes,
+];
 
 pub(super) fn load<'i>(
     image: &'i ElfFile,
     more: &[SectionId],
 ) -> Result<DwarfSections<Cow<'i, [u8]>>, Error> {
     // Locations, macros and indices are not needed to find copies, and unpacking or relocating them costs time.
-    const USED: [SectionId; 9] = [
+    const USED: [SectionId; 10] = [
         SectionId::DebugAbbrev,
         SectionId::DebugAddr,
         SectionId::DebugInfo,
@@ -46,6 +77,7 @@ pub(super) fn load<'i>(
         SectionId::DebugStrOffsets,
         SectionId::DebugRanges,
         SectionId::DebugRngLists,
+        SectionId::DebugTypes,
     ];
     DwarfSections::load(|id| {
         if USED.contains(&id) || more.contains(&id) {

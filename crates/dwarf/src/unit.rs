@@ -21,8 +21,9 @@ pub(crate) struct Unit<'a> {
     /// Whether the compiler records the entries of copies, and omits only an entry where the copy's code
     /// begins.
     pub tells_entries: bool,
-    /// Whether the unit is in the alternate file.
-    alternate: bool,
+    /// The offset of the unit's section in the space of all parts.
+    base: u64,
+    in_main_file: bool,
     line_program: Option<gimli::DebugLineOffset>,
     /// The name of the .dwo file with the rest of a skeleton unit.
     dwo_name: Option<Slice<'a>>,
@@ -40,7 +41,14 @@ pub(crate) struct Skeleton<'a> {
     line_program: Option<gimli::DebugLineOffset>,
 }
 
-/// The bit that marks an offset in the alternate file's .debug_info; real offsets are smaller.
+/// The bits of an offset that number the part of the debug information: 0 is the file's own, others are those of the
+/// files that complete it. Offsets in one .debug_info are smaller.
+pub(crate) const PART: u64 = !0 << PART_SHIFT;
+/// The lowest of these bits.
+pub(crate) const PART_SHIFT: u32 = 40;
+/// Marks sections that only have type units.
+pub(crate) const TYPES: u64 = 1 << 62;
+/// The part of the alternate file.
 pub(crate) const ALTERNATE: u64 = 1 << 63;
 
 impl<'a> Unit<'a> {
@@ -62,10 +70,11 @@ impl<'a> Unit<'a> {
     pub(crate) fn of_split(
         dwarf: &Dwarf<'a>,
         header: gimli::UnitHeader<Slice<'a>>,
+        abbreviations: Arc<gimli::Abbreviations>,
         skeleton: &Skeleton<'a>,
+        base: u64,
     ) -> gimli::Result<Unit<'a>> {
-        let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
-        let mut unit = Unit::open(dwarf, header, abbreviations, DwarfFileType::Dwo)?;
+        let mut unit = Unit { base, ..Unit::open(dwarf, header, abbreviations, DwarfFileType::Dwo)? };
         let Skeleton { low_pc, addr_base, rnglists_base, comp_dir, line_program, .. } = *skeleton;
         (unit.inner.low_pc, unit.inner.addr_base) = (low_pc, addr_base);
         if unit.inner.header.version() < 5 {
@@ -105,7 +114,8 @@ impl<'a> Unit<'a> {
             nested_definitions: false,
             has_foreign_origins: false,
             tells_entries: true,
-            alternate: false,
+            base: 0,
+            in_main_file: file == DwarfFileType::Main,
             line_program: None,
             dwo_name: None,
         };
@@ -119,7 +129,32 @@ impl<'a> Unit<'a> {
         dwarf: &Dwarf<'a>,
         header: gimli::UnitHeader<Slice<'a>>,
     ) -> gimli::Result<Unit<'a>> {
-        Ok(Unit { alternate: true, ..Unit::new(dwarf, header)? })
+        Ok(Unit { base: ALTERNATE, ..Unit::new(dwarf, header)? })
+    }
+
+    /// A unit with one type.
+    pub(crate) fn of_type(
+        dwarf: &Dwarf<'a>,
+        header: gimli::UnitHeader<Slice<'a>>,
+        base: u64,
+    ) -> gimli::Result<Unit<'a>> {
+        let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
+        Ok(Unit { base, ..Unit::open(dwarf, header, abbreviations, dwarf.file_type)? })
+    }
+
+    /// The offset of a type unit's type.
+    pub(crate) fn described_type(&self) -> Option<u64> {
+        match self.inner.header.type_() {
+            UnitType::Type { type_offset, .. } | UnitType::SplitType { type_offset, .. } => {
+                Some(self.global(type_offset))
+            }
+            _ => None,
+        }
+    }
+
+    /// The bits of the part that has the unit.
+    pub(crate) fn part(&self) -> u64 {
+        self.base & PART
     }
 
     fn read_root(&mut self, dwarf: &Dwarf<'a>, abbreviations: &gimli::Abbreviations) -> gimli::Result<()> {
@@ -178,11 +213,11 @@ impl<'a> Unit<'a> {
     }
 
     /// The attributes for the rest, if this is a skeleton unit: a unit in a .dwo file may name that file,
-    /// too.
+    /// too. A skeleton may have entries of inlined functions itself.
     pub(crate) fn skeleton(&self) -> Option<Skeleton<'a>> {
         let inner = &self.inner;
         Some(Skeleton {
-            name: self.dwo_name.filter(|_| self.first.is_none())?,
+            name: self.dwo_name.filter(|_| self.in_main_file)?,
             id: inner.dwo_id?,
             low_pc: inner.low_pc,
             addr_base: inner.addr_base,
@@ -190,6 +225,11 @@ impl<'a> Unit<'a> {
             comp_dir: inner.comp_dir,
             line_program: self.line_program,
         })
+    }
+
+    /// Whether it is the rest of a skeleton unit.
+    pub(crate) fn is_split(&self) -> bool {
+        !self.in_main_file
     }
 
     /// A path without the compilation directory, as in [`Unit::file_path`].
@@ -255,14 +295,14 @@ impl<'a> Unit<'a> {
         Ok(false)
     }
 
-    /// Offset in .debug_info of an entry of this unit.
+    /// The offset in the space of all parts of an entry of this unit.
     pub(crate) fn global(&self, offset: UnitOffset) -> u64 {
-        self.in_file(self.inner.header.offset().0 as u64 + offset.0 as u64)
+        self.in_part(self.inner.header.offset().0 as u64 + offset.0 as u64)
     }
 
     /// The inverse of [`Unit::global`].
     pub(crate) fn local(&self, global: u64) -> UnitOffset {
-        UnitOffset((global & !ALTERNATE).wrapping_sub(self.inner.header.offset().0 as u64) as usize)
+        UnitOffset(global.wrapping_sub(self.base).wrapping_sub(self.inner.header.offset().0 as u64) as usize)
     }
 
     /// Whether this unit contains the entry at this offset.
@@ -271,18 +311,18 @@ impl<'a> Unit<'a> {
         global.checked_sub(start).is_some_and(|at| at < self.inner.header.length_including_self() as u64)
     }
 
-    /// Offset in .debug_info of a reference's target; `None` for type signatures.
+    /// The offset of a reference's target in the space of all parts; `None` for type signatures.
     pub(crate) fn target(&self, value: &AttributeValue<Slice<'a>>) -> Option<u64> {
         match value {
             AttributeValue::UnitRef(offset) => Some(self.global(*offset)),
-            AttributeValue::DebugInfoRef(offset) => Some(self.in_file(offset.0 as u64)),
-            AttributeValue::DebugInfoRefSup(offset) => Some(offset.0 as u64 | ALTERNATE),
+            AttributeValue::DebugInfoRef(offset) => Some(self.in_part(offset.0 as u64)),
+            AttributeValue::DebugInfoRefSup(offset) => Some(offset.0 as u64 & !PART | ALTERNATE),
             _ => None,
         }
     }
 
-    fn in_file(&self, offset: u64) -> u64 {
-        if self.alternate { offset | ALTERNATE } else { offset }
+    fn in_part(&self, offset: u64) -> u64 {
+        self.base.wrapping_add(offset)
     }
 
     /// The unit's line program, if it has one.

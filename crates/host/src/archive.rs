@@ -11,7 +11,7 @@ pub fn install(family: Family, part: Part, release: &str) -> Option<String> {
 }
 
 /// Whether the package manager lists the package; `false` if the package manager or its lists are missing.
-fn has(family: Family, package: &str) -> bool {
+pub(super) fn has(family: Family, package: &str) -> bool {
     let Some((program, arguments)) = query(family, package) else { return false };
     let mut command = Command::new(program);
     command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).stderr(Stdio::null());

@@ -3,3 +3,4 @@
 pub mod archive;
 pub mod distribution;
 pub mod module;
+pub mod programs;

@@ -48,6 +48,17 @@ pub fn opens(pid: u64, range: &Range<u64>, path: &str, inode: u64) -> Option<Pat
     found.or_else(|| mapped.exists().then_some(mapped))
 }
 
+/// Returns the link to the root directory of a process; `None` if it is that of this process.
+pub fn root(pid: u64) -> Option<PathBuf> {
+    let own = PathBuf::from("/proc/self/root");
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    let of = |path: &PathBuf| path.metadata().map(|data| (data.dev(), data.ino())).ok();
+    // The mount namespaces differ if the links do.
+    let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+    let is_same = of(&own) == of(&root) && namespace("self") == namespace(&pid.to_string());
+    (!is_same && root.exists()).then_some(root)
+}
+
 /// Reads the mappings of a process that are named or executable, by address.
 pub fn of(pid: u64) -> std::io::Result<Vec<Mapping>> {
     std::fs::read_to_string(format!("/proc/{pid}/maps")).map(|text| parse(&text))

@@ -51,7 +51,7 @@ impl Declared {
             return self.definitions[*index as usize].tagged.clone();
         }
         let index = self.definitions.len() as u32;
-        let id = TypeId { origin: TypeOrigin::Program, index };
+        let id = TypeId { origin: TypeOrigin::Program, index: index.into() };
         let tagged = Tagged { kind, name: name.unwrap_or_default().to_string(), id, bytes: None };
         self.definitions.push(Definition { tagged: tagged.clone(), body: None, span });
         if let Some(name) = name {

@@ -84,8 +84,8 @@ pub struct Tagged {
 pub struct TypeId {
     /// Source that contains the definition.
     pub origin: TypeOrigin,
-    /// Index in program order; for BTF the id, for DWARF the offset in .debug_info.
-    pub index: u32,
+    /// Index in program order; for BTF the id, for DWARF the offset in .debug_info, with the number of its part.
+    pub index: u64,
 }
 
 /// The source of a struct, union or enum.

@@ -19,7 +19,7 @@ use kinst_base::source::Span;
 use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
 use kinst_dwarf::source_name;
-use kinst_dwarf::variables::scope::{Missing, Variable};
+use kinst_dwarf::variables::scope::{Missing, NoScope, Variable};
 use kinst_sites::InScope;
 use kinst_types::intrinsic::{INT, LONG, ULONG};
 use kinst_types::{Prototype, TagKind, Type};
@@ -185,7 +185,11 @@ impl Checker<'_> {
         let function = || source_name(&fields.function).unwrap_or_else(|| fields.function.clone());
         let untyped = |why| error::Args::WithoutType { function: function(), why, span }.into();
         let Some(prototype) = self.prototype_of(fields) else {
-            return Err(untyped(self.env.kernel.without_types()));
+            let why = match Space::of_program(&fields.provider) {
+                Some(_) => self.why_unknown(fields),
+                None => self.env.kernel.without_types(),
+            };
+            return Err(untyped(why));
         };
         if let Some(why) = self.is_irregular(fields, number) {
             return Err(untyped(Some(why.to_owned())));
@@ -254,6 +258,14 @@ impl Checker<'_> {
         });
         let returns = own.returns.map_or(Type::Void, |place| self.env.kernel.type_at(&scope.module, place));
         Some(Prototype { params: params.collect(), returns: self.complete(returns) })
+    }
+
+    /// Returns why nothing is known of a function in a program.
+    fn why_unknown(&self, fields: &Fields) -> Option<String> {
+        match self.scope_at_entry(fields)?.as_ref() {
+            Err(why @ (NoScope::DebugInformation(_) | NoScope::Damaged(_))) => Some(why.to_string()),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     fn scope_at_entry(&self, fields: &Fields) -> Option<InScope> {

@@ -51,6 +51,10 @@ const TESTS: Needs = &[
     // It makes the programs that count their own calls.
     ("csmith", "csmith"),
     ("dwz", "dwz"),
+    // It packs files with split debug information.
+    ("llvm-dwp", "llvm"),
+    // It packs symbols into a section of a program.
+    ("xz", "xz-utils"),
     // For rendering the manual, and for the shells' completions.
     ("groff", "groff-base"),
     ("zsh", "zsh"),

@@ -1,6 +1,6 @@
 //! dwarf/copies/walk.rs: a parallel walk over all units of a file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -9,20 +9,21 @@ use super::found::{AllFindings, Findings, Function};
 use super::mention;
 use super::names::Names;
 use super::scan::{self, Scan};
+use crate::parts::Parts;
 use crate::query::{self, Query};
-use crate::sections::{Dwarf, Sections, Slice, headers, headers_of};
-use crate::split::{NotRead, SplitFiles};
+use crate::sections::{Dwarf, Slice, headers};
+use crate::split::{self, Missing, NotRead, Opened};
 use crate::unit::Unit;
 use kinst_debuginfo::{ElfFile, Error};
 
 /// Finds the copies of the `wanted` names; with `call_sites`, also the place where each one is called.
 pub fn find(image: &ElfFile, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
-    let sections = Sections::load(image, &[])?;
-    let dwarf = sections.dwarf();
+    let parts = Parts::load(image, &[])?;
+    let dwarf = parts.dwarf();
     let names = Names::these(wanted);
     let headers = mention::retain(&dwarf, headers(image, &dwarf)?, wanted);
     let finder = CopyFinder { dwarf: &dwarf, call_sites };
-    Ok(walk(&finder, &SplitFiles::of(image), &names, &headers, &|_| true))
+    Ok(walk(&finder, &parts, &names, &headers, &|_| true))
 }
 
 /// Like [`find`], for all functions that a user's name matches.
@@ -30,23 +31,22 @@ pub fn find_meant(image: &ElfFile, name: &str, call_sites: bool) -> Result<Findi
     if query::is_plain(name) {
         return find(image, &[name.to_owned()], call_sites);
     }
-    let sections = Sections::load(image, &[])?;
-    let dwarf = sections.dwarf();
+    let parts = Parts::load(image, &[])?;
+    let dwarf = parts.dwarf();
     let names = Names::Meant(Query::new(name));
     let finder = CopyFinder { dwarf: &dwarf, call_sites };
-    Ok(walk(&finder, &SplitFiles::of(image), &names, &headers(image, &dwarf)?, &|_| true))
+    Ok(walk(&finder, &parts, &names, &headers(image, &dwarf)?, &|_| true))
 }
 
 /// Finds the copies of all functions. `walked` is called with the size in bytes of each finished unit; if it
 /// returns `false`, the walk ends and its result is useless.
 pub fn find_all(image: &ElfFile, walked: &(dyn Fn(u64) -> bool + Sync)) -> Result<AllFindings, Error> {
-    let sections = Sections::load(image, &[])?;
-    let dwarf = sections.dwarf();
+    let parts = Parts::load(image, &[])?;
+    let dwarf = parts.dwarf();
     let names = Names::all();
     let headers = headers(image, &dwarf)?;
     let finder = CopyFinder { dwarf: &dwarf, call_sites: false };
-    let split = SplitFiles::of(image);
-    let Findings { functions, damaged, .. } = walk(&finder, &split, &names, &headers, walked);
+    let Findings { functions, damaged, .. } = walk(&finder, &parts, &names, &headers, walked);
     let names = names.into_names();
     let named = names.into_iter().zip(functions);
     let mut functions: Vec<(String, Function)> = named.filter(|(_, function)| function.inline).collect();
@@ -56,7 +56,7 @@ pub fn find_all(image: &ElfFile, walked: &(dyn Fn(u64) -> bool + Sync)) -> Resul
 
 fn walk<'a>(
     finder: &CopyFinder<'_, 'a>,
-    split: &SplitFiles<'_>,
+    parts: &Parts<'_>,
     names: &Names<'_>,
     headers: &[gimli::UnitHeader<Slice<'a>>],
     walked: &(dyn Fn(u64) -> bool + Sync),
@@ -68,7 +68,7 @@ fn walk<'a>(
             if !walked(0) {
                 return Ok((Scan::default(), Some(Vec::new())));
             }
-            let outcome = look(finder, split, names, *header);
+            let outcome = look(finder, parts, names, *header);
             walked(header.length_including_self() as u64);
             outcome
         })
@@ -77,7 +77,7 @@ fn walk<'a>(
     if waiting {
         add_paths(dwarf, headers, &mut first);
     }
-    let shared = if waiting { shared_definitions(dwarf, names) } else { Vec::new() };
+    let shared = if waiting { shared_definitions(parts, names) } else { Vec::new() };
     let scans = first.iter().flatten().map(|(scan, _)| scan).filter(|_| waiting);
     let definitions = scan::definitions(scans.chain(&shared));
     let outcomes: Vec<_> = first
@@ -115,26 +115,48 @@ type Looked = (Scan, Option<Vec<finder::Found>>);
 /// the definitions of all units.
 fn look<'a>(
     finder: &CopyFinder<'_, 'a>,
-    split: &SplitFiles<'_>,
+    parts: &Parts<'_>,
     names: &Names<'_>,
     header: gimli::UnitHeader<Slice<'a>>,
 ) -> Result<Looked, NotRead> {
     let dwarf = finder.dwarf;
     let unit = Unit::new(dwarf, header)?;
-    let Some(skeleton) = unit.skeleton() else {
-        let scan = Scan::of_unit(dwarf, &unit, names)?;
-        let found = match unit.has_foreign_origins {
-            true => None,
-            false => Some(finder.in_unit(&unit, &scan, None)?),
-        };
-        return Ok((scan, found));
+    if unit.skeleton().is_some() {
+        return look_in_split(finder, parts, names, header.offset().0);
+    }
+    let scan = Scan::of_unit(dwarf, &unit, names)?;
+    let found = match unit.has_foreign_origins {
+        true => None,
+        false => Some(finder.in_unit(&unit, &scan, None)?),
     };
-    split.read(dwarf, &skeleton, |dwarf, unit| {
-        let scan = Scan::of_unit(dwarf, unit, names)?;
-        let finder = CopyFinder { dwarf, call_sites: finder.call_sites };
+    Ok((scan, found))
+}
+
+/// Reads the unit that a skeleton unit stands for. Its copies have their origins in the same file.
+fn look_in_split(
+    finder: &CopyFinder<'_, '_>,
+    parts: &Parts<'_>,
+    names: &Names<'_>,
+    skeleton: usize,
+) -> Result<Looked, NotRead> {
+    let number = parts.number(skeleton).ok_or(gimli::Error::MissingUnitDie)?;
+    let Opened { dwarf, unit } = &parts.open(number)?;
+    let mut scan = Scan::of_unit(dwarf, unit, names)?;
+    let finder = CopyFinder { dwarf, call_sites: finder.call_sites };
+    if !unit.has_foreign_origins {
         let found = finder.in_unit(unit, &scan, None)?;
-        Ok((scan, Some(found)))
-    })
+        return Ok((scan, Some(found)));
+    }
+    scan.add_paths(dwarf, unit);
+    let mut scans = Vec::new();
+    for Opened { dwarf, unit: beside } in parts.beside(number)? {
+        let mut scan = Scan::of_unit(&dwarf, &beside, names)?;
+        scan.add_paths(&dwarf, &beside);
+        scans.push(scan);
+    }
+    let definitions = scan::definitions(scans.iter().chain([&scan]));
+    let found = finder.in_unit(unit, &scan, Some(&definitions))?;
+    Ok((scan, Some(found)))
 }
 
 /// Adds the files' paths to the definitions; other units look up the declaring lines by them.
@@ -147,6 +169,7 @@ fn add_paths<'a>(
         if let Ok((scan, _)) = outcome
             && !scan.definitions.is_empty()
             && let Ok(unit) = Unit::new(dwarf, *header)
+            && unit.skeleton().is_none()
         {
             scan.add_paths(dwarf, &unit);
         }
@@ -154,52 +177,58 @@ fn add_paths<'a>(
 }
 
 /// The definitions in the units of the alternate file; units that cannot be read are skipped.
-fn shared_definitions(dwarf: &Dwarf<'_>, names: &Names<'_>) -> Vec<Scan> {
-    let Some(alternate) = dwarf.sup() else { return Vec::new() };
-    let headers: Vec<_> = headers_of(alternate).unwrap_or_default();
-    let scan = |header: &gimli::UnitHeader<Slice<'_>>| {
-        let unit = Unit::of_alternate(alternate, *header)?;
-        let mut scan = Scan::of_unit(alternate, &unit, names)?;
-        scan.add_paths(alternate, &unit);
+fn shared_definitions(parts: &Parts<'_>, names: &Names<'_>) -> Vec<Scan> {
+    let scan = |Opened { dwarf, unit }: Opened<'_>| {
+        let mut scan = Scan::of_unit(&dwarf, &unit, names)?;
+        scan.add_paths(&dwarf, &unit);
         Ok::<_, gimli::Error>(scan)
     };
-    headers.par_iter().filter_map(|header| scan(header).ok()).collect()
+    let units = parts.alternates().into_par_iter();
+    units.filter_map(|number| scan(parts.open_alternate(number)?).ok()).collect()
 }
 
 /// The names of all functions with an inline definition, for suggestions.
 pub fn inline_names(image: &ElfFile) -> Result<BTreeSet<String>, Error> {
-    let sections = Sections::load(image, &[])?;
-    let dwarf = sections.dwarf();
-    let headers = headers(image, &dwarf)?;
-    let split = SplitFiles::of(image);
-    let names = headers.par_iter().map(|header| {
-        let Ok(unit) = Unit::new(&dwarf, *header) else { return BTreeSet::new() };
-        match unit.skeleton() {
-            None => scan::inline_names(&dwarf, &unit).unwrap_or_default(),
-            Some(skeleton) => split.read(&dwarf, &skeleton, scan::inline_names).ok().unwrap_or_default(),
-        }
-    });
-    let mut names = names.reduce(BTreeSet::new, |mut all, more| {
+    let parts = Parts::load(image, &[])?;
+    let of = |opened: Option<Opened<'_>>| {
+        let names = opened.and_then(|opened| scan::inline_names(&opened.dwarf, &opened.unit).ok());
+        names.unwrap_or_default()
+    };
+    let own = (0..parts.len()).into_par_iter().map(|number| of(parts.open(number).ok()));
+    let shared = parts.alternates().into_par_iter().map(|number| of(parts.open_alternate(number)));
+    Ok(own.chain(shared).reduce(BTreeSet::new, |mut all, more| {
         all.extend(more);
         all
-    });
-    if let Some(alternate) = dwarf.sup() {
-        for header in headers_of(alternate).unwrap_or_default() {
-            let unit = Unit::of_alternate(alternate, header);
-            names.extend(unit.and_then(|unit| scan::inline_names(alternate, &unit)).unwrap_or_default());
-        }
+    }))
+}
+
+/// The files with split debug information that are missing, and the number of units that each has.
+pub fn missing(image: &ElfFile) -> BTreeMap<Missing, usize> {
+    let mut missing = BTreeMap::new();
+    if image.cached_section(".debug_abbrev").is_ok_and(|abbreviations| !split::is_mentioned(abbreviations)) {
+        return missing;
     }
-    Ok(names)
+    let Ok(parts) = Parts::load(image, &[]) else { return missing };
+    let all = (0..parts.len()).into_par_iter().filter_map(|number| parts.missing(number));
+    for one in all.collect::<Vec<Missing>>() {
+        *missing.entry(one).or_default() += 1;
+    }
+    missing
 }
 
 /// Whether the file can contain any of the names: each is in .debug_str, unless it is so short that the
-/// compiler stores it inline.
+/// compiler stores it inline, or the debug information is in other files.
 pub fn may_know(image: &ElfFile, wanted: &[String]) -> bool {
     let known = |image: &ElfFile| match image.debug_section(".debug_str") {
         Ok(strings) => mention::in_file(&strings, wanted),
         Err(_) => true,
     };
-    known(image) || image.alternate().and_then(Result::ok).is_some_and(known)
+    // A skeleton unit has no names of functions.
+    let is_split = |image: &ElfFile| match image.debug_section(".debug_abbrev") {
+        Ok(abbreviations) => split::is_mentioned(&abbreviations),
+        Err(_) => true,
+    };
+    known(image) || is_split(image) || image.alternate().and_then(Result::ok).is_some_and(known)
 }
 
 impl Findings {

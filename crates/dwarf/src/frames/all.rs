@@ -6,14 +6,14 @@ use super::body::Body;
 use super::functions::functions;
 use super::info::DebugInfo;
 use crate::lines::{self, Lines};
+use crate::split::Opened;
 
 impl DebugInfo<'_> {
     /// Reads the functions and the line table of each unit, on all cores; units that cannot be read are left
     /// out.
     pub fn all<T: Send>(&self, take: impl Fn(Vec<Body>, Lines) -> T + Sync) -> Vec<T> {
-        let read = |unit: &usize| {
-            let dwarf = self.dwarf();
-            let opened = self.unit(&dwarf, *unit).ok()?;
+        let read = |unit: usize| {
+            let Opened { dwarf, unit: opened } = self.unit(unit).ok()?;
             let mut lines = lines::read(&dwarf, &opened).unwrap_or_default();
             lines.retain(|start| self.image().section_at(start).is_some());
             let is_there = |address: u64| self.image().section_at(address).is_some();
@@ -25,9 +25,9 @@ impl DebugInfo<'_> {
                 .collect();
             dies.sort_unstable();
             dies.dedup();
-            let bodies = dies.into_iter().filter_map(|die| self.read_body(*unit, die, &lines).ok()).collect();
+            let bodies = dies.into_iter().filter_map(|die| self.read_body(unit, die, &lines).ok()).collect();
             Some(take(bodies, lines))
         };
-        self.units().par_iter().filter_map(read).collect()
+        self.units().into_par_iter().filter_map(read).collect()
     }
 }

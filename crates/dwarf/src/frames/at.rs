@@ -7,13 +7,14 @@ use gimli::{Abbreviation, EntriesRaw, constants as dw};
 
 use super::body::{Body, Definition, Frame, Node};
 use super::functions::functions;
-use super::info::{DebugInfo, lock, owner};
+use super::info::{DebugInfo, lock};
 use super::room;
 use crate::copies::found::CallSite;
 use crate::entries::{Markers, Unentered, is_declaration};
 use crate::extent::{Extent, merge};
 use crate::lines::Lines;
 use crate::sections::{Dwarf, Slice};
+use crate::split::Opened;
 use crate::unit::{Unit, file_index};
 use kinst_debuginfo::Error;
 
@@ -25,8 +26,7 @@ impl DebugInfo<'_> {
             let functions = match known.functions.get() {
                 Some(functions) => functions,
                 None => {
-                    let dwarf = self.dwarf();
-                    let opened = self.unit(&dwarf, unit)?;
+                    let Opened { dwarf, unit: opened } = self.unit(unit)?;
                     let mut read = functions(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
                     read.iter_mut()
                         .for_each(|(range, _)| range.start = room::start(self.image(), range.start));
@@ -58,20 +58,19 @@ impl DebugInfo<'_> {
         if let Some(known) = lock(&self.definitions).get(&die) {
             return Ok(known.clone());
         }
-        let dwarf = self.dwarf();
-        let read = Arc::new(self.read_definition(&dwarf, die)?);
+        let read = Arc::new(self.read_definition(die)?);
         Ok(lock(&self.definitions).entry(die).or_insert(read).clone())
     }
 
-    fn read_definition(&self, dwarf: &Dwarf<'_>, die: u64) -> Result<Definition, Error> {
+    fn read_definition(&self, die: u64) -> Result<Definition, Error> {
         // The longest chain is an instance of a clone of a method that a class declares.
         const LONGEST: usize = 8;
         let mut definition = Definition::default();
         let mut next = Some(die);
         for _ in 0..LONGEST {
             let Some(die) = next.take() else { break };
-            let unit = self.unit_of(dwarf, die)?;
-            let added = add_definition(owner(dwarf, die), &unit, die, &mut definition);
+            let Opened { dwarf, unit } = self.unit_of(die)?;
+            let added = add_definition(&dwarf, &unit, die, &mut definition);
             next = added.map_err(|cause| self.damaged(cause))?;
         }
         Ok(definition)
@@ -79,8 +78,7 @@ impl DebugInfo<'_> {
 
     /// `lines`: the unit's line table.
     pub(super) fn read_body(&self, unit: usize, die: u64, lines: &Lines) -> Result<Body, Error> {
-        let dwarf = self.dwarf();
-        let unit = self.unit(&dwarf, unit)?;
+        let Opened { dwarf, unit } = self.unit(unit)?;
         let mut reader = Reader { dwarf: &dwarf, unit: &unit, files: HashMap::new() };
         let mut copies = reader.copies(die).map_err(|cause| self.damaged(cause))?;
         for index in 0..copies.len() {

@@ -27,7 +27,7 @@ pub(crate) fn kind_of(tag: DwTag) -> Option<TagKind> {
 
 impl Types<'_> {
     /// The type of a variable, which may be in its declaration elsewhere.
-    pub(crate) fn type_of(&self, unit: &Unit<'_, '_>, entry: UnitOffset) -> Option<Type> {
+    pub(crate) fn type_of(&self, unit: &Unit<'_>, entry: UnitOffset) -> Option<Type> {
         if let Some(ty) = unit.type_reference(entry) {
             return Some(self.ty(ty));
         }
@@ -52,6 +52,10 @@ impl Types<'_> {
         let (Some((unit, entry, tag)), Some(depth)) = (opened, depth.checked_sub(1)) else {
             return Type::Void;
         };
+        // A declaration of a type that is in a type unit.
+        if let Some(place) = unit.reference(entry, dw::DW_AT_signature) {
+            return self.ty_at(place, depth);
+        }
         let to = || unit.type_reference(entry).map_or(Type::Void, |to| self.ty_at(to, depth));
         let name = || unit.name(entry).unwrap_or_default();
         match tag {
@@ -73,7 +77,7 @@ impl Types<'_> {
         }
     }
 
-    fn tagged_at(&self, unit: &Unit<'_, '_>, entry: UnitOffset, kind: TagKind) -> Type {
+    fn tagged_at(&self, unit: &Unit<'_>, entry: UnitOffset, kind: TagKind) -> Type {
         let name = unit.name(entry).unwrap_or_default();
         let bytes = unit.number(entry, dw::DW_AT_byte_size);
         // Two files may each have a separate struct with the same name.
@@ -86,7 +90,7 @@ impl Types<'_> {
         {
             return known;
         }
-        let id = TypeId { origin: self.origin, index: u32::try_from(unit.global(entry)).unwrap_or(0) };
+        let id = TypeId { origin: self.origin, index: unit.global(entry) };
         match kind {
             TagKind::Enum => {
                 let bytes = bytes.filter(|bytes| matches!(bytes, 1 | 2 | 8)).or(Some(4));
@@ -96,7 +100,7 @@ impl Types<'_> {
         }
     }
 
-    pub(crate) fn prototype_of(&self, unit: &Unit<'_, '_>, entry: UnitOffset) -> Option<Prototype> {
+    pub(crate) fn prototype_of(&self, unit: &Unit<'_>, entry: UnitOffset) -> Option<Prototype> {
         let parameters = unit.children(entry).into_iter();
         let parameters = parameters.filter(|child| unit.tag(*child) == Some(dw::DW_TAG_formal_parameter));
         let params = parameters
@@ -136,11 +140,11 @@ impl Types<'_> {
             match (unit.name(child), &ty) {
                 // The members of a base class are found like those of a struct without a name.
                 (_, Type::Record(inner)) if is_base => {
-                    self.push_members(inner.id.index.into(), bit_offset, nesting, members);
+                    self.push_members(inner.id.index, bit_offset, nesting, members);
                 }
                 (Some(name), _) => members.push(Member { name, ty, bit_offset, bits, variant: None }),
                 (None, Type::Record(inner)) if inner.id.origin == self.origin => {
-                    self.push_members(inner.id.index.into(), bit_offset, nesting, members);
+                    self.push_members(inner.id.index, bit_offset, nesting, members);
                 }
                 _ => {}
             }
@@ -149,7 +153,7 @@ impl Types<'_> {
 
     /// Adds the variants of an enum of Rust, each as a member that exists for some values of the tag. Without a tag there
     /// is one variant.
-    fn push_variants(&self, unit: &Unit<'_, '_>, part: UnitOffset, base: u64, members: &mut Vec<Member>) {
+    fn push_variants(&self, unit: &Unit<'_>, part: UnitOffset, base: u64, members: &mut Vec<Member>) {
         let tag = unit.reference(part, dw::DW_AT_discr).and_then(|tag| {
             let tag = unit.local(tag)?;
             let ty = self.ty(unit.type_reference(tag)?);
@@ -196,7 +200,7 @@ impl Types<'_> {
     }
 }
 
-fn base(unit: &Unit<'_, '_>, entry: UnitOffset) -> Type {
+fn base(unit: &Unit<'_>, entry: UnitOffset) -> Type {
     let bytes =
         unit.number(entry, dw::DW_AT_byte_size).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
     let name = unit.name(entry).unwrap_or_default();
@@ -213,7 +217,7 @@ fn base(unit: &Unit<'_, '_>, entry: UnitOffset) -> Type {
 }
 
 /// The lengths of an array, the outermost first; 0 if unknown.
-fn lengths(unit: &Unit<'_, '_>, array: UnitOffset) -> Vec<u64> {
+fn lengths(unit: &Unit<'_>, array: UnitOffset) -> Vec<u64> {
     let children = unit.children(array).into_iter();
     let ranges = children.filter(|child| unit.tag(*child) == Some(dw::DW_TAG_subrange_type));
     let length = |range| {
@@ -224,7 +228,7 @@ fn lengths(unit: &Unit<'_, '_>, array: UnitOffset) -> Vec<u64> {
 }
 
 /// Whether a member has no place in its record that is known here: a static one, or a virtual base class.
-fn is_elsewhere(unit: &Unit<'_, '_>, member: UnitOffset) -> bool {
+fn is_elsewhere(unit: &Unit<'_>, member: UnitOffset) -> bool {
     let has = |attribute| unit.attribute(member, attribute).is_some();
     let is_computed =
         has(dw::DW_AT_data_member_location) && unit.number(member, dw::DW_AT_data_member_location).is_none();
@@ -232,7 +236,7 @@ fn is_elsewhere(unit: &Unit<'_, '_>, member: UnitOffset) -> bool {
 }
 
 /// The offset and length of a member in bits; the length only for a bit-field.
-fn position(unit: &Unit<'_, '_>, member: UnitOffset, ty: &Type) -> (u64, Option<u32>) {
+fn position(unit: &Unit<'_>, member: UnitOffset, ty: &Type) -> (u64, Option<u32>) {
     let bits = unit.number(member, dw::DW_AT_bit_size).and_then(|bits| u32::try_from(bits).ok());
     if let Some(offset) = unit.number(member, dw::DW_AT_data_bit_offset) {
         return (offset, bits);

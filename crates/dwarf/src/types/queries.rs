@@ -52,12 +52,12 @@ impl Types<'_> {
 
     /// The members of a struct or union of this file; empty for a forward declaration.
     pub fn members(&self, record: &Tagged) -> Vec<Member> {
-        self.members_at(record.id.index.into())
+        self.members_at(record.id.index)
     }
 
     /// Names and values of an enum of this file.
     pub fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
-        self.enumerators_at(tagged.id.index.into())
+        self.enumerators_at(tagged.id.index)
     }
 
     fn definition(&self, name: &str, is_wanted: impl Fn(gimli::DwTag) -> bool) -> Option<Type> {

@@ -6,10 +6,11 @@ use super::scope::{self, Missing, NoScope, Variable};
 use super::term::Term;
 use super::unwind::Unwind;
 use crate::extent::Extent;
-use crate::frames::info::{DebugInfo, owner};
+use crate::frames::info::DebugInfo;
 use crate::frames::{Body, Frame};
 use crate::naming::is_name_of;
 use crate::sections::Dwarf;
+use crate::split::Opened;
 use crate::unit::{Unit, after_children};
 use gimli::{AttributeValue, SectionId, constants as dw};
 use kinst_debuginfo::{ElfFile, Error};
@@ -21,6 +22,8 @@ use std::sync::OnceLock;
 /// The debug information of a file, open for queries about the variables at many of its instructions.
 pub struct Variables<'i> {
     info: DebugInfo<'i>,
+    /// The file with the code: a separate file with debug information lacks .eh_frame.
+    binary: Option<&'i ElfFile>,
     unwind: OnceLock<Result<Unwind<'i>, Error>>,
 }
 
@@ -42,7 +45,12 @@ impl<'i> Variables<'i> {
     /// Opens a file with its location lists. Errors are those of [`DebugInfo::open`].
     pub fn open(image: &'i ElfFile) -> Result<Variables<'i>, Error> {
         let info = DebugInfo::with(image, &[SectionId::DebugLoc, SectionId::DebugLocLists])?;
-        Ok(Variables { info, unwind: OnceLock::new() })
+        Ok(Variables { info, binary: None, unwind: OnceLock::new() })
+    }
+
+    /// Adds the file that has the code.
+    pub fn with_binary(self, binary: Option<&'i ElfFile>) -> Variables<'i> {
+        Variables { binary, ..self }
     }
 
     /// The same file, for queries about frames and lines.
@@ -56,14 +64,16 @@ impl<'i> Variables<'i> {
         instruction: &Instruction<'_>,
         run_time: &RunTime<'_>,
     ) -> Result<Vec<scope::Frame>, NoScope> {
-        let damaged = |cause: Error| NoScope::Damaged(cause.to_string());
+        let damaged = |cause: Error| match cause {
+            Error::Part { .. } => NoScope::DebugInformation(cause.to_string()),
+            cause => NoScope::Damaged(cause.to_string()),
+        };
         let body = self.info.body_at(instruction.address).map_err(damaged)?;
         let body = body.ok_or_else(|| NoScope::Function(String::new()))?;
         let instruction =
             &Instruction { address: body.described(instruction.address), ..instruction.clone() };
         let frames = meant(&body, instruction)?;
-        let dwarf = self.info.dwarf();
-        let unit = self.info.unit_of(&dwarf, body.function().die).map_err(damaged)?;
+        let Opened { dwarf, unit } = self.info.unit_of(body.function().die).map_err(damaged)?;
         let place = Place {
             dwarf: &dwarf,
             unit: &unit,
@@ -88,7 +98,7 @@ impl<'i> Variables<'i> {
     }
 
     fn cfa(&self, address: u64) -> Result<Term, Missing> {
-        let unwind = self.unwind.get_or_init(|| Unwind::read(self.info.image()));
+        let unwind = self.unwind.get_or_init(|| Unwind::read(self.info.image(), self.binary));
         unwind.as_ref().map_err(|cause| Missing::Damaged(cause.to_string()))?.cfa(address)
     }
 }
@@ -112,22 +122,17 @@ fn meant<'b>(body: &'b Body, instruction: &Instruction<'_>) -> Result<Vec<&'b Fr
 struct Reader<'r, 'd> {
     dwarf: &'r Dwarf<'d>,
     unit: &'r Unit<'d>,
-    info: &'r DebugInfo<'r>,
+    info: &'d DebugInfo<'d>,
     place: &'r Place<'r, 'd>,
     /// Whether the frame is a copy that begins at the instruction.
     entered: bool,
 }
 
 impl<'d> Reader<'_, 'd> {
-    /// A reader for another unit, which contains `die`.
-    fn of<'s>(&'s self, unit: &'s Unit<'d>, die: u64) -> Reader<'s, 'd> {
-        Reader {
-            dwarf: owner(self.dwarf, die),
-            unit,
-            info: self.info,
-            place: self.place,
-            entered: self.entered,
-        }
+    /// A reader for another unit.
+    fn of<'s>(&'s self, opened: &'s Opened<'d>) -> Reader<'s, 'd> {
+        let Opened { dwarf, unit } = opened;
+        Reader { dwarf, unit, info: self.info, place: self.place, entered: self.entered }
     }
 
     /// `inner`: the entry of the frame inside this one; the blocks around it are in scope at any address.
@@ -188,8 +193,8 @@ impl<'d> Reader<'_, 'd> {
         if frame.origin == frame.die {
             return Ok(Vec::new());
         }
-        let Ok(unit) = self.info.unit_of(self.place.dwarf, frame.origin) else { return Ok(Vec::new()) };
-        let reader = self.of(&unit, frame.origin);
+        let Ok(opened) = self.info.unit_of(frame.origin) else { return Ok(Vec::new()) };
+        let reader = self.of(&opened);
         let read = reader.walk(frame.origin, |_, _| Ok(true))?;
         Ok(read.into_iter().map(|(described, _)| described).collect())
     }
@@ -267,7 +272,7 @@ impl<'d> Reader<'_, 'd> {
                     let name = self.dwarf.attr_string(&unit.inner, attribute.value());
                     described.name = name.ok().map(|name| name.to_string_lossy().into_owned());
                 }
-                dw::DW_AT_type => described.ty = unit.target(&attribute.value()),
+                dw::DW_AT_type => described.ty = self.info.target(unit, &attribute.value()),
                 dw::DW_AT_location => described.location = Some(attribute.value()),
                 dw::DW_AT_const_value => described.value = Some(attribute.value()),
                 dw::DW_AT_declaration => {
@@ -291,8 +296,8 @@ impl<'d> Reader<'_, 'd> {
         let mut next = described.origin;
         for _ in 0..LONGEST {
             let Some(die) = next else { break };
-            let Ok(unit) = self.info.unit_of(self.place.dwarf, die) else { break };
-            let reader = self.of(&unit, die);
+            let Ok(opened) = self.info.unit_of(die) else { break };
+            let reader = self.of(&opened);
             let Ok(of) = reader.described(die) else { break };
             described.name = described.name.or(of.name);
             described.ty = described.ty.or(of.ty);

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use gimli::{AttributeValue, Expression, Operation, RawLocListEntry, constants as dw};
+use gimli::{AttributeValue, DebugAddrIndex, Expression, Operation, RawLocListEntry, constants as dw};
 
 use super::described::{Described, RunTime};
 use super::location::{self, Surroundings};
@@ -12,6 +12,7 @@ use super::term::{Location, Register, Term};
 use crate::extent::merge;
 use crate::frames::info::DebugInfo;
 use crate::sections::{Dwarf, Slice};
+use crate::split::Opened;
 use crate::unit::Unit;
 
 /// The most entries of one list: a Debian kernel has lists with some hundreds.
@@ -31,7 +32,7 @@ pub(crate) struct Listed {
 pub(crate) struct Place<'p, 'd> {
     pub dwarf: &'p Dwarf<'d>,
     pub unit: &'p Unit<'d>,
-    pub info: &'p DebugInfo<'p>,
+    pub info: &'d DebugInfo<'d>,
     /// The canonical frame address at an instruction.
     pub cfa: &'p dyn Fn(u64) -> Result<Term, Missing>,
     /// The entry of the function that contains the instruction.
@@ -47,7 +48,7 @@ impl<'d> Place<'_, 'd> {
     /// Locates a variable. `entered`: it belongs to a copy that begins at the instruction.
     pub(crate) fn locate(&self, described: &Described<'d>, entered: bool) -> Listed {
         let nowhere = |missing| Listed { location: Err(missing), live: Vec::new() };
-        let Ok(unit) = self.info.unit_of(self.dwarf, described.of) else {
+        let Ok(opened) = self.info.unit_of(described.of) else {
             return nowhere(Missing::OptimisedOut);
         };
         if let Some(value) = &described.value {
@@ -56,14 +57,14 @@ impl<'d> Place<'_, 'd> {
         match &described.location {
             None => nowhere(Missing::OptimisedOut),
             Some(AttributeValue::Exprloc(expression)) => Listed {
-                location: self.compile(*expression, &unit, described.ty).map_err(|missing| match missing {
+                location: self.compile(*expression, &opened, described.ty).map_err(|missing| match missing {
                     // The variable has no location anywhere, not only none here.
                     Missing::NowhereHere => Missing::OptimisedOut,
                     missing => missing,
                 }),
                 live: Vec::new(),
             },
-            Some(list) => match self.of_list(list, &unit, described.ty, entered) {
+            Some(list) => match self.of_list(list, &opened, described.ty, entered) {
                 Ok(listed) => listed,
                 Err(cause) => nowhere(Missing::Damaged(cause.to_string())),
             },
@@ -73,13 +74,15 @@ impl<'d> Place<'_, 'd> {
     fn compile(
         &self,
         expression: Expression<Slice<'d>>,
-        unit: &Unit<'d>,
+        opened: &Opened<'d>,
         ty: Option<u64>,
     ) -> Result<Location, Missing> {
-        match location::compile(expression, unit.inner.encoding(), None, self) {
+        let encoding = opened.unit.inner.encoding();
+        let around = Within { place: self, dwarf: &opened.dwarf, unit: &opened.unit };
+        match location::compile(expression, encoding, None, &around) {
             Err(Missing::Pieces) => {
                 let bytes = ty.and_then(|ty| self.bytes_of(ty));
-                location::compile(expression, unit.inner.encoding(), bytes, self)
+                location::compile(expression, encoding, bytes, &around)
             }
             compiled => compiled,
         }
@@ -90,14 +93,14 @@ impl<'d> Place<'_, 'd> {
         const LONGEST: usize = 16;
         let mut next = ty;
         for _ in 0..LONGEST {
-            let unit = self.info.unit_of(self.dwarf, next).ok()?;
+            let Opened { unit, .. } = self.info.unit_of(next).ok()?;
             let mut entries = unit.entries(unit.local(next)).ok()?;
             let mut of = None;
             for spec in entries.read_abbreviation().ok()??.attributes() {
                 let attribute = entries.read_attribute(*spec).ok()?;
                 match attribute.name() {
                     dw::DW_AT_byte_size => return attribute.udata_value(),
-                    dw::DW_AT_type => of = unit.target(&attribute.value()),
+                    dw::DW_AT_type | dw::DW_AT_signature => of = self.info.target(&unit, &attribute.value()),
                     _ => {}
                 }
             }
@@ -109,11 +112,11 @@ impl<'d> Place<'_, 'd> {
     fn of_list(
         &self,
         list: &AttributeValue<Slice<'d>>,
-        unit: &Unit<'d>,
+        opened: &Opened<'d>,
         ty: Option<u64>,
         entered: bool,
     ) -> gimli::Result<Listed> {
-        let Some(mut entries) = self.dwarf.attr_locations(&unit.inner, *list)? else {
+        let Some(mut entries) = opened.dwarf.attr_locations(&opened.unit.inner, *list)? else {
             return Ok(Listed { location: Err(Missing::OptimisedOut), live: Vec::new() });
         };
         let (mut here, mut at_once, mut live, mut some) = (None, None, Vec::new(), false);
@@ -121,7 +124,7 @@ impl<'d> Place<'_, 'd> {
             let Some(raw) = entries.next_raw()? else { break };
             let empty = begins_and_ends(&raw);
             let Some(entry) = entries.convert_raw(empty.clone().unwrap_or(raw))? else { continue };
-            let location = self.compile(entry.data, unit, ty);
+            let location = self.compile(entry.data, opened, ty);
             some |= location != Err(Missing::NowhereHere);
             if empty.is_some() {
                 // It exists between two statements that share the instruction: an argument of a copy at its
@@ -173,12 +176,16 @@ impl<'d> Place<'_, 'd> {
                     Err(Missing::NotCovered)
                 }
                 AttributeValue::Exprloc(expression) => {
-                    location::value(expression, self.unit.inner.encoding(), &Based(self))
+                    location::value(expression, self.unit.inner.encoding(), &self.based())
                 }
                 list => self.base_of_list(&list),
             };
         }
         Err(Missing::Frame)
+    }
+
+    fn based(&self) -> Based<'_, '_, 'd> {
+        Based(Within { place: self, dwarf: self.dwarf, unit: self.unit })
     }
 
     fn is_cfa(&self, expression: Expression<Slice<'d>>) -> bool {
@@ -193,24 +200,20 @@ impl<'d> Place<'_, 'd> {
         for _ in 0..MOST_ENTRIES {
             let Some(entry) = entries.next().map_err(damaged)? else { break };
             if (entry.range.begin..entry.range.end).contains(&self.address) {
-                return location::value(entry.data, self.unit.inner.encoding(), &Based(self));
+                return location::value(entry.data, self.unit.inner.encoding(), &self.based());
             }
         }
         Err(Missing::Frame)
     }
 }
 
-impl Surroundings for Place<'_, '_> {
-    fn register(&self, number: u16) -> Option<Register> {
-        Register::new(self.info.image().machine()?, number)
-    }
-
+impl Place<'_, '_> {
     fn frame_base(&self) -> Result<Term, Missing> {
         self.base.get_or_init(|| self.read_base()).clone()
     }
 
-    fn cfa(&self) -> Result<Term, Missing> {
-        (self.cfa)(self.address)
+    fn register(&self, number: u16) -> Option<Register> {
+        Register::new(self.info.image().machine()?, number)
     }
 
     fn address(&self, linked: u64) -> Result<Term, Missing> {
@@ -225,8 +228,37 @@ impl Surroundings for Place<'_, '_> {
     }
 }
 
+/// The context of an expression: the instruction, and the unit that has the expression.
+struct Within<'w, 'p, 'd> {
+    place: &'w Place<'p, 'd>,
+    dwarf: &'w Dwarf<'d>,
+    unit: &'w Unit<'d>,
+}
+
+impl Surroundings for Within<'_, '_, '_> {
+    fn register(&self, number: u16) -> Option<Register> {
+        self.place.register(number)
+    }
+
+    fn frame_base(&self) -> Result<Term, Missing> {
+        self.place.frame_base()
+    }
+
+    fn cfa(&self) -> Result<Term, Missing> {
+        (self.place.cfa)(self.place.address)
+    }
+
+    fn address(&self, linked: u64) -> Result<Term, Missing> {
+        self.place.address(linked)
+    }
+
+    fn indexed(&self, index: DebugAddrIndex) -> Result<u64, Missing> {
+        self.dwarf.address(&self.unit.inner, index).map_err(|cause| Missing::Damaged(cause.to_string()))
+    }
+}
+
 /// The context of the frame base, which cannot refer to itself.
-struct Based<'b, 'p, 'd>(&'b Place<'p, 'd>);
+struct Based<'b, 'p, 'd>(Within<'b, 'p, 'd>);
 
 impl Surroundings for Based<'_, '_, '_> {
     fn register(&self, number: u16) -> Option<Register> {
@@ -243,6 +275,10 @@ impl Surroundings for Based<'_, '_, '_> {
 
     fn address(&self, linked: u64) -> Result<Term, Missing> {
         self.0.address(linked)
+    }
+
+    fn indexed(&self, index: DebugAddrIndex) -> Result<u64, Missing> {
+        self.0.indexed(index)
     }
 }
 

@@ -1,6 +1,6 @@
 //! dwarf/variables/location.rs: a DWARF location expression → [`Location`], or why a probe cannot read it.
 
-use gimli::{Encoding, Expression, Operation};
+use gimli::{DebugAddrIndex, Encoding, Expression, Operation};
 
 use super::scope::Missing;
 use super::term::{Binary, Location, Register, Term, Unary};
@@ -27,6 +27,11 @@ pub(crate) trait Surroundings {
 
     /// The address in the running kernel for an address of the file.
     fn address(&self, linked: u64) -> Result<Term, Missing>;
+
+    /// An address or a constant in .debug_addr.
+    fn indexed(&self, _: DebugAddrIndex) -> Result<u64, Missing> {
+        Err(Missing::Operation("an index into .debug_addr".to_owned()))
+    }
 }
 
 /// The location that an expression describes. `bytes`: the size of the variable, if known.
@@ -141,6 +146,8 @@ impl Machine<'_> {
             Operation::FrameOffset { offset } => add(self.around.frame_base()?, *offset),
             Operation::CallFrameCFA => self.around.cfa()?,
             Operation::Address { address } => self.around.address(*address)?,
+            Operation::AddressIndex { index } => self.around.address(self.around.indexed(*index)?)?,
+            Operation::ConstantIndex { index } => Term::Constant(self.around.indexed(*index)?),
             Operation::UnsignedConstant { value } => Term::Constant(*value),
             Operation::SignedConstant { value } => Term::Constant(*value as u64),
             Operation::PlusConstant { value } => add(self.pop()?, *value as i64),
@@ -254,7 +261,6 @@ fn refusal(operation: &Operation<Slice<'_>>) -> Missing {
         Operation::PushObjectAddress => "DW_OP_push_object_address",
         Operation::Call { .. } => "DW_OP_call",
         Operation::TLS => "DW_OP_form_tls_address",
-        Operation::AddressIndex { .. } | Operation::ConstantIndex { .. } => "an index into .debug_addr",
         Operation::Uninitialized => "DW_OP_GNU_uninit",
         _ => "an operation of another machine",
     };

@@ -16,8 +16,13 @@ pub(crate) struct Unwind<'i> {
 }
 
 impl<'i> Unwind<'i> {
-    pub(crate) fn read(image: &'i ElfFile) -> Result<Unwind<'i>, Error> {
-        Ok(Unwind { frames: CallFrames::of_kernel(image)?, machine: image.machine() })
+    /// Reads them from the file with the debug information, or else from the one with the code.
+    pub(crate) fn read(image: &'i ElfFile, binary: Option<&'i ElfFile>) -> Result<Unwind<'i>, Error> {
+        let mut frames = CallFrames::of_kernel(image)?;
+        if let Some(binary) = binary.filter(|_| frames.is_empty()) {
+            frames = CallFrames::of_kernel(binary)?;
+        }
+        Ok(Unwind { frames, machine: image.machine() })
     }
 
     /// The canonical frame address in terms of the registers at the instruction.

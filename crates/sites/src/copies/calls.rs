@@ -11,7 +11,7 @@ use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_debuginfo::debuginfod::Say;
 use kinst_debuginfo::{ElfFile, Error};
 use kinst_dwarf::query::{self, Query};
-use kinst_dwarf::{InlineCopy, demangled};
+use kinst_dwarf::{InlineCopy, Missing, demangled};
 
 use crate::flow::marks::Linked;
 use crate::flow::points::Point;
@@ -201,28 +201,12 @@ impl File {
     /// Returns a warning about unreadable parts of the debug information.
     fn incomplete(&self, findings: &kinst_dwarf::Findings) -> Option<Box<Diagnostic>> {
         let path = self.debug().path().display();
-        let mut missing = findings.missing.keys();
-        let error = match (missing.next(), findings.damaged.first()) {
-            (None, None) => return None,
-            (Some(first), _) => {
-                let units: usize = findings.missing.values().sum();
-                let of = if units == 1 { "a unit" } else { "units" };
-                let title = format!("{path}: the debug information of {of} is in a file that cannot be read");
-                let mut error = Diagnostic::error(tags::DEBUGINFO, title).note(first.to_string());
-                let more = missing.count();
-                if more > 0 {
-                    error = error.note(format!("and {more} more"));
-                }
-                error.help(
-                    "put the .dwo files where they were built or beside the program, or make a .dwp of them",
-                )
-            }
-            (None, Some(first)) => {
-                Diagnostic::error(tags::DEBUGINFO, format!("{path}: some debug information is damaged"))
-                    .note(first.clone())
-            }
-        };
-        Some(Box::new(error))
+        if !findings.missing.is_empty() {
+            return Some(Box::new(with_missing(incomplete(self.debug()), &findings.missing)));
+        }
+        let first = findings.damaged.first()?;
+        let error = Diagnostic::error(tags::DEBUGINFO, format!("{path}: some debug information is damaged"));
+        Some(Box::new(error.note(first.clone())))
     }
 
     /// Explains the absence of copies.
@@ -282,4 +266,21 @@ fn separate_file(image: &ElfFile, say: Say<'_>) -> Result<ElfFile, Box<Diagnosti
 
 fn refusal(error: Error) -> Box<Diagnostic> {
     Box::new(error.diagnostic())
+}
+/// Some files with split debug information cannot be used.
+pub(crate) fn incomplete(file: &ElfFile) -> Diagnostic {
+    let title = format!("{}: a part of the debug information cannot be used", file.path().display());
+    Diagnostic::error(tags::DEBUGINFO, title)
+}
+
+/// Adds the files with split debug information that cannot be used.
+pub(crate) fn with_missing(mut error: Diagnostic, missing: &BTreeMap<Missing, usize>) -> Diagnostic {
+    const SHOWN: usize = 3;
+    for one in missing.keys().take(SHOWN) {
+        error = error.note(one.to_string());
+    }
+    if missing.len() > SHOWN {
+        error = error.note(format!("and {} more", missing.len() - SHOWN));
+    }
+    error.help(kinst_dwarf::SPLIT_HELP)
 }

@@ -147,7 +147,8 @@ impl<'l> Search<'l> {
                 if u64::from(statement.place.line) != self.line.line {
                     continue;
                 }
-                let body = info.body_at(statement.address)?;
+                // The line is known, too, if the functions are in a file that is missing.
+                let body = info.body_at(statement.address).unwrap_or_default();
                 let frame =
                     body.as_ref().and_then(|body| body.at(statement.address).first().map(|frame| frame.die));
                 if frame.is_none_or(|die| frames.insert(die))

@@ -79,7 +79,8 @@ impl<'p> ProgramSites<'p> {
         let found = known.unwrap_or_else(|| {
             let found = functions::meant(image, function);
             // Nothing is found, too, if the debug information cannot be read.
-            if let Some((cache, file, id)) = cached.filter(|_| !found.is_empty()) {
+            let is_whole = || !found.is_empty() && !meant.file.is_incomplete();
+            if let Some((cache, file, id)) = cached.filter(|_| is_whole()) {
                 cache.write_meant(id, file, function, &found);
             }
             found
@@ -196,6 +197,9 @@ impl SiteIndex for ProgramSites<'_> {
             return Err(Box::new(error));
         }
         found.iter().for_each(|(meant, found)| remark(meant, found));
+        if !found.is_empty() {
+            meant.iter().for_each(|meant| meant.file.warn_of_missing());
+        }
         let sites = found.iter().filter_map(|(meant, found)| self.sites(meant, found, boundary));
         let sites: Vec<FunctionSites> = match several {
             false => sites.collect(),

@@ -76,7 +76,8 @@ fn open(image: Image<'_>) -> Result<Variables<'_>, NoScope> {
         };
         NoScope::DebugInformation(format!("{found}; {}", image.all().debug_package()))
     })?;
-    Variables::open(file).map_err(|cause| NoScope::Damaged(cause.to_string()))
+    let opened = Variables::open(file).map(|variables| variables.with_binary(image.binary()));
+    opened.map_err(|cause| NoScope::Damaged(cause.to_string()))
 }
 
 fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope> {

@@ -1,26 +1,30 @@
 //! sites/programs/file.rs: one program or library: its symbols, its debug information, and its instructions.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
 use crate::code::stapsdt::{self, StaticProbe};
 use crate::code::tables::Tables;
+use crate::copies::calls::{incomplete, with_missing};
 use crate::flow::callers::Callers;
 use crate::flow::marks::Linked;
 use crate::image::{Image, Images};
 use crate::symtab::{Role, Symbol, Symbols};
-use kinst_base::diag::Diagnostic;
+use kinst_base::diag::{Diagnostic, Severity};
 use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::is_mangled;
-use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
-use kinst_dwarf::SymbolSearch;
+use kinst_debuginfo::{BuildId, ElfFile, Error, Home, Reference, Searched, debug_file_of};
+use kinst_dwarf::{Missing, SymbolSearch};
+use kinst_host::distribution::Family;
+use kinst_host::programs::DebugPackage;
 use kinst_os::overlays::{self, Copied};
 use rayon::prelude::*;
 
@@ -29,6 +33,28 @@ type SourceNames = [(Symbol, String)];
 
 /// A callback that reports what the program is waiting for.
 pub(super) type Say = dyn Fn(&str) + Send + Sync;
+
+/// The user's debuginfod servers.
+pub(super) struct Servers {
+    say: Box<Say>,
+    /// Whether a query has failed: others would, too, and each may take its time.
+    failed: AtomicBool,
+}
+
+impl Servers {
+    pub(super) fn new(say: Box<Say>) -> Servers {
+        Servers { say, failed: AtomicBool::new(false) }
+    }
+
+    /// Queries them for a file that was not found.
+    fn ask(&self, searched: &mut Searched, wanted: Option<&BuildId>, of: &Path) {
+        if !self.failed.load(Ordering::Relaxed)
+            && !searched.ask(wanted, &of.display().to_string(), &*self.say)
+        {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
 
 /// A program or library, open for queries. It is a set of one image: a description in a program names the file of
 /// each probe.
@@ -43,6 +69,7 @@ pub struct ProgramFile {
     image: ElfFile,
     debug: OnceLock<Searched>,
     symbols: OnceLock<Symbols>,
+    missing: OnceLock<BTreeMap<Missing, usize>>,
     /// The functions that names mean, see [`ProgramFile::meant`].
     meant: Mutex<HashMap<String, Arc<SourceNames>>>,
     static_probes: OnceLock<Vec<StaticProbe>>,
@@ -51,7 +78,9 @@ pub struct ProgramFile {
     handlers: OnceLock<Vec<Range<u64>>>,
     /// Whether copies of the file in containers were looked for.
     copies: OnceLock<()>,
-    say: Option<Arc<Say>>,
+    servers: Option<Arc<Servers>>,
+    completed: OnceLock<()>,
+    warned: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
 }
@@ -62,10 +91,13 @@ impl ProgramFile {
         id: FileId,
         name: &str,
         (link, path): (&Path, &Path),
-        say: Option<Arc<Say>>,
+        root: Option<PathBuf>,
+        servers: Option<Arc<Servers>>,
     ) -> Result<ProgramFile, Error> {
         let open = File::open(link).map_err(|cause| Error::io(path, cause))?;
-        let image = ElfFile::open_through(&of_descriptor(&open), path)?;
+        let inside = root.as_ref().map_or_else(|| path.to_owned(), |root| inside(root, path));
+        let image =
+            ElfFile::open_through(&of_descriptor(&open), &inside)?.at_home(Home { root, binary: None });
         Ok(ProgramFile {
             id,
             name: name.to_owned(),
@@ -74,12 +106,15 @@ impl ProgramFile {
             image,
             debug: OnceLock::new(),
             symbols: OnceLock::new(),
+            missing: OnceLock::new(),
             meant: Mutex::default(),
             static_probes: OnceLock::new(),
             linked: OnceLock::new(),
             handlers: OnceLock::new(),
             copies: OnceLock::new(),
-            say,
+            servers,
+            completed: OnceLock::new(),
+            warned: AtomicBool::new(false),
             warnings: Mutex::default(),
             remarks: Mutex::default(),
         })
@@ -132,10 +167,15 @@ impl ProgramFile {
             let symbols = separate.map(|file| Symbols::of_image(file, Role::Program));
             match symbols {
                 Some(Ok(symbols)) if symbols.iter().next().is_some() => symbols,
-                _ => Symbols::of_image(&self.image, Role::Program).unwrap_or_else(|error| {
-                    self.warn(error.warning());
-                    Symbols::default()
-                }),
+                _ => {
+                    if let Some(Err(error)) = self.image.mini() {
+                        self.warn(error.warning());
+                    }
+                    Symbols::of_image(&self.image, Role::Program).unwrap_or_else(|error| {
+                        self.warn(error.warning());
+                        Symbols::default()
+                    })
+                }
             }
         })
     }
@@ -174,18 +214,30 @@ impl ProgramFile {
 
     /// Returns the file with the debug information: this one, or a separate one with its build id.
     pub fn debug_file(&self) -> Option<&ElfFile> {
-        if self.image.has_dwarf() {
-            return Some(&self.image);
-        }
-        self.searched().found.as_ref()
+        let found = match self.image.has_dwarf() {
+            true => &self.image,
+            false => self.searched().found.as_ref()?,
+        };
+        self.completed.get_or_init(|| self.complete(found));
+        Some(found)
+    }
+
+    /// Queries the servers for the file that shares a part of the debug information, if that is missing.
+    fn complete(&self, debug: &ElfFile) {
+        debug.alternate_or(|id, missing| {
+            let Some(servers) = &self.servers else { return Err(missing) };
+            let mut searched = Searched { found: None, places: Vec::new(), refused: Vec::new() };
+            servers.ask(&mut searched, Some(id), debug.path());
+            searched.found.ok_or(missing)
+        });
     }
 
     /// Returns the search for a separate file with the debug information.
     pub(super) fn searched(&self) -> &Searched {
         self.debug.get_or_init(|| {
             let mut searched = debug_file_of(&self.image);
-            if let Some(say) = self.say.as_deref() {
-                searched.ask(self.image.build_id(), &self.path.display().to_string(), say);
+            if let Some(servers) = &self.servers {
+                servers.ask(&mut searched, self.image.build_id(), &self.path);
             }
             searched
         })
@@ -214,6 +266,41 @@ impl ProgramFile {
             probes.retain(|probe| is_code(probe.at));
             probes
         })
+    }
+
+    /// Returns the files with split debug information that are missing, and the number of units that each has.
+    pub(crate) fn missing(&self) -> &BTreeMap<Missing, usize> {
+        self.missing.get_or_init(|| self.debug_file().map(kinst_dwarf::missing).unwrap_or_default())
+    }
+
+    /// Warns of functions that are unknown, as files with split debug information are missing.
+    pub(crate) fn warn_of_missing(&self) {
+        if self.warned.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Some(file) = self.debug_file().filter(|_| self.is_incomplete()) {
+            let warning = self
+                .with_missing(incomplete(file))
+                .note("functions that are inlined there, and copies there, are unknown");
+            self.warn(Diagnostic { severity: Severity::Warning, ..warning });
+        }
+    }
+
+    /// Whether a part of the debug information is in a file that cannot be used.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        !self.missing().is_empty() || self.no_alternate().is_some()
+    }
+
+    /// Adds the files with debug information that cannot be used.
+    pub(crate) fn with_missing(&self, error: Diagnostic) -> Diagnostic {
+        let Some(why) = self.no_alternate() else { return with_missing(error, self.missing()) };
+        let why = why.diagnostic();
+        let error = why.notes.into_iter().fold(error.note(why.title), Diagnostic::note);
+        why.help.into_iter().fold(error, Diagnostic::help)
+    }
+
+    fn no_alternate(&self) -> Option<&Error> {
+        self.debug_file()?.alternate()?.err()
     }
 
     /// Whether the function at an address handles exceptions, or cleans up after one.
@@ -253,6 +340,14 @@ impl ProgramFile {
 /// Whether a symbol is a part of a function that is not entered by calls.
 fn is_split_part(symbol: &str) -> bool {
     symbol.contains(".cold") || symbol.contains(".part.")
+}
+
+/// Returns a path as it is in a root directory. The kernel shows paths of a process in chroot() from the root of its mount
+/// namespace.
+fn inside(root: &Path, path: &Path) -> PathBuf {
+    let target = std::fs::read_link(root).unwrap_or_default();
+    let rest = path.strip_prefix(root).or_else(|_| path.strip_prefix(target));
+    Path::new("/").join(rest.unwrap_or(path))
 }
 
 /// Returns the link of /proc to an open file.
@@ -298,7 +393,20 @@ impl Images for ProgramFile {
     }
 
     fn debug_package(&self) -> String {
-        "compile it with -g, or install the package with its debug information".to_owned()
+        // The packages of a container are not those of this system.
+        let here = self.image.home().root.is_none();
+        let package = here.then(|| Family::running().debug_package(&self.path)).flatten();
+        match package {
+            Some(DebugPackage { command: Some(command), .. }) => {
+                format!("install its debug information: {command}")
+            }
+            Some(DebugPackage { name, .. }) => {
+                format!(
+                    "install {name} from the distribution's archive of debug packages, which this system does not list"
+                )
+            }
+            None => "compile it with -g, or install the package with its debug information".to_owned(),
+        }
     }
 
     fn callers(&self, _: ImageId) -> Option<Callers<'_>> {

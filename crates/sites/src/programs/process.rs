@@ -34,6 +34,8 @@ pub(super) struct Process {
     pub closed: Vec<PathBuf>,
     /// Whether it has code that is in no file, as a compiler at run time makes.
     pub anonymous: bool,
+    /// Link to its root directory, if that is not the one of this process.
+    pub root: Option<PathBuf>,
     /// Its memory; `None` if it may not be read.
     pub memory: Option<File>,
 }
@@ -44,7 +46,7 @@ impl Process {
         let mappings = maps::of(pid.into())?;
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
         let memory = File::open(format!("/proc/{pid}/mem")).ok();
-        let mut process = Process { memory, ..Process::default() };
+        let mut process = Process { memory, root: maps::root(pid.into()), ..Process::default() };
         for mapping in mappings.into_iter().filter(|mapping| mapping.code) {
             if !mapping.is_of_file() {
                 process.anonymous |= mapping.path.is_empty();

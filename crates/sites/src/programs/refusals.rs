@@ -5,8 +5,10 @@ use std::path::Path;
 
 use super::file::ProgramFile;
 use super::process::{Process, shown_name};
+use crate::image::Images as _;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::machine::Machine;
+use kinst_debuginfo::{Searched, debuginfod};
 use kinst_dwarf::query::{Query, split};
 use kinst_os::io_text;
 use kinst_os::maps::Mapping;
@@ -141,16 +143,25 @@ pub(crate) fn no_debug_information(file: &ProgramFile, function: &str, what: &st
     if let Some(id) = file.elf().build_id() {
         found = found.note(format!("wanted: build id {id}"));
     }
-    for refused in &searched.refused {
-        found = found.note(refused.to_string());
-    }
+    found = with_refused(found, searched);
     let places: Vec<String> = searched.places.iter().map(|place| place.display().to_string()).collect();
     if !places.is_empty() {
         found = found.note(format!("looked for: {}", places.join(", ")));
     }
-    found
-        .help("compile it with -g, or install the package with its debug information")
-        .help("a server has that of many distributions: set DEBUGINFOD_URLS")
+    helped(found.help(file.debug_package()))
+}
+
+/// Adds the files that belong to other builds, or are damaged.
+fn with_refused(found: Diagnostic, searched: &Searched) -> Diagnostic {
+    searched.refused.iter().fold(found, |found, refused| found.note(refused.to_string()))
+}
+
+/// Adds the other source of debug information, if it is not used.
+fn helped(found: Diagnostic) -> Diagnostic {
+    match debuginfod::servers() {
+        Some(_) => found,
+        None => found.help("a server has that of many distributions: set DEBUGINFOD_URLS"),
+    }
 }
 
 /// The function has no separate code, and the description needs that: its instructions, or an edge.
@@ -172,6 +183,17 @@ pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: boo
         [one] => format!(" in {}", one.path().display()),
         files => format!(" in the {} files of the process", files.len()),
     };
+    // The function may be there.
+    if let Some(file) = files.iter().find(|file| file.is_incomplete()) {
+        let path = file.path().display();
+        let title = match function {
+            "" => format!("no function is known{place}: a part of the debug information cannot be used"),
+            function => {
+                format!("`{function}` is unknown: a part of the debug information of {path} cannot be used")
+            }
+        };
+        return file.with_missing(Diagnostic::error(tags::DEBUGINFO, title));
+    }
     let mut found = error(match function {
         "" => format!("no function is known{place}"),
         function => format!("no function `{function}`{place}"),
@@ -179,9 +201,8 @@ pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: boo
     if let [one] = files
         && one.debug_file().is_none()
     {
-        found = found
-            .note("it has no debug information: functions that are only inlined are unknown")
-            .help("install the package with its debug information, or set DEBUGINFOD_URLS");
+        found = found.note("it has no debug information: functions that are only inlined are unknown");
+        found = helped(with_refused(found, one.searched()).help(one.debug_package()));
     }
     if anonymous {
         found = found.note("code that the process has made at run time is in no file, and cannot be traced");

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::file::{ProgramFile, Say};
+use super::file::{ProgramFile, Say, Servers};
 use super::placing;
 use super::process::{Mapped, Process, shown_name};
 use super::refusals;
@@ -22,7 +22,7 @@ use kinst_os::maps::Mapping;
 /// The programs and libraries of a run. Nothing is read before a description names a process or a file.
 #[derive(Default)]
 pub struct Programs {
-    say: Option<Arc<Say>>,
+    servers: Option<Arc<Servers>>,
     /// Sites of functions on disk.
     cache: Option<Cache>,
     known: Mutex<Known>,
@@ -60,7 +60,7 @@ impl Meant {
 impl Programs {
     /// Adds debug information from the user's debuginfod servers; `say` reports what the program is waiting for.
     pub fn with_debuginfod(self, say: Box<Say>) -> Programs {
-        Programs { say: Some(Arc::from(say)), ..self }
+        Programs { servers: Some(Arc::new(Servers::new(say))), ..self }
     }
 
     /// Enables the cache of functions' sites.
@@ -105,7 +105,7 @@ impl Programs {
             return Err(Box::new(refusals::path_needed(module)));
         }
         let path = Path::new(module);
-        let file = self.open((path, path))?;
+        let file = self.open((path, path), root_in(path))?;
         refusals::traceable(&file)?;
         for copied in file.first_copies() {
             file.warn(refusals::copied(path, &copied));
@@ -123,7 +123,7 @@ impl Programs {
             // A library that the process will load can be named by its path.
             let path = Path::new(module);
             if module.starts_with('/') && path.exists() {
-                let file = self.open((path, path))?;
+                let file = self.open((path, path), root_in(path))?;
                 refusals::traceable(&file)?;
                 return Ok(vec![Meant { file, module: module.to_owned(), code: Arc::default() }]);
             }
@@ -132,7 +132,7 @@ impl Programs {
         let mut meant = Vec::new();
         let only = mapped.len() == 1;
         for mapped in mapped {
-            match self.open_mapped(pid, mapped) {
+            match self.open_mapped(pid, mapped, process.root.clone()) {
                 Ok(found) => meant.push(found),
                 // Among several files, those of other formats are left out.
                 Err(error) if only => return Err(error),
@@ -145,8 +145,13 @@ impl Programs {
         }
     }
 
-    fn open_mapped(&self, pid: u32, mapped: &Mapped) -> Result<Meant, Box<Diagnostic>> {
-        let file = self.open((&mapped.link, &mapped.path))?;
+    fn open_mapped(
+        &self,
+        pid: u32,
+        mapped: &Mapped,
+        root: Option<PathBuf>,
+    ) -> Result<Meant, Box<Diagnostic>> {
+        let file = self.open((&mapped.link, &mapped.path), root)?;
         refusals::traceable(&file)?;
         if let Some(shared) = mapped.code.iter().find(|mapping| mapping.shared) {
             return Err(Box::new(refusals::shared_mapping(&mapped.path, shared)));
@@ -183,8 +188,12 @@ impl Programs {
         Ok(Arc::clone(self.known().processes.entry(pid).or_insert(Arc::new(process))))
     }
 
-    /// Opens a file, once for all of its names.
-    fn open(&self, (link, path): (&Path, &Path)) -> Result<Arc<ProgramFile>, Box<Diagnostic>> {
+    /// Opens a file, once for all of its names. `root` is the directory in which its path is meant.
+    fn open(
+        &self,
+        (link, path): (&Path, &Path),
+        root: Option<PathBuf>,
+    ) -> Result<Arc<ProgramFile>, Box<Diagnostic>> {
         let data = link.metadata().map_err(|cause| Box::new(refusals::unreadable(path, &cause)))?;
         let inode = (data.dev(), data.ino());
         let mut known = self.known();
@@ -193,7 +202,7 @@ impl Programs {
         }
         let id = FileId(u32::try_from(known.files.len()).unwrap_or(u32::MAX));
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let file = ProgramFile::open(id, name, (link, path), self.say.clone());
+        let file = ProgramFile::open(id, name, (link, path), root, self.servers.clone());
         let file = Arc::new(file.map_err(|error| Box::new(error.diagnostic()))?);
         known.by_inode.insert(inode, id);
         known.files.push(Arc::clone(&file));
@@ -204,6 +213,14 @@ impl Programs {
         // The data under the lock is only ever added to.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the root of a process whose file is named by a path such as `/proc/1234/root/usr/bin/x`.
+fn root_in(path: &Path) -> Option<PathBuf> {
+    let mut parts = path.components();
+    let root: PathBuf = parts.by_ref().take(4).collect();
+    let number = root.to_str()?.strip_prefix("/proc/")?.strip_suffix("/root")?;
+    number.bytes().all(|digit| digit.is_ascii_digit()).then_some(root)
 }
 
 impl ProgramFiles for Programs {

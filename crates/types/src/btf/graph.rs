@@ -107,14 +107,16 @@ impl Btf {
 
     fn tagged_at(&self, id: u32, name: &str, kind: TagKind, bytes: Option<u32>) -> Tagged {
         let origin = TypeOrigin::Kernel(self.owner(id).number);
-        let id = TypeId { origin, index: id };
+        let id = TypeId { origin, index: id.into() };
         Tagged { kind, name: name.to_owned(), id, bytes: bytes.map(u64::from) }
     }
 
     /// The members of a struct or union; a member without a name is replaced by its own members.
-    pub fn members(&self, id: u32) -> Vec<Member> {
+    pub fn members(&self, index: u64) -> Vec<Member> {
         let mut members = Vec::new();
-        self.push_members(id, 0, MAX_NESTING, &mut members);
+        if let Ok(id) = u32::try_from(index) {
+            self.push_members(id, 0, MAX_NESTING, &mut members);
+        }
         members
     }
 
@@ -160,8 +162,8 @@ impl Btf {
     }
 
     /// Names and values of an enum; empty for any other type.
-    pub fn enumerators(&self, id: u32) -> Vec<(String, i64)> {
-        match self.record(id) {
+    pub fn enumerators(&self, index: u64) -> Vec<(String, i64)> {
+        match u32::try_from(index).ok().and_then(|id| self.record(id)) {
             Some((_, Record::Enum { values, .. })) => {
                 values.iter().map(|(name, value)| (self.string(name).to_owned(), value)).collect()
             }

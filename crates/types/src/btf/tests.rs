@@ -132,7 +132,7 @@ fn more_elements_than_sixteen_bits_count() {
     file.record("after", 8, 0, many, &[]);
     let btf = parsed(&file.with_layout()).expect("a file");
     assert!(btf.named("after").is_some());
-    let values = btf.enumerators(many);
+    let values = btf.enumerators(many.into());
     assert_eq!(values.len(), MANY as usize);
     assert_eq!(values.last().map(|(_, value)| *value), Some(i64::from(MANY) - 1));
 }
@@ -173,8 +173,8 @@ proptest::proptest! {
         }
         for id in 0..20 {
             btf.ty(id);
-            btf.members(id);
-            btf.enumerators(id);
+            btf.members(id.into());
+            btf.enumerators(id.into());
         }
     }
 }
