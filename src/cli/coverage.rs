@@ -16,6 +16,7 @@ use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::Message;
 use crate::options::key;
 use kinst_base::probe::{Fields, Probe};
+use kinst_sites::listing::Searched;
 use kinst_sites::listing::disas::Disassembler;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -44,7 +45,7 @@ pub(crate) fn coverage(
         reached.borrow_mut().armed = armed.map(|probe| probe.name.clone()).collect();
     };
     let end = |probes: &[Probe], fired: &[Fired]| reached.borrow_mut().take(probes, fired);
-    let taker = Taker { begin: &begin, export: Box::new(Nothing), end: Some(&end) };
+    let taker = Taker { begin: &begin, export: Box::new(Nothing), end: Some(&end), processes: None };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let reached = reached.into_inner();
     let mut tally = Tally::default();
@@ -100,7 +101,7 @@ impl Export for Nothing {
 fn scope(config: &Config, subject: &Subject, console: &Console) -> Result<Scope, Failed> {
     let kernel = subject.kernel(console)?;
     let live = subject.live_text();
-    let mut disassembler = Disassembler::new(&kernel, live.as_deref());
+    let mut disassembler = Disassembler::new(Searched::Kernel { kernel: &kernel, live: live.as_deref() });
     let most = match subject.without_module.get() {
         Some(_) => MOST_EVENTS,
         None => subject.device().map_or(usize::MAX, |device| device.info.max_once as usize),

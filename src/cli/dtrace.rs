@@ -9,7 +9,7 @@ use super::report::{FAILURE, Report, USAGE};
 use super::subject::Subject;
 use super::{
     annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, fmt, path, processes,
-    stability,
+    stability, viewed,
 };
 use crate::backend::bpf::{nop5, sweep};
 use crate::options;
@@ -78,6 +78,11 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
     // Errors in the command line are reported before errors of the system.
     if let Some(pid) = config.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
         return console.fail(&format!("invalid pid: {pid}"), None);
+    }
+    if let Some(description) = viewed::without_process(config) {
+        let help = "name it with -c COMMAND or -p PID; a file in all processes: /PATH:FUNCTION";
+        console.report.error(&format!("{description} is in a process"), Some(help));
+        return Ok(USAGE);
     }
     if config.options.text(key::VMLINUX).is_some() {
         subject.kernel(console)?;

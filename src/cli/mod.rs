@@ -30,4 +30,5 @@ mod refused;
 pub(crate) mod report;
 pub(crate) mod stability;
 mod subject;
+mod viewed;
 mod written;

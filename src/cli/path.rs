@@ -17,6 +17,7 @@ use crate::analysis::source::Sources;
 use crate::options::key;
 use kinst_base::probe::{Description, Fields, Probe};
 use kinst_sites::flow::Undecodable;
+use kinst_sites::listing::Searched;
 use kinst_sites::listing::disas::Disassembler;
 use kinst_sites::{Catalog, Kernel, ProbeCatalog as _};
 
@@ -43,7 +44,7 @@ pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Con
     let gathered = Gathered::new(groups.iter().map(|group| group.into).collect(), most);
     let instructions = std::mem::take(&mut config.invocation.verbose);
     let begin = |armed: &mut dyn Iterator<Item = &Probe>| gathered.begin(armed);
-    let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None };
+    let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None, processes: None };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let mut calls = gathered.take();
     let ways = ways::ways(&mut calls, &groups);
@@ -74,7 +75,7 @@ pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Con
 fn groups(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<Group>, Failed> {
     let kernel = subject.kernel(console)?;
     let live = subject.live_text();
-    let mut disassembler = Disassembler::new(&kernel, live.as_deref());
+    let mut disassembler = Disassembler::new(Searched::Kernel { kernel: &kernel, live: live.as_deref() });
     let mut groups = Vec::new();
     let into = config.invocation.into.iter().map(|function| (function, true));
     for (function, into) in config.invocation.followed.iter().map(|function| (function, false)).chain(into) {

@@ -163,7 +163,9 @@ impl Counted {
         let (ranges, starts) = (member.ranges(), member.starts());
         let Member { around, ref listings, copy, ref entries, .. } = member;
         let room = |address: u64| match around.room(address) {
-            Room::Free if copy.is_some_and(|copy| !around.is_within(copy, address)) => Room::None,
+            room if room.has_space() && copy.is_some_and(|copy| !around.is_within(copy, address)) => {
+                Room::None
+            }
             room => room,
         };
         let sites = |points: &[Point]| -> Option<Vec<Site>> {

@@ -18,7 +18,7 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::is_mangled;
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
-use kinst_dwarf::SymbolSearch;
+use kinst_dwarf::{Handlers, SymbolSearch};
 use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
@@ -43,8 +43,10 @@ pub struct ProgramFile {
     /// The functions that names mean, see [`ProgramFile::meant`].
     meant: Mutex<HashMap<String, Arc<SourceNames>>>,
     linked: OnceLock<Linked>,
-    /// Functions with landing pads, by address.
-    handlers: OnceLock<Vec<Range<u64>>>,
+    /// The names of imported functions, by the addresses of their stubs.
+    stubs: OnceLock<HashMap<u64, String>>,
+    /// Functions that catch exceptions.
+    handlers: OnceLock<Handlers>,
     say: Option<Arc<Say>>,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
@@ -70,6 +72,7 @@ impl ProgramFile {
             symbols: OnceLock::new(),
             meant: Mutex::default(),
             linked: OnceLock::new(),
+            stubs: OnceLock::new(),
             handlers: OnceLock::new(),
             say,
             warnings: Mutex::default(),
@@ -185,9 +188,11 @@ impl ProgramFile {
 
     /// Whether the function at an address handles exceptions, or cleans up after one.
     pub(super) fn handles_exceptions(&self, address: u64) -> bool {
-        let handlers = self.handlers.get_or_init(|| kinst_dwarf::with_handlers(&self.image));
-        let after = handlers.partition_point(|range| range.start <= address);
-        handlers[..after].last().is_some_and(|range| range.contains(&address))
+        self.handlers().has(address)
+    }
+
+    fn handlers(&self) -> &Handlers {
+        self.handlers.get_or_init(|| Handlers::of_program(&self.image))
     }
 
     fn linked(&self) -> &Linked {
@@ -271,6 +276,20 @@ impl Images for ProgramFile {
 
     fn reference(&self, _: ImageId, _: Range<u64>) -> Option<&Reference> {
         None
+    }
+
+    fn import_at(&self, _: ImageId, address: u64) -> Option<String> {
+        let name = |(address, name): (u64, Vec<u8>)| (address, String::from_utf8_lossy(&name).into_owned());
+        let stubs = self.stubs.get_or_init(|| self.image.stubs().into_iter().map(name).collect());
+        stubs.get(&address).map(|name| format!("{name}@plt"))
+    }
+
+    fn calls_may_end(&self) -> bool {
+        true
+    }
+
+    fn landing_pads(&self, _: ImageId, address: u64) -> Option<Vec<u64>> {
+        self.handlers().landing_pads(&self.image, address)
     }
 
     fn run_time(&self, _: ImageId, address: u64) -> Option<u64> {
