@@ -57,7 +57,7 @@ pub(super) fn annotate(
     let processes = viewed.processes.take();
     let begin = |armed: &mut dyn Iterator<Item = &Probe>| match viewed.is_of_programs() {
         false => gathered.begin(armed),
-        true => gathered.begin_at(viewed::ids(&catalog, armed, groups.iter().flat_map(Group::sites))),
+        true => gathered.begin_at(&viewed::ids(&catalog, armed, groups.iter().flat_map(Group::sites))),
     };
     let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None, processes };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;

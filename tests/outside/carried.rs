@@ -75,7 +75,8 @@ fn descriptions(kernel: Kernel) -> Vec<Result<String, String>> {
                     format!("{} {text} {:?} {:?} {refused:?}", insn.address, insn.place, frames(&insn.frames))
                 });
                 let lines: Vec<String> = lines.collect();
-                format!("{} {:?} {:?}\n{}", listing.function, listing.copy, listing.source, lines.join("\n"))
+                let copy = listing.copy.as_ref().map(|copy| (&copy.function, &copy.caller, &copy.entries));
+                format!("{} {copy:?} {:?}\n{}", listing.function, listing.source, lines.join("\n"))
             });
             listings.collect::<Vec<String>>().join("\n")
         };

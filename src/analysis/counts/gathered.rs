@@ -48,8 +48,8 @@ impl Gathered {
     }
 
     /// Records the ids of the sites that are armed.
-    pub(crate) fn begin_at(&self, ids: HashMap<Fields, u32>) {
-        self.0.borrow_mut().ids = ids.into_iter().map(|(site, id)| (site, id.into())).collect();
+    pub(crate) fn begin_at(&self, ids: &HashMap<Fields, u32>) {
+        self.0.borrow_mut().ids = ids.iter().map(|(site, id)| (site.clone(), (*id).into())).collect();
     }
 
     /// The executions of a site for a function, by its index; `None` if it was not armed.

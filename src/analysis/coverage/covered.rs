@@ -179,7 +179,7 @@ fn too_many(pattern: &str, most: usize) -> Box<Diagnostic> {
     let title = format!("`{pattern}` has more than {most} places to watch");
     Box::new(
         Diagnostic::error(tags::PDESC_INVAL, title)
-            .help("name fewer functions; the module's limit is /sys/module/kinst/parameters/max_once"),
+            .help("name fewer functions; the kernel module's limit is /sys/module/kinst/parameters/max_once"),
     )
 }
 
