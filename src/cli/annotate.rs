@@ -14,8 +14,7 @@ use crate::analysis::counts::program::{Group, Question};
 use crate::analysis::counts::sum::Shown;
 use crate::analysis::counts::text::{Form, Latency};
 use crate::analysis::counts::{html, latency, object, program, sum, text};
-use crate::analysis::source::Sources;
-use crate::options::{From, key};
+use crate::options::From;
 use kinst_base::probe::{Description, Fields, Probe};
 use kinst_base::space::Space;
 use kinst_sites::{Catalog, ProbeCatalog as _};
@@ -62,8 +61,7 @@ pub(super) fn annotate(
     let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None, processes };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let (answers, cost) = answers(&config.invocation, console, &groups, &gathered);
-    let release = subject.is_running().then(kinst_os::release);
-    let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
+    let mut sources = viewed.sources(config, subject);
     if config.invocation.objects {
         console.put(&objects(&sum::shown(&answers)))?;
     } else if let Some(mut page) = page {

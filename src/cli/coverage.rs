@@ -18,7 +18,6 @@ use crate::analysis::whose::Whose;
 use crate::backend::Fired;
 use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::Message;
-use crate::options::key;
 use kinst_base::probe::{Fields, Probe, Site};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -81,9 +80,15 @@ pub(crate) fn coverage(
             .collect();
         tally.add(&scope, function, &function.covered(&known));
     }
-    merged.iter().for_each(|one| tally.merge(one));
-    let release = subject.is_running().then(kinst_os::release);
-    let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
+    let mut sources = viewed.sources(config, subject);
+    // A file has the paths that --lcov writes.
+    let paths: Vec<(String, String)> = match viewed.is_of_programs() {
+        true => tally.files.keys().filter_map(|name| Some((shown(&mut sources, name)?, name.clone()))).collect(),
+        false => Vec::new(),
+    };
+    let renamed = |other: Tally| paths.iter().fold(other, |other, (path, name)| other.renamed(path, name));
+    merged.into_iter().for_each(|one| tally.merge(&renamed(one)));
+    let against = against.map(renamed);
     write_files(console, &tally, against.as_ref(), (lcov, page), &mut sources)?;
     write(config, console, &tally, against.as_ref(), verbose)?;
     Ok(status)
@@ -152,6 +157,11 @@ fn scope(
         return console.fail(&format!("no instruction of {} can be traced", patterns.join(", ")), Some(help));
     }
     Ok(scope)
+}
+
+/// The path of a source file, as --lcov writes it.
+fn shown(sources: &mut Sources, name: &str) -> Option<String> {
+    sources.path(name).map(|path| path.display().to_string())
 }
 
 fn read(console: &Console, path: &str) -> Result<Tally, Failed> {

@@ -5,8 +5,10 @@ use super::console::{Console, Failed};
 use super::processes;
 use super::subject::Subject;
 use super::written;
+use crate::analysis::source::Sources;
 use crate::analysis::whose::Whose;
 use crate::backend::bpf;
+use crate::options::key;
 use kinst_base::probe::{Description, Fields, Probe, Site};
 use kinst_base::space::Space;
 use kinst_os::process::Process;
@@ -14,6 +16,7 @@ use kinst_sites::listing::disas::Disassembler;
 use kinst_sites::listing::{InPrograms, ProgramCode, Searched};
 use kinst_sites::{Catalog, Kernel, LiveText, ProbeCatalog as _};
 use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The code of a view.
@@ -129,6 +132,23 @@ impl Viewed {
             Code::Kernel(kernel, live) => Searched::Kernel { kernel, live: live.as_deref() },
             Code::Programs(code) => Searched::Programs(code),
         })
+    }
+
+    /// Returns the source files of the code. Paths of programs that are not absolute count from the current folder, or
+    /// from that of the program.
+    pub(super) fn sources(&self, config: &Config, subject: &Subject) -> Sources {
+        let given = config.options.list(key::SOURCEPATH);
+        match &self.code {
+            Code::Kernel(..) => {
+                let release = subject.is_running().then(kinst_os::release);
+                Sources::new(given, release.as_deref())
+            }
+            Code::Programs(code) => {
+                let mut folders: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
+                folders.extend(code.paths().filter_map(|path| path.parent().map(Path::to_owned)));
+                Sources::of_programs(given, folders)
+            }
+        }
     }
 
     /// Returns the threads whose executions count. A provider pid counts those of one process.

@@ -14,6 +14,7 @@ use kinst_base::glob::is_glob;
 use kinst_base::image::{ImageId, ModuleId};
 use kinst_base::probe::Site;
 use kinst_base::space::Space;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// The images in which functions are looked up.
@@ -84,6 +85,11 @@ impl ProgramCode {
     /// Whether all files are those of processes.
     pub fn is_of_processes(&self) -> bool {
         self.named.iter().all(|named| named.of.space.process().is_some())
+    }
+
+    /// Returns the paths of the files.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.named.iter().flat_map(|named| &named.meant).map(|meant| meant.file.path())
     }
 
     /// Returns the kernel's behaviour at nops of five bytes.
