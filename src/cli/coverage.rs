@@ -150,7 +150,8 @@ fn scope(
     let scope = console.reported(found)?;
     subject.report_files(console, config.invocation.verbose);
     for (function, why) in &scope.unread {
-        console.report.notice(&format!("{function} is left out: {why}"));
+        let outcome = if viewed.is_of_programs() { "each instruction is watched" } else { "it is left out" };
+        console.report.notice(&format!("{function}: {why}: {outcome}"));
     }
     if scope.functions.iter().all(|function| function.watched.is_empty()) {
         let help = "dtrace --disas shows why no instruction of a function can be traced";

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::disas::{Disassembler, Lister};
+use super::disas::{Disassembler, Lister, in_source};
 use super::members::Around;
 use super::place::Place;
 use super::searched::Named;
@@ -15,6 +15,7 @@ use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
 use kinst_base::image::ImageId;
 use kinst_base::probe::Site;
+use kinst_base::space::Space;
 use kinst_dwarf::Lines;
 
 /// A function.
@@ -56,6 +57,17 @@ impl Chosen<'_> {
 }
 
 impl FunctionCode<'_> {
+    /// Returns its name in the source.
+    pub fn in_source(&self) -> String {
+        in_source(&self.name)
+    }
+
+    /// Returns the addresses of the instructions if the function is a program's; those of a kernel are too many to watch
+    /// each.
+    pub fn instructions(&self) -> Option<Vec<u64>> {
+        (self.named.space != Space::Kernel).then(|| self.around.addresses())
+    }
+
     /// Returns the site of a point in the graph, if it can be one.
     pub fn site(&self, point: Point) -> Option<Site> {
         Some(self.named.site(self.named.image.point(point).ok()?.site))
@@ -70,7 +82,7 @@ impl<'k> Disassembler<'k> {
         Ok(meant.into_iter().map(|(named, symbol)| Chosen { named, symbol }).collect())
     }
 
-    /// Reads a function. Source information is read only if its control flow is known.
+    /// Reads a function. Of a kernel's, source information is read only if its control flow is known.
     pub fn code(&mut self, chosen: &Chosen<'k>) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
         self.lister.read(chosen.named, &chosen.symbol)
     }
@@ -151,7 +163,7 @@ impl<'k> Lister<'k> {
         let around = self.around(image, symbol)?;
         let name = image.function_ref(symbol).map(|name| name.function).unwrap_or_default();
         let (mut source, mut lines) = (None, Vec::new());
-        if around.flow.is_ok() {
+        if around.flow.is_ok() || named.space != Space::Kernel {
             let body = self.body(image, symbol.address);
             source = body.and_then(|body| self.source(image, body.function()));
             lines = self.lines(image, std::iter::once(symbol).chain(&around.elsewhere));

@@ -226,6 +226,14 @@ impl Around {
         self.room.get(&address).copied().unwrap_or(Room::None)
     }
 
+    /// Returns the addresses of the instructions that are not padding.
+    pub(super) fn addresses(&self) -> Vec<u64> {
+        let all = self.room.iter().filter(|(_, room)| **room != Room::Padding);
+        let mut all: Vec<u64> = all.map(|(address, _)| *address).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// Returns the kind of an instruction, for timing.
     pub fn kind(&self, address: u64) -> Kind {
         self.kinds.get(&address).copied().unwrap_or_default()
