@@ -45,7 +45,11 @@ impl Sources {
         let mut all = named(given);
         all.extend(folders);
         all.push("/".into());
-        Sources { folders: all, advice: "name the folder of the source with -x sourcepath=FOLDER", files: HashMap::new() }
+        Sources {
+            folders: all,
+            advice: "name the folder of the source with -x sourcepath=FOLDER",
+            files: HashMap::new(),
+        }
     }
 
     /// The text of a line, counted from 1.
@@ -70,9 +74,7 @@ impl Sources {
             1 => "and another file are".to_owned(),
             more => format!("and {more} more files are"),
         };
-        Some(format!(
-            "{first} {more} missing, so lines have no text: {}", self.advice
-        ))
+        Some(format!("{first} {more} missing, so lines have no text: {}", self.advice))
     }
 
     fn text(&mut self, file: &str) -> Option<&Text> {

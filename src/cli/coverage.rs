@@ -73,17 +73,16 @@ pub(crate) fn coverage(
     };
     let mut tally = Tally::default();
     for function in &scope.functions {
-        let known: HashMap<usize, bool> = function
-            .watched
-            .iter()
-            .filter_map(|(way, site)| Some((*way, state(site)?)))
-            .collect();
+        let known: HashMap<usize, bool> =
+            function.watched.iter().filter_map(|(way, site)| Some((*way, state(site)?))).collect();
         tally.add(&scope, function, &function.covered(&known));
     }
     let mut sources = viewed.sources(config, subject);
     // A file has the paths that --lcov writes.
     let paths: Vec<(String, String)> = match viewed.is_of_programs() {
-        true => tally.files.keys().filter_map(|name| Some((shown(&mut sources, name)?, name.clone()))).collect(),
+        true => {
+            tally.files.keys().filter_map(|name| Some((shown(&mut sources, name)?, name.clone()))).collect()
+        }
         false => Vec::new(),
     };
     let renamed = |other: Tally| paths.iter().fold(other, |other, (path, name)| other.renamed(path, name));
@@ -132,12 +131,7 @@ impl Export for Nothing {
 }
 
 /// The functions that the command line names.
-fn scope(
-    config: &Config,
-    subject: &Subject,
-    console: &Console,
-    viewed: &Viewed,
-) -> Result<Scope, Failed> {
+fn scope(config: &Config, subject: &Subject, console: &Console, viewed: &Viewed) -> Result<Scope, Failed> {
     let mut disassembler = viewed.disassembler().cutting_calls();
     let most = match subject.without_module.get() {
         _ if viewed.is_of_programs() => MOST_IN_PROGRAMS,

@@ -151,6 +151,14 @@ impl Viewed {
         }
     }
 
+    /// Returns how the debug information is installed.
+    pub(super) fn debug_package(&self) -> String {
+        match &self.code {
+            Code::Kernel(kernel, _) => kernel.debug_package(),
+            Code::Programs(code) => code.debug_package(),
+        }
+    }
+
     /// Returns the threads whose executions count. A provider pid counts those of one process.
     pub(super) fn whose(&self, whose: Whose) -> Whose {
         match &self.code {

@@ -26,3 +26,4 @@ mod routes_model;
 mod step;
 mod stepped;
 mod values;
+mod views;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use kinst_base::diag::Diagnostic;
 use kinst_base::probe::Site;
+use kinst_base::space::Space;
 use kinst_sites::flow::counts::{Counts, Room};
 use kinst_sites::flow::laps::{self, Takes};
 use kinst_sites::flow::points::Point;
@@ -313,7 +314,12 @@ impl Counted {
         let solved = counts.solve(&ways.collect());
         executions.imbalance = solved.imbalance;
         executions.calls = match entered {
-            None => counts.entered(&solved),
+            None => {
+                // Exceptions and longjmp() enter a function of a program elsewhere.
+                let in_program = self.listings.first().is_some_and(|listing| listing.space != Space::Kernel);
+                let entry = self.starts.first().copied().flatten().filter(|_| in_program);
+                counts.entered(&solved, entry.and_then(|entry| flow.block_at(entry)))
+            }
             Some(blocks) => blocks.iter().map(|block| counts.block(&solved, *block)).sum(),
         };
         for ((listing, start), executed) in self.listings.iter().zip(&self.starts).zip(&mut executions.parts)

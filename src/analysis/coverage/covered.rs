@@ -188,7 +188,15 @@ impl Function {
         let branches = table.branches(flow, &counts);
         let entry = flow.block_at(code.address).unwrap_or(0);
         let (module, name) = (code.module.to_owned(), code.in_source());
-        Some(Function { module, name, source, blocks, branches, watched, graph: Some(Graph { counts, entry }) })
+        Some(Function {
+            module,
+            name,
+            source,
+            blocks,
+            branches,
+            watched,
+            graph: Some(Graph { counts, entry }),
+        })
     }
 
     /// A function whose control flow is unknown: each of its instructions is watched.

@@ -414,10 +414,11 @@ impl Counts {
         solved.counts[self.own(block)?]
     }
 
-    /// Returns how often control came from outside, if all of that is known.
-    pub fn entered(&self, solved: &Solved) -> Option<u64> {
+    /// Returns how often control came from outside, to a block or to any, if all of that is known.
+    pub fn entered(&self, solved: &Solved, only: Option<u32>) -> Option<u64> {
         let ways = self.ways.iter().zip(&solved.counts);
-        ways.filter(|(way, _)| matches!(way.what, What::Enter(_))).map(|(_, count)| *count).sum()
+        let counts = |what: What| matches!(what, What::Enter(block) if only.is_none_or(|only| only == block));
+        ways.filter(|(way, _)| counts(way.what)).map(|(_, count)| *count).sum()
     }
 
     /// Whether a block itself is counted.

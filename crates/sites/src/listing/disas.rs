@@ -28,6 +28,8 @@ pub struct Listing {
     pub space: Space,
     /// Module of the function: `vmlinux` for the kernel proper, `a.out` for the program of a process.
     pub module: String,
+    /// The key by which the types of its image are looked up.
+    pub types: String,
     /// The containing function, by its name in probe descriptions.
     pub function: String,
     /// Start of the function in the running kernel, or in the file of a program or of a kernel that is not running.
@@ -346,9 +348,20 @@ impl<'k> Lister<'k> {
                 fentry: verdict.fentry,
             });
         }
-        let (space, module) = (named.space, named.module.to_owned());
+        let (space, module, types) = (named.space, named.module.to_owned(), named.types());
         let (size, live) = (symbol.size, code.verdicts.is_none());
-        Listing { space, module, function: name, address, size, copy: None, source, live, instructions }
+        Listing {
+            space,
+            module,
+            types,
+            function: name,
+            address,
+            size,
+            copy: None,
+            source,
+            live,
+            instructions,
+        }
     }
 
     /// Returns the instructions of a function from memory, or from the file without a running kernel.

@@ -169,12 +169,10 @@ impl<'k> Lister<'k> {
             for insn in &code.insns {
                 let address = part.address + u64::from(insn.offset);
                 let set = decode::of(insn.machine);
-                next.insert(
-                    address,
-                    decode::step(insn.machine, &insn.bytes, address)
-                        .map(|step| decode::ways(&step))
-                        .unwrap_or_default(),
-                );
+                let step = decode::step(insn.machine, &insn.bytes, address);
+                let mut ways = step.map(|step| decode::ways(&step)).unwrap_or_default();
+                ways.extend(image.callers().map(|callers| callers.table_of(address)).unwrap_or_default());
+                next.insert(address, ways);
                 kinds
                     .insert(address, Kind { is_call: set.calls(&insn.bytes), takes: set.takes(&insn.bytes) });
                 let refused = code.refused(insn).is_some();

@@ -87,6 +87,12 @@ impl ProgramCode {
         self.named.iter().all(|named| named.of.space.process().is_some())
     }
 
+    /// Returns how the debug information is installed.
+    pub fn debug_package(&self) -> String {
+        let first = self.named.iter().flat_map(|named| &named.meant).next();
+        first.map(|meant| meant.file.image().all().debug_package()).unwrap_or_default()
+    }
+
     /// Returns the paths of the files.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.named.iter().flat_map(|named| &named.meant).map(|meant| meant.file.path())
@@ -102,6 +108,11 @@ impl<'k> Named<'k> {
     fn of_kernel(kernel: &'k Kernel, module: ModuleId) -> Named<'k> {
         let image = kernel.image(module);
         Named { image, space: Space::Kernel, module: image.name(), file: None }
+    }
+
+    /// Returns the key by which the types of the image are looked up.
+    pub(super) fn types(&self) -> String {
+        self.file.map_or_else(|| self.module.to_owned(), ProgramFile::key)
     }
 
     /// Completes a site of the image.
