@@ -113,12 +113,10 @@ fn counts_of_code_that_catches_exceptions() {
         return;
     }
     let ours = ["main", "_ZL5picky", "_ZL7through", "_ZL6caught", "_ZL7checked", "_ZN5Noted"];
-    for level in LEVELS {
-        // The dynamic linker would take most of the steps.
-        let stepped = Stepped::compile("g++", &support("caught.cpp"), &[level, "-g", "-static"]);
-        let is_ours = |name: &str| ours.iter().any(|ours| name.starts_with(ours)) && !name.contains("main_");
-        assert!(compare(&format!("g++ {level}"), &stepped, &[], is_ours) > 100);
-    }
+    // The C++ library needs millions of steps, so there is one program only.
+    let stepped = Stepped::compile("g++", &support("caught.cpp"), &["-O2", "-g"]);
+    let is_ours = |name: &str| ours.iter().any(|ours| name.starts_with(ours));
+    assert!(compare("g++ -O2", &stepped, &[], is_ours) > 100);
 }
 
 /// Panics are exceptions.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
 use crate::code::tables::Tables;
+use crate::flow::Flow;
 use crate::flow::callers::Callers;
 use crate::flow::marks::Linked;
 use crate::image::{Image, Images};
@@ -23,6 +24,13 @@ use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
 type SourceNames = [(Symbol, String)];
+
+/// The control flow of a function, and the beginnings of its instructions, each by the function's address.
+#[derive(Default)]
+struct Last {
+    flow: Option<(u64, Option<Arc<Flow>>)>,
+    offsets: Option<(u64, Option<Arc<[u32]>>)>,
+}
 
 /// A callback that reports what the program is waiting for.
 pub(super) type Say = dyn Fn(&str) + Send + Sync;
@@ -47,6 +55,8 @@ pub struct ProgramFile {
     stubs: OnceLock<HashMap<u64, String>>,
     /// Functions that catch exceptions.
     handlers: OnceLock<Handlers>,
+    /// The last function that was read: probes of one function follow each other.
+    last: Mutex<Last>,
     say: Option<Arc<Say>>,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
@@ -73,6 +83,7 @@ impl ProgramFile {
             meant: Mutex::default(),
             linked: OnceLock::new(),
             stubs: OnceLock::new(),
+            last: Mutex::default(),
             handlers: OnceLock::new(),
             say,
             warnings: Mutex::default(),
@@ -193,6 +204,35 @@ impl ProgramFile {
 
     fn handlers(&self) -> &Handlers {
         self.handlers.get_or_init(|| Handlers::of_program(&self.image))
+    }
+
+    /// Returns the control flow of the function at an address.
+    pub(super) fn flow_at(&self, address: u64) -> Option<Arc<Flow>> {
+        let callers = self.image().callers()?;
+        let caller = callers.caller(address)?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &last.flow {
+            Some((known, flow)) if *known == caller.address => flow.clone(),
+            _ => {
+                let flow = callers.flow(caller).ok().map(Arc::new);
+                last.flow = Some((caller.address, flow.clone()));
+                flow
+            }
+        }
+    }
+
+    /// Returns the offsets of a function's instructions, in order; `None` if they cannot be read.
+    pub(crate) fn offsets(&self, function: &Symbol) -> Option<Arc<[u32]>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &last.offsets {
+            Some((known, offsets)) if *known == function.address => offsets.clone(),
+            _ => {
+                let insns = self.image().instructions(function);
+                let offsets = insns.map(|insns| insns.iter().map(|insn| insn.offset).collect::<Arc<[u32]>>());
+                last.offsets = Some((function.address, offsets.clone()));
+                offsets
+            }
+        }
     }
 
     fn linked(&self) -> &Linked {
