@@ -136,6 +136,7 @@ fn counted(
         all.extend(console.reported(Counted::all(&mut disassembler, description, how))?);
     }
     disassembler.take_remarks().iter().for_each(|remark| console.report.notice(remark));
+    viewed.report_copies(console, &disassembler, &config.invocation.annotated, "counted");
     subject.report_files(console, config.invocation.verbose);
     let probes: usize = all.iter().map(Counted::places).sum();
     let names = || config.invocation.annotated.join(", ");

@@ -105,6 +105,7 @@ fn groups(
         }
         Group::all(followed, into, &mut groups);
     }
+    viewed.report_copies(console, &disassembler, &config.invocation.followed, "followed");
     for (copy, function) in Group::settle(&mut groups) {
         console.report.notice(&format!("{copy} is inlined in {function}, and followed there"));
     }

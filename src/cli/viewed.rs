@@ -82,6 +82,11 @@ impl Viewed {
         let (kernel, programs): (Vec<&String>, Vec<&String>) =
             descriptions.iter().partition(|description| in_kernel(description));
         let Some(program) = programs.first() else {
+            if let Some(module) = kernel.iter().find_map(|one| unknown_module(config, subject, one)) {
+                let help =
+                    "a library of a program is looked up in a process: name it with -c COMMAND or -p PID";
+                return console.fail(&format!("the kernel has no module `{module}`"), Some(help));
+            }
             let code = Code::Kernel(subject.kernel(console)?, subject.live_text());
             return Ok(Viewed { code, processes: None });
         };
@@ -132,6 +137,24 @@ impl Viewed {
             Code::Kernel(kernel, live) => Searched::Kernel { kernel, live: live.as_deref() },
             Code::Programs(code) => Searched::Programs(code),
         })
+    }
+
+    /// Reports that functions of programs also have inlined copies, which a view of the function leaves out. In a kernel,
+    /// the search would take long.
+    pub(super) fn report_copies(
+        &self,
+        console: &Console,
+        disassembler: &Disassembler<'_>,
+        descriptions: &[String],
+        done: &str,
+    ) {
+        for description in descriptions.iter().filter(|_| self.is_of_programs()) {
+            let (count, name) = disassembler.times_inlined(description);
+            let copies = if count == 1 { "1 copy, which is" } else { &format!("{count} copies, which are") };
+            if count > 0 && disassembler.has_own_code(description) {
+                console.report.notice(&format!("{name} is also inlined: {copies} not {done} here"));
+            }
+        }
     }
 
     /// Returns the source files of the code. Paths of programs that are not absolute count from the current folder, or
@@ -198,6 +221,16 @@ fn is_of_kernel(config: &Config, subject: &Subject, description: &str) -> bool {
         }
         _ => true,
     }
+}
+
+/// Returns the module of a description of the kernel that may be a library, as it is none of the kernel's.
+fn unknown_module<'d>(config: &Config, subject: &Subject, description: &'d str) -> Option<&'d str> {
+    let (module, _) =
+        description.split_once(':').filter(|(module, rest)| !module.is_empty() && !rest.contains(':'))?;
+    let is_here = config.options.text(key::SYSROOT).is_none();
+    let has = |kernel: Arc<Kernel>| !kernel.modules_matching(module).is_empty();
+    let is_known = ["kinst", "fbt"].contains(&module) || subject.open_kernel().map_or(true, has);
+    (is_here && !is_known).then_some(module)
 }
 
 /// Completes a description of programs; `target` is the process of -c or -p, or 0.

@@ -90,7 +90,8 @@ impl<'a> Function<'a> {
 
     /// Returns the spot of the instruction at an offset, which must be the beginning of one.
     pub(super) fn instruction(&self, offset: u64) -> Result<Spot, Box<Diagnostic>> {
-        let begins = |offsets: &[u32]| u32::try_from(offset).is_ok_and(|at| offsets.binary_search(&at).is_ok());
+        let begins =
+            |offsets: &[u32]| u32::try_from(offset).is_ok_and(|at| offsets.binary_search(&at).is_ok());
         match self.meant.file.offsets(&self.symbol).is_some_and(|offsets| begins(&offsets)) {
             true => Ok(always(self.symbol.address + offset)),
             false => Err(Box::new(refusals::no_boundary(self, offset, &self.instructions()?))),

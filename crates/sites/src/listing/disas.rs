@@ -160,6 +160,11 @@ impl<'k> Disassembler<'k> {
         Ok((images, meant))
     }
 
+    /// Whether a description means functions with code of their own, and not only inlined copies.
+    pub fn has_own_code(&self, description: &str) -> bool {
+        matches!(self.meant(description), Ok((_, Meant::Functions(_))))
+    }
+
     /// Returns the number of copies of the function, whether or not it also has out-of-line code; and its name.
     pub fn times_inlined(&self, description: &str) -> (u32, String) {
         let searched = self.lister.searched;
