@@ -78,16 +78,7 @@ pub(crate) fn coverage(
         tally.add(&scope, function, &function.covered(&known));
     }
     let mut sources = viewed.sources(config, subject);
-    // A file has the paths that --lcov writes.
-    let paths: Vec<(String, String)> = match viewed.is_of_programs() {
-        true => {
-            tally.files.keys().filter_map(|name| Some((shown(&mut sources, name)?, name.clone()))).collect()
-        }
-        false => Vec::new(),
-    };
-    let renamed = |other: Tally| paths.iter().fold(other, |other, (path, name)| other.renamed(path, name));
-    merged.into_iter().for_each(|one| tally.merge(&renamed(one)));
-    let against = against.map(renamed);
+    let against = joined(&viewed, &mut tally, &mut sources, merged, against);
     write_files(console, &tally, against.as_ref(), (lcov, page), &mut sources)?;
     write(config, console, &tally, against.as_ref(), verbose)?;
     Ok(status)
@@ -152,6 +143,22 @@ fn scope(config: &Config, subject: &Subject, console: &Console, viewed: &Viewed)
         return console.fail(&format!("no instruction of {} can be traced", patterns.join(", ")), Some(help));
     }
     Ok(scope)
+}
+
+/// Adds the other runs; returns the one of --against. In programs, their files have the paths that --lcov writes.
+fn joined(
+    viewed: &Viewed,
+    tally: &mut Tally,
+    sources: &mut Sources,
+    merged: Vec<Tally>,
+    against: Option<Tally>,
+) -> Option<Tally> {
+    let names = tally.files.keys().filter(|_| viewed.is_of_programs());
+    let paths: Vec<(String, String)> =
+        names.filter_map(|name| Some((shown(sources, name)?, name.clone()))).collect();
+    let renamed = |other: Tally| paths.iter().fold(other, |other, (path, name)| other.renamed(path, name));
+    merged.into_iter().for_each(|one| tally.merge(&renamed(one)));
+    against.map(renamed)
 }
 
 /// The path of a source file, as --lcov writes it.

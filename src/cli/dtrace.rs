@@ -79,9 +79,7 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
     if let Some(pid) = config.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
         return console.fail(&format!("invalid pid: {pid}"), None);
     }
-    if let Some(description) = viewed::without_process(config) {
-        let help = "name it with -c COMMAND or -p PID; a file in all processes: /PATH:FUNCTION";
-        console.report.error(&format!("{description} is in a process"), Some(help));
+    if viewed::lacks_process(config, console) {
         return Ok(USAGE);
     }
     if config.options.text(key::VMLINUX).is_some() {

@@ -61,13 +61,18 @@ fn parse(description: &str) -> Written<'_> {
     }
 }
 
-/// Returns a description that means the process of -c or -p, if there is none.
-pub(super) fn without_process(config: &Config) -> Option<&str> {
+/// Reports a description that means the process of -c or -p, if there is none.
+pub(super) fn lacks_process(config: &Config, console: &Console) -> bool {
     let given = &config.invocation;
     let views = [&given.disassembled, &given.annotated, &given.covered, &given.followed, &given.into];
     let none = given.commands.is_empty() && given.pids.is_empty();
     let is_lost = |one: &&String| none && matches!(parse(one), Written::Target(..));
-    views.into_iter().flatten().find(is_lost).map(String::as_str)
+    let lost = views.into_iter().flatten().find(is_lost);
+    if let Some(description) = lost {
+        let help = "name it with -c COMMAND or -p PID; a file in all processes: /PATH:FUNCTION";
+        console.report.error(&format!("{description} is in a process"), Some(help));
+    }
+    lost.is_some()
 }
 
 impl Viewed {

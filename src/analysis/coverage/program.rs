@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 pub(crate) enum Counting {
     /// The first of each place, in all threads that the probes are in.
     Once,
-    /// Those of some threads: a place that another thread has passed is still watched.
+    /// The ones of some threads: a place that another thread has passed is still watched.
     Of(Whose),
 }
 

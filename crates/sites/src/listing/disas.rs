@@ -160,7 +160,7 @@ impl<'k> Disassembler<'k> {
         Ok((images, meant))
     }
 
-    /// Whether a description means functions with code of their own, and not only inlined copies.
+    /// Whether a description means functions with separate code, and not only inlined copies.
     pub fn has_own_code(&self, description: &str) -> bool {
         matches!(self.meant(description), Ok((_, Meant::Functions(_))))
     }
@@ -194,15 +194,6 @@ fn copies<'k>(images: &[Named<'k>], function: &str) -> Result<Vec<(Named<'k>, In
         copies.extend(found.into_iter().map(|copy| (*named, copy)));
     }
     Ok(copies)
-}
-
-pub(super) fn split(description: &str) -> (&str, &str) {
-    if let Some((module, function)) = description.split_once('`') {
-        return (module, function);
-    }
-    let mut fields = description.rsplit(':');
-    let function = fields.next().unwrap_or_default();
-    (fields.next().unwrap_or_default(), function)
 }
 
 pub(super) struct Lister<'k> {

@@ -1,6 +1,5 @@
 //! sites/listing/searched.rs: the images in which functions are looked up: those of a kernel, or the files of programs.
 
-use super::disas::split;
 use crate::catalog::refusals;
 use crate::image::Image;
 use crate::memory::LiveText;
@@ -261,6 +260,15 @@ impl<'k> Searched<'k> {
         let one = !is_glob(function) && !function.is_empty();
         if one { Ok(()) } else { Err(Box::new(refusals::one_function(function))) }
     }
+}
+
+fn split(description: &str) -> (&str, &str) {
+    if let Some((module, function)) = description.split_once('`') {
+        return (module, function);
+    }
+    let mut fields = description.rsplit(':');
+    let function = fields.next().unwrap_or_default();
+    (fields.next().unwrap_or_default(), function)
 }
 
 fn modules(images: &[Named<'_>]) -> Vec<ModuleId> {
