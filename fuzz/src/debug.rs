@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use kinst::debuginfo::{Bytes, ElfFile};
-use kinst::dwarf::{self, Caller, Callers, DebugInfo, Registers};
+use kinst::dwarf::{self, Caller, Callers, DebugInfo, Handlers, Registers};
 
 /// Functions inlined in functions, a loop, a cold part, and one function twice in another.
 const SOURCE: &str = "
@@ -153,9 +153,14 @@ pub fn lines(data: &[u8]) {
     }
 }
 
-/// Finds the caller at each address of the text, in a stack of words that are addresses in the stack.
+/// Finds the caller at each address of the text, in a stack of words that are addresses in the stack; and the places
+/// where exceptions are caught.
 pub fn callers(data: &[u8]) {
-    let Some(image) = changed_of(&FILES, &[".eh_frame"], data) else { return };
+    let Some(image) = changed_of(&FILES, &[".eh_frame", ".gcc_except_table"], data) else { return };
+    let handlers = Handlers::of_program(&image);
+    for address in text(&image) {
+        assert!(handlers.has(address) || handlers.landing_pads(&image, address) == Some(Vec::new()));
+    }
     let Ok(callers) = Callers::read(&image) else { return };
     let stack = |address: u64| (0x1000..0x3000).contains(&address).then_some(address ^ 0x10);
     for address in text(&image) {

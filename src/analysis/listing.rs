@@ -1,9 +1,9 @@
 //! analysis/listing.rs: listings as text and JSON.
 
-use kinst_base::reason::Untraceable;
 use kinst_dwarf::Frame;
 use kinst_sites::listing::Place;
-use kinst_sites::listing::disas::{Copy, Listed, Listing};
+use kinst_sites::listing::disas::{Copy, Listed, Listing, in_source};
+use kinst_sites::uprobe::Way;
 use serde_json::{Value, json};
 
 /// The title of a listing: `vmlinux:vfs_read, fs/read_write.c:450, 312 bytes at ffffffff81000000`.
@@ -16,23 +16,25 @@ pub(crate) fn titled(listing: &Listing) -> String {
             let elsewhere = if listing.function == *caller {
                 String::new()
             } else {
-                format!(": its part in {module}:{}", listing.function)
+                format!(": its part in {module}:{}", listing.in_source())
             };
-            format!("{function}{source}, inlined in {module}:{caller} {}{elsewhere}", entered_at(copy))
+            let (caller, entered) = (in_source(caller), entered_at(listing, copy));
+            format!("{function}{source}, inlined in {module}:{caller} {entered}{elsewhere}")
         }
         None => {
-            let Listing { module, function, size, address, .. } = listing;
+            let Listing { module, size, address, .. } = listing;
+            let function = listing.in_source();
             format!("{module}:{function}{source}, {size} bytes at {address:x}")
         }
     }
 }
 
 /// The places where a copy is entered: `at offset 598`, `at offsets 68, 233`
-pub(crate) fn entered_at(copy: &Copy) -> String {
+pub(crate) fn entered_at(listing: &Listing, copy: &Copy) -> String {
     match &copy.entries[..] {
-        [entry] => format!("at offset {entry}"),
+        [entry] => format!("at offset {}", listing.number(*entry)),
         entries => {
-            let entries: Vec<String> = entries.iter().map(u64::to_string).collect();
+            let entries: Vec<String> = entries.iter().map(|entry| listing.number(*entry)).collect();
             format!("at offsets {}", entries.join(", "))
         }
     }
@@ -65,7 +67,7 @@ pub(crate) fn object(listing: &Listing, insn: &Listed) -> Value {
     json!({
         "module": listing.module,
         "function": listing.function,
-        "copy": copy.map(|Copy { function, caller, entries }| json!({
+        "copy": copy.map(|Copy { function, caller, entries, .. }| json!({
             "function": function,
             "in": caller,
             "entry": entries.first(),
@@ -80,7 +82,8 @@ pub(crate) fn object(listing: &Listing, insn: &Listed) -> Value {
         "frames": frames,
         "live": listing.live,
         "traceable": insn.refused.is_none(),
-        "reason": insn.refused.map(Untraceable::words),
+        "reason": insn.refused.map(|refused| refused.to_string()),
+        "emulated": insn.way.map(|way| way == Way::Emulated),
         "ftrace": insn.fentry,
         "rewritten": insn.rewritten.map(|how| how.words()),
     })

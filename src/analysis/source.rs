@@ -1,4 +1,4 @@
-//! analysis/source.rs: the text of source lines, if the kernel's source is available.
+//! analysis/source.rs: the text of source lines, if the source is available.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     folders: Vec<PathBuf>,
+    /// How missing files are provided.
+    advice: &'static str,
     /// By the name in the debug information; `None`: not available.
     files: HashMap<String, Option<Text>>,
 }
@@ -24,12 +26,7 @@ impl Sources {
     /// `given`: the option sourcepath; `release`: the running kernel's release, for the folders where
     /// packages install the source.
     pub(crate) fn new(given: &[String], release: Option<&str>) -> Sources {
-        let mut folders: Vec<PathBuf> = given
-            .iter()
-            .flat_map(|list| list.split(':'))
-            .filter(|one| !one.is_empty())
-            .map(PathBuf::from)
-            .collect();
+        let mut folders = named(given);
         if let Some(release) = release {
             let version = release.split(['-', '+']).next().unwrap_or(release);
             let short = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
@@ -39,7 +36,20 @@ impl Sources {
             folders.extend([version, &short].map(|version| format!("/usr/src/linux-{version}").into()));
             folders.push("/usr/src/linux".into());
         }
-        Sources { folders, files: HashMap::new() }
+        let advice = "unpack the source of this kernel (Debian: the package linux-source), and name its folder with -x sourcepath=FOLDER";
+        Sources { folders, advice, files: HashMap::new() }
+    }
+
+    /// The sources of programs: in the folders of the option sourcepath, in the given ones, and at their own paths.
+    pub(crate) fn of_programs(given: &[String], folders: Vec<PathBuf>) -> Sources {
+        let mut all = named(given);
+        all.extend(folders);
+        all.push("/".into());
+        Sources {
+            folders: all,
+            advice: "name the folder of the source with -x sourcepath=FOLDER",
+            files: HashMap::new(),
+        }
     }
 
     /// The text of a line, counted from 1.
@@ -64,9 +74,7 @@ impl Sources {
             1 => "and another file are".to_owned(),
             more => format!("and {more} more files are"),
         };
-        Some(format!(
-            "{first} {more} missing, so lines have no text: unpack the source of this kernel (Debian: the package linux-source), and name its folder with -x sourcepath=FOLDER"
-        ))
+        Some(format!("{first} {more} missing, so lines have no text: {}", self.advice))
     }
 
     fn text(&mut self, file: &str) -> Option<&Text> {
@@ -76,6 +84,12 @@ impl Sources {
         }
         self.files.get(file)?.as_ref()
     }
+}
+
+/// The folders of the option sourcepath.
+fn named(given: &[String]) -> Vec<PathBuf> {
+    let all = given.iter().flat_map(|list| list.split(':'));
+    all.filter(|one| !one.is_empty()).map(PathBuf::from).collect()
 }
 
 /// Reads the file below one of the folders: by its full name, or by the part that follows the build folder.

@@ -5,6 +5,7 @@ use super::console::{Console, Failed};
 use super::dtrace_args::Invocation;
 use super::dtrace_trace::{self, Taker};
 use super::subject::Subject;
+use super::viewed::{self, Viewed};
 use super::written;
 use crate::analysis::counts::counted::{Counted, Executions, How};
 use crate::analysis::counts::gathered::Gathered;
@@ -13,10 +14,9 @@ use crate::analysis::counts::program::{Group, Question};
 use crate::analysis::counts::sum::Shown;
 use crate::analysis::counts::text::{Form, Latency};
 use crate::analysis::counts::{html, latency, object, program, sum, text};
-use crate::analysis::source::Sources;
-use crate::options::{From, key};
+use crate::options::From;
 use kinst_base::probe::{Description, Fields, Probe};
-use kinst_sites::listing::disas::Disassembler;
+use kinst_base::space::Space;
 use kinst_sites::{Catalog, ProbeCatalog as _};
 
 /// A function or copy, with its executions.
@@ -28,13 +28,19 @@ pub(super) fn annotate(
     subject: &mut Subject,
     console: &mut Console,
 ) -> Result<u8, Failed> {
-    written::require_backend(config, subject, console)?;
-    let all = counted(config, subject, console)?;
+    let mut viewed = Viewed::to_trace(config, subject, console, &config.invocation.annotated)?;
+    if viewed.is_of_programs() && config.invocation.latency {
+        let help = "probes at the ends of a function take its time, as the guide's page on programs shows";
+        let title = "--latency: in programs the cost of a probe differs too much from place to place";
+        return console.fail(title, Some(help));
+    }
+    let all = counted(config, subject, console, &viewed)?;
     readable(&config.invocation, console, &all)?;
-    let mut groups = program::groups(&all);
+    let by_call = config.invocation.when.is_some() || config.invocation.latency;
+    let mut groups = program::groups(&all, by_call);
     let catalog = subject.catalog(console)?;
     bounded(&config.invocation, &catalog, console, &mut groups)?;
-    let text = program::write(&groups, &question(&config.invocation));
+    let text = program::write(&groups, &question(&config.invocation, &viewed));
     if let Some(status) = written::take(config, subject, console, "--annotate", text)? {
         return Ok(status);
     }
@@ -47,12 +53,15 @@ pub(super) fn annotate(
     let gathered = Gathered::default();
     // -v applies to the listing of the function, not to the program.
     let instructions = std::mem::take(&mut config.invocation.verbose);
-    let begin = |armed: &mut dyn Iterator<Item = &Probe>| gathered.begin(armed);
-    let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None };
+    let processes = viewed.processes.take();
+    let begin = |armed: &mut dyn Iterator<Item = &Probe>| match viewed.is_of_programs() {
+        false => gathered.begin(armed),
+        true => gathered.begin_at(&viewed::ids(&catalog, armed, groups.iter().flat_map(Group::sites))),
+    };
+    let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None, processes };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let (answers, cost) = answers(&config.invocation, console, &groups, &gathered);
-    let release = subject.is_running().then(kinst_os::release);
-    let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
+    let mut sources = viewed.sources(config, subject);
     if config.invocation.objects {
         console.put(&objects(&sum::shown(&answers)))?;
     } else if let Some(mut page) = page {
@@ -110,10 +119,13 @@ fn readable(invocation: &Invocation, console: &Console, all: &[Counted]) -> Resu
 }
 
 /// Returns the functions and copies that the command line names, with the places to count.
-fn counted(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<Counted>, Failed> {
-    let kernel = subject.kernel(console)?;
-    let live = subject.live_text();
-    let mut disassembler = Disassembler::new(&kernel, live.as_deref());
+fn counted(
+    config: &Config,
+    subject: &Subject,
+    console: &Console,
+    viewed: &Viewed,
+) -> Result<Vec<Counted>, Failed> {
+    let mut disassembler = viewed.disassembler().cutting_calls();
     let mut all = Vec::new();
     let how = match config.invocation {
         ref one if one.latency => How::Time,
@@ -124,6 +136,7 @@ fn counted(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<
         all.extend(console.reported(Counted::all(&mut disassembler, description, how))?);
     }
     disassembler.take_remarks().iter().for_each(|remark| console.report.notice(remark));
+    viewed.report_copies(console, &disassembler, &config.invocation.annotated, "counted");
     subject.report_files(console, config.invocation.verbose);
     let probes: usize = all.iter().map(Counted::places).sum();
     let names = || config.invocation.annotated.join(", ");
@@ -150,18 +163,19 @@ fn bounded(
     console: &Console,
     groups: &mut [Group<'_>],
 ) -> Result<(), Failed> {
-    let is_probe = |function: &str, boundary: &str| {
-        let mut fields = function.splitn(3, ':').map(str::to_owned);
-        let mut next = || fields.next().unwrap_or_default();
-        let fields = Fields { provider: next(), module: next(), function: next(), name: boundary.to_owned() };
+    let is_probe = |[provider, module, function]: &[String; 3], boundary: &str| {
+        let fields = Fields::new(provider, module, function, boundary);
         catalog.matches(&Description::Fields(Box::new(fields))).is_ok_and(|found| !found.is_empty())
     };
     for group in groups.iter_mut() {
-        let function = &group.function;
-        if group.by_call && function.starts_with("fbt:") {
-            group.by_call = is_probe(function, "entry") && is_probe(function, "return");
+        let function = group.prefix();
+        let asked = group.by_call;
+        if group.by_call && !group.copies {
+            group.by_call = is_probe(&group.at, "entry") && is_probe(&group.at, "return");
         }
-        if group.by_call {
+        // A command of -c is stopped before it has called anything.
+        let begins_anew = group.space != Space::Kernel && !invocation.commands.is_empty();
+        if group.by_call || begins_anew && !asked {
             continue;
         }
         let option = match invocation {
@@ -178,9 +192,9 @@ fn bounded(
     Ok(())
 }
 
-fn question(invocation: &Invocation) -> Question<'_> {
+fn question<'i>(invocation: &'i Invocation, viewed: &Viewed) -> Question<'i> {
     Question {
-        whose: written::whose(invocation),
+        whose: viewed.whose(written::whose(invocation)),
         when: invocation.when.as_deref(),
         time: invocation.time.as_deref(),
         latency: invocation.latency,
@@ -207,7 +221,7 @@ fn report_set(console: &Console, gathered: &Gathered) {
 }
 
 fn report_unfinished(console: &Console, group: &Group<'_>, unfinished: u64) {
-    let function = &group.function;
+    let function = group.name();
     match unfinished {
         0 => {}
         1 => console.report.warning(&format!("{function}: 1 call had not ended: counts may be off by 1")),
@@ -238,8 +252,10 @@ fn report(console: &Console, exact: bool, counted: &Counted, executions: &Execut
         .notice(&format!("{function}: of {} instructions {right} have the derived count", right + wrong));
     for (part, at, own, follows) in &executions.wrong {
         let listing = &counted.listings[*part];
-        let offset = listing.instructions[*at].offset;
-        console.report.warning(&format!("{}:{offset}: counted {own}, derived {follows}", listing.function));
+        let offset = listing.number(listing.instructions[*at].offset.into());
+        console
+            .report
+            .warning(&format!("{}:{offset}: counted {own}, derived {follows}", listing.in_source()));
     }
 }
 

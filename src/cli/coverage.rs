@@ -6,19 +6,21 @@ use super::dtrace_args::Invocation;
 use super::dtrace_trace::{self, Taker};
 use super::output::{AtEnd, reason};
 use super::subject::Subject;
+use super::viewed::{self, Viewed};
 use super::written;
+use crate::analysis::counts::gathered::Gathered;
 use crate::analysis::coverage::covered::Scope;
+use crate::analysis::coverage::program::Counting;
 use crate::analysis::coverage::tally::Tally;
 use crate::analysis::coverage::{against, html, lcov, object, program, text};
 use crate::analysis::source::Sources;
+use crate::analysis::whose::Whose;
 use crate::backend::Fired;
 use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::Message;
-use crate::options::key;
-use kinst_base::probe::{Fields, Probe};
-use kinst_sites::listing::disas::Disassembler;
+use kinst_base::probe::{Fields, Probe, Site};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Traces until the end, and writes what was executed.
 pub(crate) fn coverage(
@@ -26,13 +28,18 @@ pub(crate) fn coverage(
     subject: &mut Subject,
     console: &mut Console,
 ) -> Result<u8, Failed> {
-    written::require_backend(config, subject, console)?;
+    let mut viewed = Viewed::to_trace(config, subject, console, &config.invocation.covered)?;
     // Files that cannot be read are reported before the trace.
     let files = config.invocation.files.clone();
     let merged = files.merged.iter().map(|path| read(console, path)).collect::<Result<Vec<_>, _>>()?;
     let against = files.against.as_ref().map(|path| read(console, path)).transpose()?;
-    let scope = scope(config, subject, console)?;
-    let text = program::write(&scope, config.invocation.time.as_deref());
+    let scope = scope(config, subject, console, &viewed)?;
+    let counting = match viewed.whose(written::whose(&config.invocation)) {
+        // A provider of programs has no probes that remove themselves, so a predicate costs little more.
+        whose if viewed.is_of_programs() && whose != Whose::All => Counting::Of(whose),
+        _ => Counting::Once,
+    };
+    let text = program::write(&scope, counting, config.invocation.time.as_deref());
     if let Some(status) = written::take(config, subject, console, "--coverage", text)? {
         return Ok(status);
     }
@@ -40,47 +47,65 @@ pub(crate) fn coverage(
     let page = written::open(console, config.invocation.page.as_ref())?;
     let verbose = std::mem::take(&mut config.invocation.verbose);
     let reached = RefCell::new(Reached::default());
+    let catalog = subject.catalog(console)?;
+    let gathered = Gathered::default();
+    let processes = viewed.processes.take();
     let begin = |armed: &mut dyn Iterator<Item = &Probe>| {
-        reached.borrow_mut().armed = armed.map(|probe| probe.name.clone()).collect();
+        let sites = scope.functions.iter().flat_map(|function| &function.watched).map(|(_, site)| site);
+        let ids = match viewed.is_of_programs() {
+            false => armed.map(|probe| (probe.name.clone(), probe.id)).collect(),
+            true => viewed::ids(&catalog, armed, sites),
+        };
+        gathered.begin_at(&ids);
+        reached.borrow_mut().ids = ids;
     };
     let end = |probes: &[Probe], fired: &[Fired]| reached.borrow_mut().take(probes, fired);
-    let taker = Taker { begin: &begin, export: Box::new(Nothing), end: Some(&end) };
+    let export: Box<dyn Export> = match counting {
+        Counting::Once => Box::new(Nothing),
+        Counting::Of(_) => Box::new(gathered.clone()),
+    };
+    let taker = Taker { begin: &begin, export, end: Some(&end), processes };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let reached = reached.into_inner();
+    let state = |site: &Site| match counting {
+        Counting::Once => reached.of(site),
+        Counting::Of(_) => gathered.of(0, site).map(|executions| executions > 0),
+    };
     let mut tally = Tally::default();
     for function in &scope.functions {
-        let known: HashMap<usize, bool> = function
-            .watched
-            .iter()
-            .filter_map(|(way, site)| Some((*way, *reached.sites.get(&site.fields())?)))
-            .collect();
+        let known: HashMap<usize, bool> =
+            function.watched.iter().filter_map(|(way, site)| Some((*way, state(site)?))).collect();
         tally.add(&scope, function, &function.covered(&known));
     }
-    merged.iter().for_each(|one| tally.merge(one));
-    let release = subject.is_running().then(kinst_os::release);
-    let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
+    let mut sources = viewed.sources(config, subject);
+    let against = joined(&viewed, &mut tally, &mut sources, merged, against);
     write_files(console, &tally, against.as_ref(), (lcov, page), &mut sources)?;
     write(config, console, &tally, against.as_ref(), verbose)?;
     Ok(status)
 }
 
-/// The fate of each probe, by name.
+/// The fate of each probe.
 #[derive(Default)]
 struct Reached {
-    armed: HashSet<Fields>,
-    sites: HashMap<Fields, bool>,
+    /// The ids of the armed sites.
+    ids: HashMap<Fields, u32>,
+    probes: HashMap<u32, bool>,
 }
 
 impl Reached {
     /// Leaves out abandoned places: they may or may not have been reached.
     fn take(&mut self, probes: &[Probe], fired: &[Fired]) {
-        for (probe, fired) in probes.iter().zip(fired) {
-            if *fired != Fired::Left && self.armed.contains(&probe.name) {
-                self.sites.insert(probe.name.clone(), *fired == Fired::Yes);
-            }
-        }
+        let known = probes.iter().zip(fired).filter(|(_, fired)| **fired != Fired::Left);
+        self.probes = known.map(|(probe, fired)| (probe.id, *fired == Fired::Yes)).collect();
+    }
+
+    fn of(&self, site: &Site) -> Option<bool> {
+        self.probes.get(self.ids.get(&site.fields())?).copied()
     }
 }
+
+/// The limit on places in programs, of which the kernel arms thousands in a millisecond.
+const MOST_IN_PROGRAMS: usize = 200_000;
 
 /// The limit on places without the module: the kernel takes milliseconds to arm each.
 const MOST_EVENTS: usize = 10_000;
@@ -97,11 +122,10 @@ impl Export for Nothing {
 }
 
 /// The functions that the command line names.
-fn scope(config: &Config, subject: &Subject, console: &Console) -> Result<Scope, Failed> {
-    let kernel = subject.kernel(console)?;
-    let live = subject.live_text();
-    let mut disassembler = Disassembler::new(&kernel, live.as_deref());
+fn scope(config: &Config, subject: &Subject, console: &Console, viewed: &Viewed) -> Result<Scope, Failed> {
+    let mut disassembler = viewed.disassembler().cutting_calls();
     let most = match subject.without_module.get() {
+        _ if viewed.is_of_programs() => MOST_IN_PROGRAMS,
         Some(_) => MOST_EVENTS,
         None => subject.device().map_or(usize::MAX, |device| device.info.max_once as usize),
     };
@@ -111,13 +135,35 @@ fn scope(config: &Config, subject: &Subject, console: &Console) -> Result<Scope,
     let scope = console.reported(found)?;
     subject.report_files(console, config.invocation.verbose);
     for (function, why) in &scope.unread {
-        console.report.notice(&format!("{function} is left out: {why}"));
+        let outcome = if viewed.is_of_programs() { "each instruction is watched" } else { "it is left out" };
+        console.report.notice(&format!("{function}: {why}: {outcome}"));
     }
     if scope.functions.iter().all(|function| function.watched.is_empty()) {
         let help = "dtrace --disas shows why no instruction of a function can be traced";
         return console.fail(&format!("no instruction of {} can be traced", patterns.join(", ")), Some(help));
     }
     Ok(scope)
+}
+
+/// Adds the other runs; returns the one of --against. In programs, their files have the paths that --lcov writes.
+fn joined(
+    viewed: &Viewed,
+    tally: &mut Tally,
+    sources: &mut Sources,
+    merged: Vec<Tally>,
+    against: Option<Tally>,
+) -> Option<Tally> {
+    let names = tally.files.keys().filter(|_| viewed.is_of_programs());
+    let paths: Vec<(String, String)> =
+        names.filter_map(|name| Some((shown(sources, name)?, name.clone()))).collect();
+    let renamed = |other: Tally| paths.iter().fold(other, |other, (path, name)| other.renamed(path, name));
+    merged.into_iter().for_each(|one| tally.merge(&renamed(one)));
+    against.map(renamed)
+}
+
+/// The path of a source file, as --lcov writes it.
+fn shown(sources: &mut Sources, name: &str) -> Option<String> {
+    sources.path(name).map(|path| path.display().to_string())
 }
 
 fn read(console: &Console, path: &str) -> Result<Tally, Failed> {

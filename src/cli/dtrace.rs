@@ -9,7 +9,7 @@ use super::report::{FAILURE, Report, USAGE};
 use super::subject::Subject;
 use super::{
     annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, fmt, path, processes,
-    stability, usdt,
+    stability, usdt, viewed,
 };
 use crate::backend::bpf::{nop5, sweep};
 use crate::options;
@@ -76,6 +76,9 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
     if let Some(pid) = config.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
         return console.fail(&format!("invalid pid: {pid}"), None);
     }
+    if viewed::lacks_process(config, console) {
+        return Ok(USAGE);
+    }
     if config.options.text(key::VMLINUX).is_some() {
         subject.kernel(console)?;
     }
@@ -100,6 +103,11 @@ fn run(invocation: Invocation, report: Report) -> Result<u8, Failed> {
     if config.invocation.makes_file() {
         return usdt::write(config, console);
     }
+    run_programs(config, subject, console)
+}
+
+/// Traces, lists or compiles the programs of the command line.
+fn run_programs(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
     config.read_programs(console)?;
     config.read_libraries(console)?;
     if config.files.is_empty() && config.invocation.mode != Mode::List {

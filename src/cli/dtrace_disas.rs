@@ -3,25 +3,26 @@
 use super::config::Config;
 use super::console::{Console, Failed};
 use super::subject::Subject;
+use super::viewed::Viewed;
 use crate::analysis::listing::{chain, hex, object, short, titled};
 use anstyle::{AnsiColor, Style};
 use kinst_base::diag::color;
+use kinst_base::probe::in_description;
+use kinst_base::space::Space;
 use kinst_dwarf::Frame;
-use kinst_sites::listing::disas::{self, Disassembler, Disassembly, Listed, Listing};
+use kinst_sites::listing::disas::{Disassembly, Listed, Listing};
+use kinst_sites::uprobe::Way;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Writes the instructions of functions to standard output, and reports functions that cannot be shown.
 pub(super) fn disassemble(config: &Config, subject: &Subject, console: &Console) -> Result<u8, Failed> {
-    let kernel = subject.kernel(console)?;
-    let live = subject.live_text();
-    let mut disassembler = Disassembler::new(&kernel, live.as_deref());
+    let viewed = Viewed::open(config, subject, console, &config.invocation.disassembled)?;
+    let mut disassembler = viewed.disassembler();
     let mut status = 0;
     for function in &config.invocation.disassembled {
         let answer = disassembler.disassemble(function);
-        for warning in kernel.take_warnings() {
-            console.diagnostic(&warning);
-        }
+        subject.report_files(console, config.invocation.verbose);
         match answer {
             Ok(disassembly) => {
                 disassembly.remarks.iter().for_each(|remark| console.report.notice(remark));
@@ -29,7 +30,8 @@ pub(super) fn disassemble(config: &Config, subject: &Subject, console: &Console)
                 if !config.invocation.objects
                     && disassembly.listings.iter().all(|listing| listing.copy.is_none())
                 {
-                    console.put(&inlined(function, disas::times_inlined(&kernel, function)))?;
+                    let (count, plain) = disassembler.times_inlined(function);
+                    console.put(&inlined(&disassembly, &plain, count))?;
                 }
             }
             Err(error) => {
@@ -60,14 +62,20 @@ fn written(config: &Config, console: &Console, disassembly: &Disassembly) -> Str
 }
 
 /// Returns a note that a function with out-of-line code also has inlined copies.
-fn inlined(description: &str, count: u32) -> String {
-    let function = plain(description.rsplit([':', '`']).next().unwrap_or(description));
+fn inlined(disassembly: &Disassembly, function: &str, count: u32) -> String {
+    let function = plain(function);
     let copies = match count {
         0 => return String::new(),
         1 => "1 copy".to_owned(),
         count => format!("{count} copies"),
     };
-    format!("\n{function} is also inlined ({copies}): dtrace -lvn 'kinst::{function}:entry'\n")
+    let provider = match disassembly.listings.first() {
+        Some(Listing { space: Space::Process(_), module, .. }) => format!("pid$target:{module}"),
+        Some(Listing { space: Space::File, module, .. }) => format!("uprobe:{module}"),
+        _ => "kinst:".to_owned(),
+    };
+    let name = in_description(function);
+    format!("\n{function} is also inlined ({copies}): dtrace -lvn '{provider}:{name}:entry'\n")
 }
 
 /// Returns the name without the suffix that distinguishes it from its namesakes.
@@ -100,25 +108,24 @@ impl Paint {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{}", self.paint(BOLD, &title));
         let last = listing.instructions.last().map_or(0, |insn| insn.offset);
-        let width = last.to_string().len().max(5);
+        let width = listing.number(last.into()).len().max(5);
         let mut frames: Option<&Arc<Vec<Frame>>> = None;
         for insn in &listing.instructions {
             if frames.is_none_or(|frames| !Arc::ptr_eq(frames, &insn.frames)) && !insn.frames.is_empty() {
                 let _ = writeln!(out, "  {}", self.paint(CYAN, &chain(&insn.frames)));
             }
             frames = Some(&insn.frames);
-            self.instruction(out, insn, width);
+            self.instruction(out, &listing.number(insn.offset.into()), insn, width);
         }
     }
 
-    fn instruction(&self, out: &mut String, insn: &Listed, width: usize) {
+    fn instruction(&self, out: &mut String, offset: &str, insn: &Listed, width: usize) {
         let bytes = hex(insn, " ");
         let place = insn.place.as_ref().map(short).unwrap_or_default();
         let mark = if insn.refused.is_some() { "-" } else { " " };
         let verdict = verdict(insn);
         let line = format!(
-            "{mark} {:>width$}  {}  {bytes:<BYTES$} {:<TEXT$} ",
-            insn.offset,
+            "{mark} {offset:>width$}  {}  {bytes:<BYTES$} {:<TEXT$} ",
             self.paint(DIM, &format!("{:x}", insn.address)),
             insn.text
         );
@@ -137,5 +144,6 @@ fn verdict(insn: &Listed) -> String {
         return format!("cannot be traced: {refused}");
     }
     let fentry = insn.fentry.then_some("ftrace site: traced through ftrace");
-    fentry.or(insn.rewritten.map(|how| how.words())).unwrap_or_default().to_owned()
+    let emulated = (insn.way == Some(Way::Emulated)).then_some("emulated");
+    fentry.or(insn.rewritten.map(|how| how.words())).or(emulated).unwrap_or_default().to_owned()
 }

@@ -147,7 +147,7 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "disas",
                 "[MODULE:]FUNCTION",
                 "List the instructions of a function, or of its inlined copies, with source lines and which can be \
-                 traced",
+                 traced. In programs, here and below: a.out:f or libfoo:f with -c or -p, or /PATH:f",
                 Does::Disassemble,
             ),
             long(
@@ -161,7 +161,7 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "coverage",
                 "PATTERN",
                 "Show which blocks, lines and branches are executed at all, in functions ([MODULE:]FUNCTION), \
-                 a module, or a source file or directory (fs/ext4/)",
+                 a module, or a source file or directory (fs/ext4/); in programs, a.out:* or a.out:src/",
                 Does::Cover,
             ),
             long(
@@ -280,7 +280,7 @@ const GROUPS: &[(&str, &[Row])] = &[
             long(
                 "latency",
                 "",
-                "With --annotate: show where a call spends its time, without the cost of the probes",
+                "With --annotate: show where a call spends its time, without the cost of the probes; not in programs",
                 Does::Latency,
             ),
             long(

@@ -44,6 +44,8 @@ pub(crate) struct Taker<'t> {
     pub export: Box<dyn Export>,
     /// Called when the trace has ended, with all probes and which of them have fired.
     pub end: Option<&'t AtEnd<'t>>,
+    /// The processes of -c and -p, if they were started earlier.
+    pub processes: Option<Vec<Process>>,
 }
 
 type AtEnd<'t> = dyn Fn(&[Probe], &[Fired]) + 't;
@@ -52,10 +54,14 @@ pub(crate) fn trace_into(
     config: &mut Config,
     subject: &mut Subject,
     console: &mut Console,
-    taker: Option<Taker<'_>>,
+    mut taker: Option<Taker<'_>>,
 ) -> Result<u8, Failed> {
     let backend = backend(config, subject, console)?;
-    let mut processes = processes::start(config, console)?;
+    let started = taker.as_mut().and_then(|taker| taker.processes.take());
+    let mut processes = match started {
+        Some(processes) => processes,
+        None => processes::start(config, console)?,
+    };
     let target = processes::target(&processes);
     let mut compiled = compile(config, subject, console, target)?;
     if format::draws_threads(&config.invocation.outputs) {

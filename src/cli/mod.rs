@@ -31,4 +31,5 @@ pub(crate) mod report;
 pub(crate) mod stability;
 mod subject;
 mod usdt;
+mod viewed;
 mod written;

@@ -6,6 +6,7 @@ use super::console::{Console, Failed};
 use super::dtrace_args::Invocation;
 use super::dtrace_trace::{self, Taker};
 use super::subject::Subject;
+use super::viewed::{self, Viewed};
 use super::written;
 use crate::analysis::counts::program::CROSSING;
 use crate::analysis::paths::followed::{Followed, NotFollowed};
@@ -14,19 +15,18 @@ use crate::analysis::paths::program::{Group, Question};
 use crate::analysis::paths::text::Form;
 use crate::analysis::paths::{differ, object, program, text, ways};
 use crate::analysis::source::Sources;
-use crate::options::key;
 use kinst_base::probe::{Description, Fields, Probe};
 use kinst_sites::flow::Undecodable;
-use kinst_sites::listing::disas::Disassembler;
-use kinst_sites::{Catalog, Kernel, ProbeCatalog as _};
+use kinst_sites::{Catalog, ProbeCatalog as _};
 
 /// The number of calls recorded by default.
 pub(super) const CALLS: u64 = 1000;
 
 /// Records calls until the trace ends, and writes their paths.
 pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Console) -> Result<u8, Failed> {
-    written::require_backend(config, subject, console)?;
-    let mut groups = groups(config, subject, console)?;
+    let named = [&config.invocation.followed[..], &config.invocation.into].concat();
+    let mut viewed = Viewed::to_trace(config, subject, console, &named)?;
+    let mut groups = groups(config, subject, console, &viewed)?;
     let catalog = subject.catalog(console)?;
     let differ = config.invocation.differ.is_some();
     bounded(&catalog, console, &groups, differ)?;
@@ -35,15 +35,24 @@ pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Con
     // A call makes many records.
     let given = config.invocation.settings.iter().any(|(name, _)| name == "bufsize");
     let buffers = if given { "" } else { "#pragma D option bufsize=32m\n\n" };
-    let text = buffers.to_owned() + &program::write(&groups, &question(&config.invocation));
+    let text = buffers.to_owned() + &program::write(&groups, &question(&config.invocation, &viewed));
     if let Some(status) = written::take(config, subject, console, "--path", text)? {
         return Ok(status);
     }
-    let most = question(&config.invocation).calls;
+    let most = question(&config.invocation, &viewed).calls;
     let gathered = Gathered::new(groups.iter().map(|group| group.into).collect(), most);
     let instructions = std::mem::take(&mut config.invocation.verbose);
-    let begin = |armed: &mut dyn Iterator<Item = &Probe>| gathered.begin(armed);
-    let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None };
+    let processes = viewed.processes.take();
+    let begin = |armed: &mut dyn Iterator<Item = &Probe>| {
+        let armed: Vec<&Probe> = armed.collect();
+        gathered.begin(&mut armed.iter().copied());
+        if viewed.is_of_programs() {
+            let members = groups.iter().flat_map(|group| &group.members);
+            let sites = members.flat_map(|one| &one.witnesses).map(|witness| &witness.site);
+            gathered.rename(viewed::ids(&catalog, &mut armed.iter().copied(), sites));
+        }
+    };
+    let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None, processes };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let mut calls = gathered.take();
     let ways = ways::ways(&mut calls, &groups);
@@ -53,10 +62,8 @@ pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Con
         console.put(&objects(&ways, &groups, comparison.as_ref()))?;
         return Ok(status);
     }
-    let running = config.options.text(key::SYSROOT).is_none();
-    let release = running.then(kinst_os::release);
-    let mut sources = Sources::new(config.options.list(key::SOURCEPATH), release.as_deref());
-    let without_lines = missing(&*subject.kernel(console)?, console, &groups, &mut sources);
+    let mut sources = viewed.sources(config, subject);
+    let without_lines = missing(&viewed.debug_package(), console, &groups, &mut sources);
     let instructions = instructions || without_lines;
     let mut form = Form { color: console.in_color(), instructions, sources: &mut sources };
     let mut text = text::title(&groups, &ways, &calls.counts);
@@ -71,10 +78,13 @@ pub(super) fn path(config: &mut Config, subject: &mut Subject, console: &mut Con
 }
 
 /// Returns the functions that the command line names.
-fn groups(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<Group>, Failed> {
-    let kernel = subject.kernel(console)?;
-    let live = subject.live_text();
-    let mut disassembler = Disassembler::new(&kernel, live.as_deref());
+fn groups(
+    config: &Config,
+    subject: &Subject,
+    console: &Console,
+    viewed: &Viewed,
+) -> Result<Vec<Group>, Failed> {
+    let mut disassembler = viewed.disassembler();
     let mut groups = Vec::new();
     let into = config.invocation.into.iter().map(|function| (function, true));
     for (function, into) in config.invocation.followed.iter().map(|function| (function, false)).chain(into) {
@@ -95,6 +105,7 @@ fn groups(config: &Config, subject: &Subject, console: &Console) -> Result<Vec<G
         }
         Group::all(followed, into, &mut groups);
     }
+    viewed.report_copies(console, &disassembler, &config.invocation.followed, "followed");
     for (copy, function) in Group::settle(&mut groups) {
         console.report.notice(&format!("{copy} is inlined in {function}, and followed there"));
     }
@@ -124,20 +135,18 @@ fn report_unseen(console: &Console, one: &Followed) {
 
 /// Checks that the entry and return of each function can be probed.
 fn bounded(catalog: &Catalog, console: &Console, groups: &[Group], differ: bool) -> Result<(), Failed> {
-    let is_probe = |boundary: &str, name: &str| {
-        let mut fields = boundary.splitn(3, ':').map(str::to_owned);
-        let mut next = || fields.next().unwrap_or_default();
-        let fields = Fields { provider: next(), module: next(), function: next(), name: name.to_owned() };
+    let is_probe = |[provider, module, function]: &[String; 3], name: &str| {
+        let fields = Fields::new(provider, module, function, name);
         catalog.matches(&Description::Fields(Box::new(fields))).is_ok_and(|found| !found.is_empty())
     };
     for group in groups {
         let name = group.name();
-        if CROSSING.contains(&name) {
+        if !group.is_in_program() && CROSSING.contains(&name) {
             let text =
                 format!("{name} begins in one context and ends in another: its calls cannot be followed");
             return console.fail(&text, Some("dtrace --annotate counts its instructions"));
         }
-        let ends = || ["entry", "return"].iter().all(|end| is_probe(&group.boundary, end));
+        let ends = || ["entry", "return"].iter().all(|end| is_probe(&group.at, end));
         if !group.is_copies() && !ends() {
             let help = "dtrace --annotate counts its instructions";
             return console.fail(&format!("the entry and return of {name} cannot be probed"), Some(help));
@@ -152,9 +161,9 @@ fn bounded(catalog: &Catalog, console: &Console, groups: &[Group], differ: bool)
 
 /// Looks up the variables to record.
 fn look(config: &Config, subject: &Subject, console: &Console, groups: &mut [Group]) -> Result<(), Failed> {
-    let kernel = subject.kernel(console)?;
+    let catalog = subject.catalog(console)?;
     with_given(config, subject, 0, |given| {
-        groups.iter_mut().for_each(|group| group.look(given.kernel, &|sites| kernel.scopes(sites)));
+        groups.iter_mut().for_each(|group| group.look(given.kernel, &|sites| catalog.scopes(sites)));
     });
     if let Some(group) = groups.first().filter(|group| !group.into && config.invocation.differ.is_some())
         && group.returns.is_none()
@@ -166,9 +175,9 @@ fn look(config: &Config, subject: &Subject, console: &Console, groups: &mut [Gro
     Ok(())
 }
 
-fn question(invocation: &Invocation) -> Question<'_> {
+fn question<'i>(invocation: &'i Invocation, viewed: &Viewed) -> Question<'i> {
     Question {
-        whose: written::whose(invocation),
+        whose: viewed.whose(written::whose(invocation)),
         when: invocation.when.as_deref(),
         differ: invocation.differ.as_deref(),
         time: invocation.time.as_deref(),
@@ -216,12 +225,11 @@ fn objects(ways: &[ways::Way], groups: &[Group], comparison: Option<&differ::Com
 }
 
 /// Reports missing debug information and source files. Returns whether no instruction has a source line.
-fn missing(kernel: &Kernel, console: &Console, groups: &[Group], sources: &mut Sources) -> bool {
+fn missing(package: &str, console: &Console, groups: &[Group], sources: &mut Sources) -> bool {
     let members = || groups.iter().flat_map(|group| &group.members);
     let mut listed = members().flat_map(|one| &one.listings).flat_map(|listing| &listing.instructions);
     if listed.all(|insn| insn.place.is_none()) {
         let name = members().next().map_or("", Followed::name);
-        let package = kernel.debug_package();
         console.report.notice(&format!("no debug information for {name}: showing instructions; {package}"));
         return true;
     }

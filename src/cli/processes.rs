@@ -9,6 +9,11 @@ use kinst_os::process::{self, Process, Start};
 /// Returns the processes of -c and -p; the first is $target. If the program names probes in it, a command proceeds until
 /// its libraries are mapped, and stops there; otherwise it waits before its exec.
 pub(super) fn start(config: &Config, console: &Console) -> Result<Vec<Process>, Failed> {
+    start_for(config, console, config.names_target())
+}
+
+/// Like [`start`]; `programs`: whether probes are in the process of -c or -p.
+pub(super) fn start_for(config: &Config, console: &Console, programs: bool) -> Result<Vec<Process>, Failed> {
     let mut processes = Vec::new();
     let mut add = |process: Result<Process, process::Error>| match process {
         Ok(process) => {
@@ -26,7 +31,7 @@ pub(super) fn start(config: &Config, console: &Console) -> Result<Vec<Process>, 
             Err(_) => return console.fail(&format!("invalid pid: {pid}"), None),
         }
     }
-    match moment::advance(&config.options, config.names_target(), &mut processes) {
+    match moment::advance(&config.options, programs, &mut processes) {
         Ok(()) => Ok(processes),
         Err(error) => console.fail(&error.to_string(), None),
     }

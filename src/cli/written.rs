@@ -9,6 +9,8 @@ use super::output::{AtEnd, reason};
 use super::report::Inserted;
 use super::subject::Subject;
 use crate::analysis::whose::Whose;
+use crate::backend;
+use crate::options::key;
 use crate::pipeline;
 use kinst_base::source::{FileId, Origin, Source, Span};
 
@@ -29,6 +31,24 @@ pub(super) fn require_backend(config: &Config, subject: &Subject, console: &Cons
     subject.require_running(console)?;
     match Backend::choose(config, subject, console) {
         Ok(_) => Ok(()),
+        Err(error) => console.fail(&error.to_string(), error.help().as_deref()),
+    }
+}
+
+/// Checks early that programs can be traced, unless the D program is only printed or compiled.
+pub(super) fn require_programs(config: &Config, subject: &Subject, console: &Console) -> Result<(), Failed> {
+    if config.invocation.dump || config.invocation.mode == Mode::Compile {
+        return Ok(());
+    }
+    let error = match config.options.text(key::BACKEND) {
+        Some("module") => Err(backend::Error::from(backend::module::Error::OfPrograms)),
+        _ => backend::bpf::check().map_err(backend::Error::from),
+    };
+    match error {
+        Ok(()) => {
+            subject.without_module.get_or_init(|| None);
+            Ok(())
+        }
         Err(error) => console.fail(&error.to_string(), error.help().as_deref()),
     }
 }

@@ -29,3 +29,4 @@ mod step;
 mod stepped;
 mod usdt;
 mod values;
+mod views;

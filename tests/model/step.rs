@@ -80,6 +80,11 @@ impl Stepped {
         Stepped { dir, program, by: By::Here }
     }
 
+    /// A program that has been compiled into a folder.
+    pub(crate) fn built(dir: tempfile::TempDir, program: String) -> Stepped {
+        Stepped { dir, program, by: By::Here }
+    }
+
     /// Compiles a program for arm64. The breakpoints of the x86 programs do nothing there.
     pub(crate) fn compile_for_arm64(compiler: &str, source: &Path, options: &[&str]) -> Stepped {
         let text = std::fs::read_to_string(source).expect("a source");

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use kinst::dwarf::Frame;
 use kinst::probe::{Description, Fields};
+use kinst::sites::listing::Searched;
 use kinst::sites::listing::disas::{Disassembler, Disassembly};
 use kinst::sites::{
     Boundary, Cache, Catalog, DwarfIndex, FunctionSites, InlineProbe, Kernel, ProbeCatalog, SiteIndex,
@@ -61,7 +62,7 @@ fn descriptions(kernel: Kernel) -> Vec<Result<String, String>> {
     };
     let mut answers: Vec<_> = lines.into_iter().map(line).collect();
     for function in ["repeated", "in_module", "inl", "caller", "extra_mod`twice"] {
-        let found = Disassembler::new(&kernel, None).disassemble(function);
+        let found = Disassembler::new(Searched::Kernel { kernel: &kernel, live: None }).disassemble(function);
         let listed = |found: Disassembly| {
             // The ids of entries come from the debug information; the ids of origins do not.
             let frames = |frames: &[Frame]| -> Vec<String> {
@@ -74,7 +75,8 @@ fn descriptions(kernel: Kernel) -> Vec<Result<String, String>> {
                     format!("{} {text} {:?} {:?} {refused:?}", insn.address, insn.place, frames(&insn.frames))
                 });
                 let lines: Vec<String> = lines.collect();
-                format!("{} {:?} {:?}\n{}", listing.function, listing.copy, listing.source, lines.join("\n"))
+                let copy = listing.copy.as_ref().map(|copy| (&copy.function, &copy.caller, &copy.entries));
+                format!("{} {copy:?} {:?}\n{}", listing.function, listing.source, lines.join("\n"))
             });
             listings.collect::<Vec<String>>().join("\n")
         };

@@ -142,7 +142,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
         &[
             "base::diag",
             "base::probe",
-            "base::reason",
+            "base::space",
             "consumer",
             "dwarf",
             "sites",

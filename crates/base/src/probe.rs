@@ -411,7 +411,9 @@ pub fn is_mangled(function: &str) -> bool {
 /// Returns a function as it is written in a description: the names of C++ and Rust that have other characters than
 /// names in C are in quotes.
 pub fn in_description(function: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-$_.?*\\[]!`#@+/".contains(c);
+    // In a symbol, a dollar sign does not begin a macro.
+    let is_macro = |c: char| c == '$' && is_mangled(function);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-$_.?*\\[]!`#@+/".contains(c) && !is_macro(c);
     match function.chars().all(is_plain) {
         true => function.into(),
         false => format!("\"{function}\"").into(),

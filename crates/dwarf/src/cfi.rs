@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, DebugFrameOffset, EhFrame, EhFrameOffset, Encoding,
-    Expression, LittleEndian, RegisterRule, SectionId, UnwindContext, UnwindExpression, UnwindSection,
-    Vendor,
+    Expression, LittleEndian, Pointer, RegisterRule, SectionId, UnwindContext, UnwindExpression,
+    UnwindSection, Vendor,
 };
 
 use super::sections::Slice;
@@ -82,15 +82,19 @@ impl<'i> CallFrames<'i> {
         frames
     }
 
-    /// Returns the functions with data for their language's exceptions, by address: code of theirs is entered when one
-    /// is thrown.
-    fn with_handlers(&self) -> Vec<Range<u64>> {
+    /// Returns the functions with data for their language's exceptions, by address, and the addresses of these data: code
+    /// of theirs is entered when one is thrown.
+    pub(crate) fn with_handlers(&self) -> Vec<(Range<u64>, Option<u64>)> {
         let section = self.eh_frame();
         let mut found = Vec::new();
         for (start, end, place) in self.entries.iter().filter(|_| !self.debug) {
             let fde = section.fde_from_offset(&self.bases, EhFrameOffset(*place), EhFrame::cie_from_offset);
-            if fde.is_ok_and(|fde| fde.lsda().is_some()) {
-                found.push(*start..*end);
+            if let Some(lsda) = fde.ok().and_then(|fde| fde.lsda()) {
+                let at = match lsda {
+                    Pointer::Direct(at) => Some(at),
+                    Pointer::Indirect(_) => None,
+                };
+                found.push((*start..*end, at));
             }
         }
         found
@@ -138,11 +142,6 @@ impl<'i> CallFrames<'i> {
         section.set_vendor(self.vendor);
         section
     }
-}
-
-/// Returns the functions of a program that handle exceptions, or clean up after one, by address.
-pub fn with_handlers(image: &ElfFile) -> Vec<Range<u64>> {
-    CallFrames::of_program(image).map(|frames| frames.with_handlers()).unwrap_or_default()
 }
 
 /// Lists the entries; those that cannot be read are skipped.

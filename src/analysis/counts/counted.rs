@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use kinst_base::diag::Diagnostic;
 use kinst_base::probe::Site;
+use kinst_base::space::Space;
 use kinst_sites::flow::counts::{Counts, Room};
 use kinst_sites::flow::laps::{self, Takes};
 use kinst_sites::flow::points::Point;
@@ -163,7 +164,9 @@ impl Counted {
         let (ranges, starts) = (member.ranges(), member.starts());
         let Member { around, ref listings, copy, ref entries, .. } = member;
         let room = |address: u64| match around.room(address) {
-            Room::Free if copy.is_some_and(|copy| !around.is_within(copy, address)) => Room::None,
+            room if room.has_space() && copy.is_some_and(|copy| !around.is_within(copy, address)) => {
+                Room::None
+            }
             room => room,
         };
         let sites = |points: &[Point]| -> Option<Vec<Site>> {
@@ -311,7 +314,12 @@ impl Counted {
         let solved = counts.solve(&ways.collect());
         executions.imbalance = solved.imbalance;
         executions.calls = match entered {
-            None => counts.entered(&solved),
+            None => {
+                // Exceptions and longjmp() enter a function of a program elsewhere.
+                let in_program = self.listings.first().is_some_and(|listing| listing.space != Space::Kernel);
+                let entry = self.starts.first().copied().flatten().filter(|_| in_program);
+                counts.entered(&solved, entry.and_then(|entry| flow.block_at(entry)))
+            }
             Some(blocks) => blocks.iter().map(|block| counts.block(&solved, *block)).sum(),
         };
         for ((listing, start), executed) in self.listings.iter().zip(&self.starts).zip(&mut executions.parts)

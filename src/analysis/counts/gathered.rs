@@ -47,6 +47,11 @@ impl Gathered {
         self.0.borrow_mut().ids = armed.map(|probe| (probe.name.clone(), probe.id.into())).collect();
     }
 
+    /// Records the ids of the sites that are armed.
+    pub(crate) fn begin_at(&self, ids: &HashMap<Fields, u32>) {
+        self.0.borrow_mut().ids = ids.iter().map(|(site, id)| (site.clone(), (*id).into())).collect();
+    }
+
     /// The executions of a site for a function, by its index; `None` if it was not armed.
     pub(crate) fn of(&self, function: usize, site: &Site) -> Option<u64> {
         let counts = self.0.borrow();

@@ -8,7 +8,6 @@ use crate::analysis::counts::counted::{Counted, Executed, Executions, Spent};
 use crate::analysis::listing::{short, titled};
 use crate::analysis::page::Page;
 use crate::analysis::source::Sources;
-use kinst_base::reason::Untraceable;
 use kinst_sites::listing::Place;
 use kinst_sites::listing::disas::{Listed, Listing};
 use serde_json::{Value, json};
@@ -136,25 +135,28 @@ fn part(counted: &Counted, listing: &Listing, executed: &[Executed]) -> Value {
     let instructions = listing.instructions.iter().zip(executed);
     json!({
         "title": titled(listing),
-        "instructions": instructions.map(|(insn, executed)| instruction(counted, insn, executed)).collect::<Vec<_>>(),
+        "instructions": instructions.map(|(insn, executed)| instruction(counted, listing, insn, executed)).collect::<Vec<_>>(),
     })
 }
 
-fn instruction(counted: &Counted, insn: &Listed, executed: &Executed) -> Value {
+fn instruction(counted: &Counted, listing: &Listing, insn: &Listed, executed: &Executed) -> Value {
     let ways: Vec<Value> = executed
         .ways
         .iter()
         .filter(|way| !way.falls_through)
-        .map(|way| json!({ "count": way.count, "to": counted.target(way).map(|(_, to)| to.offset) }))
+        .map(|way| {
+            let to = counted.target(way).map(|(listing, to)| listing.number(to.offset.into()));
+            json!({ "count": way.count, "to": to })
+        })
         .collect();
     json!({
-        "offset": insn.offset,
+        "offset": listing.number(insn.offset.into()),
         "text": insn.text,
         "place": insn.place.as_ref().map(short).unwrap_or_default(),
         "frames": insn.frames.iter().rev().map(|frame| &frame.name).collect::<Vec<_>>(),
         "count": executed.count,
         "ways": ways,
         "spent": spent(executed.spent, executed.count),
-        "reason": insn.refused.map(Untraceable::words),
+        "reason": insn.refused.map(|refused| refused.to_string()),
     })
 }

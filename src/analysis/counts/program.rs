@@ -2,7 +2,8 @@
 
 use crate::analysis::counts::counted::Counted;
 use crate::analysis::whose::Whose;
-use kinst_base::probe::Site;
+use kinst_base::probe::{Site, in_description};
+use kinst_base::space::Space;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -46,27 +47,65 @@ const KEEP: &str = "0x4000000000000000";
 
 /// The functions and copies of one name in one module.
 pub(crate) struct Group<'a> {
-    /// The common prefix of the probe descriptions of their entries and returns.
-    pub function: String,
+    /// The provider, the module and the function of the probes at their entries and returns.
+    pub at: [String; 3],
+    pub space: Space,
+    /// Whether they are inlined copies.
+    pub copies: bool,
     /// Whether to count only within calls that begin during the trace, with probes at the entries and returns.
     pub by_call: bool,
     pub members: Vec<&'a Counted>,
 }
 
-/// Groups the counted code by function.
-pub(crate) fn groups(all: &[Counted]) -> Vec<Group<'_>> {
+impl Group<'_> {
+    /// The name of the function in descriptions.
+    pub(crate) fn name(&self) -> &str {
+        &self.at[2]
+    }
+
+    /// The common prefix of the probe descriptions of their entries and returns.
+    pub(crate) fn prefix(&self) -> String {
+        let [provider, module, function] = &self.at;
+        format!("{provider}:{module}:{}", in_description(function))
+    }
+
+    /// The probe at one end of the calls. In programs, a name means the copies of a function too.
+    fn end(&self, name: &str) -> String {
+        let own = self.space != Space::Kernel && !self.copies;
+        let only = if own { format!("\n/probename == \"{name}\"/") } else { String::new() };
+        format!("{}:{name}{only}", self.prefix())
+    }
+
+    /// The sites that are counted or timed.
+    pub(crate) fn sites(&self) -> BTreeSet<&Site> {
+        let timed = self.members.iter().flat_map(|one| &one.laps);
+        let timed = timed.flat_map(|lap| std::iter::once(&lap.begin).chain(&lap.second));
+        let counters = self.members.iter().flat_map(|one| &one.counters);
+        counters.flat_map(|counter| &counter.sites).chain(timed).collect()
+    }
+}
+
+/// Groups the counted code by function. In programs, `by_call` says whether single calls matter; otherwise the counts do
+/// not need the ends of calls.
+pub(crate) fn groups(all: &[Counted], by_call: bool) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for counted in all {
         let Some(listing) = counted.listings.first() else { continue };
-        let (function, name) = match &listing.copy {
-            Some(copy) => (format!("kinst:{}:{}", listing.module, copy.function), &copy.function),
-            None => (format!("fbt:{}:{}", listing.module, listing.function), &listing.function),
+        let name = listing.copy.as_ref().map_or(&listing.function, |copy| &copy.function);
+        let copies = listing.copy.is_some();
+        let provider = match listing.space {
+            Space::Kernel if !copies => "fbt".to_owned(),
+            space => space.provider(),
         };
-        match groups.iter_mut().find(|group| group.function == function) {
+        let at = [provider, listing.module.clone(), name.clone()];
+        match groups.iter_mut().find(|group| group.at == at && group.copies == copies) {
             Some(group) => group.members.push(counted),
             None => {
-                let by_call = !CROSSING.contains(&name.as_str());
-                groups.push(Group { function, by_call, members: vec![counted] });
+                let by_call = match listing.space {
+                    Space::Kernel => !CROSSING.contains(&name.as_str()),
+                    _ => by_call,
+                };
+                groups.push(Group { at, space: listing.space, copies, by_call, members: vec![counted] });
             }
         }
     }
@@ -88,17 +127,8 @@ pub(crate) fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
         d += &variables(groups.len());
     }
     for (number, group) in groups.iter().enumerate() {
-        let timed = group.members.iter().flat_map(|one| &one.laps);
-        let timed = timed.flat_map(|lap| std::iter::once(&lap.begin).chain(&lap.second));
-        let sites: BTreeSet<&Site> = group
-            .members
-            .iter()
-            .flat_map(|one| &one.counters)
-            .flat_map(|counter| &counter.sites)
-            .chain(timed)
-            .collect();
-        let probes: Vec<String> = sites.iter().map(|site| site.fields().to_string()).collect();
-        let (probes, function) = (probes.join(",\n"), &group.function);
+        let probes: Vec<String> = group.sites().iter().map(|site| site.fields().to_string()).collect();
+        let probes = probes.join(",\n");
         let conditions: Vec<String> = whose
             .map(str::to_owned)
             .into_iter()
@@ -106,19 +136,20 @@ pub(crate) fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
             .collect();
         let conditions = conditions.join(" && ");
         let calls = format!("self->calls{number}");
+        let [entry, exit] = ["entry", "return"].map(|name| group.end(name));
         // Writing to a String cannot fail.
         let _ = if question.latency && group.by_call {
             let begins =
                 if conditions.is_empty() { "1".to_owned() } else { format!("({conditions} ? 1 : 0)") };
-            write!(d, "{}", with_time(number, function, &probes, &begins))
+            write!(d, "{}", with_time(number, group, &probes, &begins))
         } else if group.by_call {
             let begins =
                 if conditions.is_empty() { "1".to_owned() } else { format!("({conditions} ? 1 : 0)") };
             writeln!(
                 d,
-                "{function}:entry\n{{\n\t{calls} = {calls} << 1 | {begins} | {KEEP};\n\t@{BEGUN}[{number}] = sum({calls} & 1);\n}}\n\n\
+                "{entry}\n{{\n\t{calls} = {calls} << 1 | {begins} | {KEEP};\n\t@{BEGUN}[{number}] = sum({calls} & 1);\n}}\n\n\
                  {probes}\n/{calls} & 1/\n{{\n\t@{EXECUTIONS}[{number}, id] = count();\n}}\n\n\
-                 {function}:return\n{{\n\t@{ENDED}[{number}] = sum({calls} & 1);\n\t{calls} = {calls} >> 1 | {KEEP};\n}}\n"
+                 {exit}\n{{\n\t@{ENDED}[{number}] = sum({calls} & 1);\n\t{calls} = {calls} >> 1 | {KEEP};\n}}\n"
             )
         } else {
             let predicate = whose.map(|text| format!("/{text}/\n")).unwrap_or_default();
@@ -151,8 +182,8 @@ fn variables(functions: usize) -> String {
 }
 
 /// The clauses of a timed function, from place to place. Each place costs the same between two programs.
-fn with_time(n: usize, function: &str, probes: &str, begins: &str) -> String {
-    let is_copy = function.starts_with("kinst:");
+fn with_time(n: usize, group: &Group<'_>, probes: &str, begins: &str) -> String {
+    let (is_copy, function) = (group.copies, group.prefix());
     let this = |name: &str| format!("self->{name}{n}");
     let [calls, place, last, since, depth] = ["calls", "place", "last", "since", "depth"].map(this);
     let around = |name: &str| format!("self->{name}{n}[{depth}]");

@@ -9,7 +9,7 @@ use crate::analysis::source::Sources;
 use anstyle::{AnsiColor, Style};
 use kinst_base::diag::color;
 use kinst_sites::listing::Place;
-use kinst_sites::listing::disas::{Listed, Listing};
+use kinst_sites::listing::disas::{Listed, Listing, in_source};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ fn sum(copies: &Copies<'_>, form: &mut Form<'_>) -> String {
 /// `vmlinux:vfs_write at offset 598`
 pub(crate) fn inlined_in(listing: &Listing) -> Option<String> {
     let copy = listing.copy.as_ref()?;
-    Some(format!("{}:{} {}", listing.module, copy.caller, entered_at(copy)))
+    Some(format!("{}:{} {}", listing.module, in_source(&copy.caller), entered_at(listing, copy)))
 }
 
 /// `1000 calls; 18 probes for 30 blocks`
@@ -259,23 +259,30 @@ impl Form<'_> {
                     }
                     place = Some(now);
                 }
-                self.instruction(out, counted, insn, executed);
+                self.instruction(out, (counted, listing), insn, executed);
             }
         }
     }
 
-    fn instruction(&self, out: &mut String, counted: &Counted, insn: &Listed, executed: &Executed) {
+    fn instruction(
+        &self,
+        out: &mut String,
+        (counted, listing): (&Counted, &Listing),
+        insn: &Listed,
+        executed: &Executed,
+    ) {
+        let offset = listing.number(insn.offset.into());
         let place = insn.place.as_ref().map(short).unwrap_or_default();
         let mark = if executed.counted && executed.begins { "*" } else { " " };
-        let shown =
-            format!("{:>10}{mark}{:>6}  {:<44} {place}", count(executed.count), insn.offset, insn.text);
+        let shown = format!("{:>10}{mark}{offset:>6}  {:<44} {place}", count(executed.count), insn.text);
         let shown = self.spent(executed.spent, executed.count) + &shown;
         let ways: Vec<String> = executed
             .ways
             .iter()
             .filter(|way| !way.falls_through)
             .map(|way| {
-                let to = counted.target(way).map_or(ELSEWHERE.to_owned(), |(_, to)| to.offset.to_string());
+                let to = counted.target(way).map(|(listing, to)| listing.number(to.offset.into()));
+                let to = to.unwrap_or_else(|| ELSEWHERE.to_owned());
                 format!("{} of {} -> {to}", count(way.count), count(executed.count))
             })
             .collect();

@@ -94,7 +94,7 @@ impl Line {
 fn own<'i>(listing: &Listing, insn: &'i Listed) -> Option<(Place, Option<&'i Frame>)> {
     let frames = &insn.frames;
     let depth = match &listing.copy {
-        Some(copy) => frames.iter().rposition(|frame| frame.name == copy.function)?,
+        Some(copy) => frames.iter().rposition(|frame| frame.die == copy.die)?,
         None => frames.len().saturating_sub(1),
     };
     let Some(inside) = depth.checked_sub(1).and_then(|inside| frames.get(inside)) else {

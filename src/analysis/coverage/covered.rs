@@ -9,6 +9,7 @@ use kinst_base::probe::Site;
 use kinst_dwarf::Lines;
 use kinst_sites::flow::Flow;
 use kinst_sites::flow::counts::{Counts, What};
+use kinst_sites::flow::points::Point;
 use kinst_sites::listing::chosen::{Chosen, FunctionCode};
 use kinst_sites::listing::disas::Disassembler;
 
@@ -18,7 +19,7 @@ pub(crate) struct Scope {
     pub functions: Vec<Function>,
     /// The source files, by their index in [`Line`].
     pub files: Vec<String>,
-    /// Functions whose control flow is unknown, each with the reason.
+    /// Functions whose control flow is unknown, each with the reason. Those of programs are watched all the same.
     pub unread: Vec<(String, String)>,
 }
 
@@ -33,6 +34,11 @@ pub(crate) struct Function {
     pub branches: Vec<Branch>,
     /// The watched blocks and edges, by their indices in the graph.
     pub watched: Vec<(usize, Site)>,
+    graph: Option<Graph>,
+}
+
+/// The arcs of a function; without it each instruction is watched, as a block.
+struct Graph {
     counts: Counts,
     /// The entry block.
     entry: u32,
@@ -67,18 +73,29 @@ pub(crate) struct Covered<'f> {
 impl Function {
     /// Infers the state; `reached` has the watched places, as far as they could be armed.
     pub(crate) fn covered(&self, reached: &HashMap<usize, bool>) -> Covered<'_> {
-        Covered { function: self, states: self.counts.covered(reached) }
+        let states = match &self.graph {
+            Some(graph) => graph.counts.covered(reached),
+            None => (0..self.blocks.len()).map(|insn| reached.get(&insn).copied()).collect(),
+        };
+        Covered { function: self, states }
     }
 }
 
 impl Covered<'_> {
     pub(crate) fn block(&self, block: &Block) -> Option<bool> {
-        self.function.counts.is_covered(&self.states, block.number)
+        self.of(block.number)
     }
 
     /// Whether the function was called.
     pub(crate) fn entry(&self) -> Option<bool> {
-        self.function.counts.is_covered(&self.states, self.function.entry)
+        self.of(self.function.graph.as_ref().map_or(0, |graph| graph.entry))
+    }
+
+    fn of(&self, block: u32) -> Option<bool> {
+        match &self.function.graph {
+            Some(graph) => graph.counts.is_covered(&self.states, block),
+            None => self.states.get(block as usize).copied().flatten(),
+        }
     }
 
     /// Whether control reached a branch, and for each exit, the line of its target and whether it was taken.
@@ -87,7 +104,7 @@ impl Covered<'_> {
         branch: &Branch,
     ) -> (Option<bool>, impl Iterator<Item = (Option<Line>, Option<bool>)>) {
         let ways = branch.ways.iter().map(|(way, to)| (*to, self.states[*way]));
-        (self.function.counts.is_covered(&self.states, branch.block), ways)
+        (self.of(branch.block), ways)
     }
 }
 
@@ -146,7 +163,7 @@ impl Scope {
 }
 
 impl Function {
-    /// `None`: the control flow is unknown; `unread` gets the reason.
+    /// `None`: the control flow of a kernel's function is unknown; `unread` gets the reason.
     fn new(
         code: &FunctionCode<'_>,
         files: &mut Files,
@@ -156,8 +173,8 @@ impl Function {
         let flow = match &around.flow {
             Ok(flow) => flow,
             Err(why) => {
-                unread.push((code.name.clone(), why.to_string()));
-                return None;
+                unread.push((code.in_source(), why.to_string()));
+                return code.instructions().map(|insns| Function::of_each(code, insns, files));
             }
         };
         let counts =
@@ -170,8 +187,31 @@ impl Function {
         let blocks = counts.looked_at().map(block).collect();
         let branches = table.branches(flow, &counts);
         let entry = flow.block_at(code.address).unwrap_or(0);
-        let (module, name) = (code.module.to_owned(), code.name.clone());
-        Some(Function { module, name, source, blocks, branches, watched, counts, entry })
+        let (module, name) = (code.module.to_owned(), code.in_source());
+        Some(Function {
+            module,
+            name,
+            source,
+            blocks,
+            branches,
+            watched,
+            graph: Some(Graph { counts, entry }),
+        })
+    }
+
+    /// A function whose control flow is unknown: each of its instructions is watched.
+    fn of_each(code: &FunctionCode<'_>, insns: Vec<u64>, files: &mut Files) -> Function {
+        let source = code.source.as_ref().map(|place| (files.number(&place.file), place.line as u32));
+        let mut table = Table { parts: &code.lines, files };
+        let (mut blocks, mut watched) = (Vec::new(), Vec::new());
+        for (number, address) in insns.into_iter().enumerate() {
+            blocks.push(Block { lines: table.line(address).into_iter().collect(), number: number as u32 });
+            if code.around.room(address).has_space() {
+                watched.extend(code.site(Point::At(address)).map(|site| (number, site)));
+            }
+        }
+        let (module, name) = (code.module.to_owned(), code.in_source());
+        Function { module, name, source, blocks, branches: Vec::new(), watched, graph: None }
     }
 }
 
@@ -179,7 +219,7 @@ fn too_many(pattern: &str, most: usize) -> Box<Diagnostic> {
     let title = format!("`{pattern}` has more than {most} places to watch");
     Box::new(
         Diagnostic::error(tags::PDESC_INVAL, title)
-            .help("name fewer functions; the module's limit is /sys/module/kinst/parameters/max_once"),
+            .help("name fewer functions; the kernel module's limit is /sys/module/kinst/parameters/max_once"),
     )
 }
 

@@ -1,20 +1,43 @@
 //! analysis/coverage/program.rs: the D program that records coverage.
 
+use crate::analysis::counts::program::EXECUTIONS;
 use crate::analysis::coverage::covered::Scope;
+use crate::analysis::whose::Whose;
 use std::fmt::Write as _;
 
+/// The executions that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// The first of each place, in all threads that the probes are in.
+    Once,
+    /// The ones of some threads: a place that another thread has passed is still watched.
+    Of(Whose),
+}
+
 /// Writes the program; `time`: the time limit, as in a probe name: `10s`.
-pub(crate) fn write(scope: &Scope, time: Option<&str>) -> String {
-    let mut d =
-        "/* Each probe is removed at its first hit; the probes that were hit are queried at the end. */\n\
-                 #pragma D option once\n\n"
-            .to_owned();
+pub(crate) fn write(scope: &Scope, counting: Counting, time: Option<&str>) -> String {
+    let mut d = match counting {
+        Counting::Once => {
+            "/* A place is noted at its first hit only; the probes that were hit are queried at the end. */\n\
+             #pragma D option once\n\n"
+        }
+        Counting::Of(_) => "",
+    }
+    .to_owned();
     let sites = scope.functions.iter().flat_map(|function| &function.watched);
     for (number, (_, site)) in sites.enumerate() {
         // Writing to a String cannot fail.
         let _ = write!(d, "{}{}", if number == 0 { "" } else { ",\n" }, site.fields());
     }
-    d += "\n{\n\t@reached = count();\n}\n";
+    let condition = match counting {
+        Counting::Of(whose) => whose.condition(),
+        Counting::Once => None,
+    };
+    d += &condition.map(|condition| format!("\n/{condition}/")).unwrap_or_default();
+    d += &match counting {
+        Counting::Once => "\n{\n\t@reached = count();\n}\n".to_owned(),
+        Counting::Of(_) => format!("\n{{\n\t@{EXECUTIONS}[0, id] = count();\n}}\n"),
+    };
     if let Some(time) = time {
         let _ = write!(d, "\nprofile:::tick-{time}\n{{\n\texit(0);\n}}\n");
     }

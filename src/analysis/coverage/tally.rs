@@ -142,6 +142,14 @@ impl Tally {
         file.functions.insert(name, called);
     }
 
+    /// Renames a file.
+    pub(crate) fn renamed(mut self, path: &str, name: &str) -> Tally {
+        if let Some(file) = self.files.remove(path) {
+            self.files.insert(name.to_owned(), file);
+        }
+        self
+    }
+
     /// Adds the coverage of another run.
     pub(crate) fn merge(&mut self, other: &Tally) {
         for (name, theirs) in &other.files {

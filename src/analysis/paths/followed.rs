@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use kinst_base::diag::Diagnostic;
 use kinst_base::probe::Site;
+use kinst_base::space::Space;
 use kinst_sites::flow::counts::What;
 use kinst_sites::flow::points::Point;
 use kinst_sites::flow::routes::{Left, Passed, Routes};
 use kinst_sites::flow::{Flow, Undecodable};
-use kinst_sites::listing::disas::{Copy, Disassembler, Listed, Listing};
+use kinst_sites::listing::disas::{Copy, Disassembler, Listed, Listing, in_source};
 use kinst_sites::listing::members::{self, Member};
 
 pub(crate) use kinst_sites::flow::routes::Step;
@@ -144,6 +145,26 @@ impl Followed {
         name.map_or("", String::as_str)
     }
 
+    /// The name of the function in its source.
+    pub(crate) fn shown(&self) -> String {
+        in_source(self.name())
+    }
+
+    pub(crate) fn space(&self) -> Space {
+        self.listings.first().map_or(Space::Kernel, |listing| listing.space)
+    }
+
+    /// The key by which types are looked up.
+    pub(crate) fn types(&self) -> &str {
+        self.listings.first().map_or("", |listing| &listing.types)
+    }
+
+    /// The site of the first instruction.
+    pub(crate) fn begin(&self) -> Site {
+        let (space, module) = (self.space(), self.module().to_owned());
+        Site { space, module, function: self.name().to_owned(), ..Site::default() }
+    }
+
     pub(crate) fn module(&self) -> &str {
         self.listings.first().map_or("", |listing| &listing.module)
     }
@@ -164,7 +185,7 @@ impl Followed {
 
     /// The index of the entry at an offset.
     fn entry_at(&self, probe: &str) -> Option<usize> {
-        self.copy()?.entries.iter().position(|entry| entry.to_string() == probe)
+        self.copy()?.entries.iter().position(|entry| self.space().number(*entry) == probe)
     }
 
     fn copy(&self) -> Option<&Copy> {

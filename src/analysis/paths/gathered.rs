@@ -139,6 +139,11 @@ impl Gathered {
         self.0.borrow_mut().probes = armed.map(|probe| (probe.id, probe.name.clone())).collect();
     }
 
+    /// Replaces the names of probes by those of their sites.
+    pub(crate) fn rename(&self, ids: HashMap<Fields, u32>) {
+        self.0.borrow_mut().probes.extend(ids.into_iter().map(|(site, id)| (id, site)));
+    }
+
     /// Returns all data.
     pub(crate) fn take(&self) -> Calls {
         std::mem::take(&mut self.0.borrow_mut())

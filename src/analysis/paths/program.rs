@@ -3,8 +3,10 @@
 use super::values::{self, Value};
 use crate::analysis::paths::followed::Followed;
 use crate::analysis::whose::Whose;
-use kinst_base::probe::Site;
+use kinst_base::probe::{Site, in_description};
+use kinst_base::space::Space;
 use kinst_dwarf::variables::scope::{NoScope, Scope};
+use kinst_sites::listing::disas::in_source;
 use kinst_types::KernelTypes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -22,8 +24,8 @@ pub(crate) struct Question<'a> {
 
 /// The functions and copies of one name in one module.
 pub(crate) struct Group {
-    /// The common prefix of the probe descriptions of their entries and returns.
-    pub boundary: String,
+    /// The provider, the module and the function of the probes at their entries and returns.
+    pub at: [String; 3],
     /// Whether they are only followed when called from followed calls.
     pub into: bool,
     pub members: Vec<Followed>,
@@ -72,14 +74,17 @@ impl Group {
     /// Groups functions or copies by name.
     pub(crate) fn all(followed: Vec<Followed>, into: bool, groups: &mut Vec<Group>) {
         for one in followed {
-            let provider = if one.is_copy() { "kinst" } else { "fbt" };
-            let boundary = format!("{provider}:{}:{}", one.module(), one.name());
-            match groups.iter_mut().find(|group| group.boundary == boundary) {
+            let provider = match one.space() {
+                Space::Kernel if !one.is_copy() => "fbt".to_owned(),
+                space => space.provider(),
+            };
+            let at = [provider, one.module().to_owned(), one.name().to_owned()];
+            match groups.iter_mut().find(|group| group.at == at) {
                 Some(group) if group.into == into && one.is_copy() => group.members.push(one),
                 // Followed in any case.
                 Some(_) => {}
                 None => groups.push(Group {
-                    boundary,
+                    at,
                     into,
                     members: vec![one],
                     except: BTreeSet::new(),
@@ -124,6 +129,20 @@ impl Group {
         self.members.first().map_or("", Followed::name)
     }
 
+    /// The common prefix of the probe descriptions of their entries and returns.
+    fn boundary(&self) -> String {
+        let [provider, module, function] = &self.at;
+        format!("{provider}:{module}:{}", in_description(function))
+    }
+
+    pub(crate) fn is_in_program(&self) -> bool {
+        self.space() != Space::Kernel
+    }
+
+    fn space(&self) -> Space {
+        self.members.first().map_or(Space::Kernel, Followed::space)
+    }
+
     pub(crate) fn is_copies(&self) -> bool {
         self.members.first().is_some_and(Followed::is_copy)
     }
@@ -131,8 +150,12 @@ impl Group {
     /// Determines the values to record.
     pub(crate) fn look(&mut self, kernel: &dyn KernelTypes, scopes: &Scopes<'_>) {
         let Some(first) = self.members.first() else { return };
-        let module = first.module().to_owned();
-        if !first.is_copy() {
+        let module = first.types().to_owned();
+        let space = first.space();
+        if !first.is_copy() && space != Space::Kernel {
+            let scope = scopes(&[first.begin()]).pop().and_then(Result::ok);
+            (self.arguments, self.returns) = values::of_program(&module, scope.as_ref(), kernel);
+        } else if !first.is_copy() {
             self.arguments = values::of_entry(&module, first.name(), kernel);
             self.returns = values::of_return(&module, first.name(), kernel);
         }
@@ -145,7 +168,8 @@ impl Group {
         let scopes: BTreeMap<&Site, _> = sites.iter().zip(scopes(&sites)).collect();
         let decided = branches.iter().map(|witness| {
             let scope = scopes.get(&at(&witness.site)).and_then(|scope| scope.as_ref().ok());
-            (witness.site.clone(), values::of_branch(&witness.operands, scope, &module, kernel))
+            let values = values::of_branch(&witness.operands, scope, (space, &module), kernel);
+            (witness.site.clone(), values)
         });
         self.decided = decided.collect();
     }
@@ -158,6 +182,10 @@ pub(crate) fn write(groups: &[Group], question: &Question<'_>) -> String {
          * and n numbers their records.\n */\n\
          self uint64_t calls;\nself uint64_t key;\nself uint64_t n;\nuint64_t ended;\n\n",
     );
+    if groups.iter().any(Group::is_in_program) {
+        d += "/* The stack pointer at the outermost call: at a later call it is lower, unless that call has ended. */\n\
+              self uint64_t above;\n\n";
+    }
     for (number, group) in groups.iter().enumerate() {
         entries(&mut d, number, group, question);
         witnesses(&mut d, number, group);
@@ -174,9 +202,12 @@ fn record(role: Role, group: usize) -> String {
     format!("\ttrace(self->key);\n\ttrace(self->n);\n\ttrace({});\n", role.tag(group))
 }
 
-/// A condition that excludes the copies that are followed as parts of other functions.
-fn here(group: &Group) -> String {
-    group.except.iter().map(|function| format!(" && probefunc != \"{function}\"")).collect()
+/// A condition that excludes the copies that are followed as parts of other functions. In programs, a name means the
+/// copies of a function too; their probes are named by their places.
+fn here(group: &Group, end: &str) -> String {
+    let except = group.except.iter().map(|function| format!(" && probefunc != \"{}\"", in_source(function)));
+    let own = group.space() != Space::Kernel && !group.is_copies();
+    except.chain(own.then(|| format!(" && probename == \"{end}\""))).collect()
 }
 
 /// The index of the next record. A clause without a record counts it, as such a clause runs even if the
@@ -184,8 +215,8 @@ fn here(group: &Group) -> String {
 const COUNT: &str = "\tself->n = self->n + 1;\n";
 
 fn entries(d: &mut String, number: usize, group: &Group, question: &Question<'_>) {
-    let entry = format!("{}:entry", group.boundary);
-    let here = here(group);
+    let entry = format!("{}:entry", group.boundary());
+    let here = here(group, "entry");
     // Writing to a String cannot fail.
     let _ = if group.into {
         writeln!(
@@ -197,11 +228,20 @@ fn entries(d: &mut String, number: usize, group: &Group, question: &Question<'_>
         let when = question.when.map(|when| format!("({when})"));
         let bounded = Some(format!("ended < {}", question.calls));
         let conditions: Vec<String> = [bounded, whose, when].into_iter().flatten().collect();
+        let (mut above, mut forgets) = (String::new(), String::new());
+        if group.is_in_program() {
+            // An exception or longjmp() leaves a call without its return.
+            let ended = if group.is_copies() { ">" } else { ">=" };
+            forgets = format!(
+                "{entry}\n/self->calls && uregs[R_RSP] {ended} self->above{here}/\n{{\n\tself->calls = 0;\n\tself->n = 0;\n}}\n\n"
+            );
+            above = "\tself->above = uregs[R_RSP];\n".to_owned();
+        }
         writeln!(
             d,
-            "{entry}\n{{\n\tthis->begins = {} ? 1 : 0;\n}}\n\n\
-             {entry}\n/self->calls == 0 && this->begins/\n{{\n\tself->key = timestamp << 12 | cpu;\n}}\n\n\
-             {entry}\n/self->calls || this->begins/\n{{\n\tself->calls = self->calls << 1 | this->begins;\n}}\n",
+            "{forgets}{entry}\n{{\n\tthis->begins = {} ? 1 : 0;\n}}\n\n\
+             {entry}\n/self->calls == 0 && this->begins{here}/\n{{\n\tself->key = timestamp << 12 | cpu;\n{above}}}\n\n\
+             {entry}\n/(self->calls || this->begins){here}/\n{{\n\tself->calls = self->calls << 1 | this->begins;\n}}\n",
             conditions.join(" && ")
         )
     };
@@ -240,8 +280,8 @@ fn witnesses(d: &mut String, number: usize, group: &Group) {
 }
 
 fn returns(d: &mut String, number: usize, group: &Group, question: &Question<'_>) {
-    let exit = format!("{}:return", group.boundary);
-    let here = here(group);
+    let exit = format!("{}:return", group.boundary());
+    let here = here(group, "return");
     let returned =
         if group.is_copies() { "\ttrace(0);\n\ttrace(0);\n" } else { "\ttrace(arg0);\n\ttrace(arg1);\n" };
     let differ = question.differ.filter(|_| !group.into).map(|differ| {

@@ -1,6 +1,7 @@
 //! analysis/paths/text.rs: paths as text.
 
 use super::differ::{Comparison, Parting};
+use super::followed::Followed;
 use super::gathered::Counts;
 use super::lines::{self, Decided, Line, Note, Piece};
 use super::program::Group;
@@ -146,11 +147,11 @@ impl Form<'_> {
             let _ = match item {
                 Item::Unknown => writeln!(out, "  ?"),
                 Item::Enter { of, arguments } => {
-                    let name = of.followed(groups).map(|one| one.name()).unwrap_or_default();
+                    let name = of.followed(groups).map(Followed::shown).unwrap_or_default();
                     writeln!(out, "  {name}({})", lines::arguments(arguments))
                 }
                 Item::Leave { of, returned, .. } => {
-                    let name = of.followed(groups).map(|one| one.name()).unwrap_or_default();
+                    let name = of.followed(groups).map(Followed::shown).unwrap_or_default();
                     let returned = returned.as_ref().map(lines::seen).unwrap_or_default();
                     writeln!(out, "  {name} returns {returned}")
                 }
@@ -161,14 +162,18 @@ impl Form<'_> {
                             (followed.insn(*insn), followed.listings.get(insn.0))
                         {
                             let place = insn.place.as_ref().map(short).unwrap_or_default();
-                            let at = format!("{}+{}", listing.function, insn.offset);
+                            let at =
+                                format!("{}+{}", listing.in_source(), listing.number(insn.offset.into()));
                             let _ = writeln!(out, "    {at:<28} {:<44} {place}", insn.text);
                         }
                     }
                     Ok(())
                 }
                 Item::Branch { of, to, jumps, values, .. } => {
-                    let offset = to.and_then(|to| of.followed(groups)?.insn(to)).map(|insn| insn.offset);
+                    let offset = to.and_then(|to| {
+                        let followed = of.followed(groups)?;
+                        Some(followed.space().number(followed.insn(to)?.offset.into()))
+                    });
                     let to =
                         offset.filter(|_| *jumps).map(|offset| format!("-> {offset}")).unwrap_or_default();
                     let text = format!("{} {to}", lines::values(values));

@@ -2,7 +2,8 @@
 
 use crate::analysis::paths::followed::Operand;
 use crate::vocabulary::constants;
-use kinst_dwarf::variables::scope::{Scope, Variable};
+use kinst_base::space::Space;
+use kinst_dwarf::variables::scope::{Missing, Scope, Variable};
 use kinst_dwarf::variables::term::{Binary, Location, Register, Term};
 use kinst_types::{KernelTypes, Type};
 
@@ -80,13 +81,19 @@ impl Form {
 pub(crate) fn of_branch(
     operands: &[Operand],
     scope: Option<&Scope>,
-    module: &str,
+    (space, module): (Space, &str),
     kernel: &dyn KernelTypes,
 ) -> Vec<Value> {
-    operands.iter().map(|operand| of_operand(*operand, scope, module, kernel)).collect()
+    operands.iter().map(|operand| of_operand(*operand, scope, (space, module), kernel)).collect()
 }
 
-fn of_operand(operand: Operand, scope: Option<&Scope>, module: &str, kernel: &dyn KernelTypes) -> Value {
+fn of_operand(
+    operand: Operand,
+    scope: Option<&Scope>,
+    (space, module): (Space, &str),
+    kernel: &dyn KernelTypes,
+) -> Value {
+    let saved = |register| saved(space, register);
     let variables = || scope.iter().flat_map(|scope| scope.frames.iter().flat_map(|frame| frame.variables()));
     let typed = |variable: &Variable| variable.ty.map(|ty| kernel.type_at(module, ty));
     match operand {
@@ -109,7 +116,15 @@ fn of_operand(operand: Operand, scope: Option<&Scope>, module: &str, kernel: &dy
             let address = format!("({} + {by})", saved(base));
             let load = format!("*(uint{}_t *){address}", 8 * bytes);
             // The memory that the processor has just read can be read again, except for user memory.
-            let d = if on_stack { load } else { format!("((int64_t){address} < 0 ? {load} : 0)") };
+            let in_program =
+                format!("*(uint{}_t *)copyin({}, {bytes})", 8 * bytes, &address[1..address.len() - 1]);
+            let d = if space != Space::Kernel {
+                in_program
+            } else if on_stack {
+                load
+            } else {
+                format!("((int64_t){address} < 0 ? {load} : 0)")
+            };
             let found = variables().find_map(|variable| {
                 let ty = typed(variable)?;
                 match (&variable.location, on_stack) {
@@ -148,6 +163,34 @@ pub(crate) fn of_entry(module: &str, function: &str, kernel: &dyn KernelTypes) -
     known.collect()
 }
 
+/// The arguments of a function of a program, up to the first one that is elsewhere than the calling convention says, and
+/// the display format of its result.
+pub(crate) fn of_program(
+    module: &str,
+    scope: Option<&Scope>,
+    kernel: &dyn KernelTypes,
+) -> (Vec<Value>, Option<Form>) {
+    /// The registers of the calling convention, by DWARF number.
+    const ORDER: [u8; 6] = [5, 4, 1, 2, 8, 9];
+    let Some(frame) = scope.and_then(|scope| scope.frames.last()) else {
+        return (Vec::new(), Some(Form { bytes: 8, kind: Kind::Signed }));
+    };
+    let arguments =
+        frame.parameters.iter().zip(ORDER).enumerate().map_while(|(number, (variable, usual))| {
+            let is_there = match &variable.location {
+                Ok(Location::Value(Term::Register(register))) => register.number() == usual,
+                Err(Missing::OptimisedOut) => false,
+                // Without optimization, the function is about to store it.
+                _ => true,
+            };
+            let form =
+                Form::of(&kernel.type_at(module, variable.ty?)).filter(|_| is_there && !frame.is_nocall)?;
+            let name = if variable.name.is_empty() { format!("arg{number}") } else { variable.name.clone() };
+            Some(Value { d: format!("arg{number}"), name, form })
+        });
+    (arguments.collect(), frame.returns.and_then(|returns| Form::of(&kernel.type_at(module, returns))))
+}
+
 /// The display format of a return value; `None` for void and structures.
 pub(crate) fn of_return(module: &str, function: &str, kernel: &dyn KernelTypes) -> Option<Form> {
     let plain = function.split('#').next().unwrap_or(function);
@@ -157,8 +200,9 @@ pub(crate) fn of_return(module: &str, function: &str, kernel: &dyn KernelTypes) 
     }
 }
 
-fn saved(register: Register) -> String {
-    format!("regs[{}]", NAMES[usize::from(register.number()) % NAMES.len()])
+fn saved(space: Space, register: Register) -> String {
+    let registers = if space == Space::Kernel { "regs" } else { "uregs" };
+    format!("{registers}[{}]", NAMES[usize::from(register.number()) % NAMES.len()])
 }
 
 fn is_in(variable: &Variable, wanted: Register) -> bool {

@@ -5,8 +5,9 @@ use super::program::Group;
 use super::values::Form;
 use crate::analysis::paths::followed::{Exit, Followed, Piece};
 use kinst_base::probe::{Fields, Site, Target};
+use kinst_base::space::Space;
 use kinst_sites::flow::routes::Passed;
-use kinst_sites::listing::disas::Listed;
+use kinst_sites::listing::disas::{Listed, in_source};
 use std::collections::HashMap;
 
 /// A path that calls took.
@@ -191,12 +192,15 @@ impl<'a> Solver<'a> {
         found.or_else(|| insns.iter().rposition(is_call)).map_or(insns.len(), |at| at + 1)
     }
 
-    /// The target of a tail call at a return; empty for an indirect one.
+    /// The target of a tail call at a return, or of a call that does not return; empty for an indirect one.
     fn tail(&self, call: &Call, followed: &Followed) -> Option<String> {
         if followed.is_copy() {
             return None;
         }
         let insn = followed.exit_insn(Exit::Offset(call.exit.1))?;
+        if let Some(callee) = callee(insn) {
+            return Some(callee);
+        }
         let jumps = insn.text.starts_with('j') && !insn.text.contains("return_thunk");
         jumps.then(|| target(insn).filter(|name| !name.contains("indirect_thunk")).unwrap_or_default())
     }
@@ -233,8 +237,11 @@ impl<'a> Solver<'a> {
         let Some(fields) = self.probes.get(&call.probe).filter(|_| group.is_copies()) else {
             return all.collect();
         };
-        let of_caller =
-            all.filter(|of| of.followed(self.groups).is_some_and(|one| one.caller() == fields.function));
+        let of_caller = all.filter(|of| {
+            of.followed(self.groups).is_some_and(|one| {
+                one.caller() == fields.function || in_source(one.caller()) == fields.function
+            })
+        });
         let (exact, others): (Vec<Of>, Vec<Of>) = of_caller
             .partition(|of| of.followed(self.groups).is_some_and(|one| one.is_entered_at(&fields.name)));
         if exact.is_empty() { others } else { exact }
@@ -309,20 +316,18 @@ pub(crate) fn callee(insn: &Listed) -> Option<String> {
 /// Returns the name of the target of a call or jump.
 fn target(insn: &Listed) -> Option<String> {
     let name = insn.text.rsplit(' ').next()?;
-    let name = name.strip_suffix("+0").unwrap_or(name);
+    let name = name.strip_suffix("+0").or(name.strip_suffix("+0x0")).unwrap_or(name);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_').then(|| name.to_owned())
 }
 
-/// Returns the site of a kinst probe from its name: `53`, `53-61`.
+/// Returns the site of a probe at an instruction from its name: `53`, `53-61`.
 fn site(fields: &Fields) -> Option<Site> {
+    let space = Space::of_program(&fields.provider).unwrap_or_default();
+    let radix = if space == Space::Kernel { 10 } else { 16 };
+    let number = |text: &str| u64::from_str_radix(text, radix).ok();
     let mut parts = fields.name.split('-');
-    let offset = parts.next()?.parse().ok()?;
-    let to = parts.next_back().map(|to| Target { function: None, offset: to.parse().unwrap_or(0) });
-    Some(Site {
-        module: fields.module.clone(),
-        function: fields.function.clone(),
-        offset,
-        to,
-        ..Site::default()
-    })
+    let offset = number(parts.next()?)?;
+    let to = parts.next_back().map(|to| Target { function: None, offset: number(to).unwrap_or(0) });
+    let (module, function) = (fields.module.clone(), fields.function.clone());
+    Some(Site { space, module, function, offset, to, ..Site::default() })
 }

@@ -50,6 +50,8 @@ const TESTS: Needs = &[
     ("clang", "clang"),
     // It makes the programs that count their own calls.
     ("csmith", "csmith"),
+    // It reads clang's own counters of executed lines.
+    ("llvm-cov", "llvm"),
     ("dwz", "dwz"),
     // It packs files with split debug information.
     ("llvm-dwp", "llvm"),
@@ -67,7 +69,11 @@ const TESTS: Needs = &[
     ("systemd-analyze", "systemd"),
 ];
 
-const TESTS_FILES: Needs = &[("/usr/include/csmith/csmith.h", "libcsmith-dev")];
+const TESTS_FILES: Needs = &[
+    ("/usr/include/csmith/csmith.h", "libcsmith-dev"),
+    // The library of clang's own counters.
+    ("/usr/share/doc/libclang-rt-14-dev", "libclang-rt-14-dev"),
+];
 
 pub(crate) fn missing_for_guests() -> Vec<&'static str> {
     missing(GUESTS, GUESTS_FILES)

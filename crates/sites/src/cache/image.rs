@@ -334,6 +334,7 @@ impl DroppedRecord {
             Some(Undecodable::Inside(at, to)) => (3, [at, to]),
             Some(Undecodable::Indirect(at)) => (4, [at, 0]),
             Some(Undecodable::Entry(at)) => (5, [at, 0]),
+            Some(Undecodable::Exceptions) => (6, [0, 0]),
         };
         let counts = [
             copies,
@@ -404,6 +405,7 @@ impl DroppedRecord {
             3 => Some(Undecodable::Inside(at, to)),
             4 => Some(Undecodable::Indirect(at)),
             5 => Some(Undecodable::Entry(at)),
+            6 => Some(Undecodable::Exceptions),
             _ => None,
         }
     }

@@ -37,7 +37,9 @@ impl<'a> Function<'a> {
     }
 
     pub(super) fn offsets(&self) -> Result<Vec<u64>, Box<Diagnostic>> {
-        Ok(self.instructions()?.into_iter().map(|insn| insn.offset.into()).collect())
+        let found = self.meant.file.offsets(&self.symbol);
+        let found = found.ok_or_else(|| Box::new(refusals::no_code(self)))?;
+        Ok(found.iter().map(|offset| u64::from(*offset)).collect())
     }
 
     /// Returns the spot of the function's first instruction.
@@ -88,10 +90,11 @@ impl<'a> Function<'a> {
 
     /// Returns the spot of the instruction at an offset, which must be the beginning of one.
     pub(super) fn instruction(&self, offset: u64) -> Result<Spot, Box<Diagnostic>> {
-        let insns = self.instructions()?;
-        match insns.iter().any(|insn| u64::from(insn.offset) == offset) {
+        let begins =
+            |offsets: &[u32]| u32::try_from(offset).is_ok_and(|at| offsets.binary_search(&at).is_ok());
+        match self.meant.file.offsets(&self.symbol).is_some_and(|offsets| begins(&offsets)) {
             true => Ok(always(self.symbol.address + offset)),
-            false => Err(Box::new(refusals::no_boundary(self, offset, &insns))),
+            false => Err(Box::new(refusals::no_boundary(self, offset, &self.instructions()?))),
         }
     }
 

@@ -1,6 +1,7 @@
 //! sites/catalog/program_refusals.rs: diagnostics for descriptions of a program's functions that name no probe.
 
 use super::program_function::{Function, NoEnd};
+use super::refusals::unread_text;
 use crate::code::decode::{self, Insn};
 use crate::code::stapsdt::StaticProbe;
 use crate::programs::Meant;
@@ -96,7 +97,7 @@ pub(super) fn no_function_at(meant: &Meant, address: u64, anonymous: bool) -> Di
 
 /// The instructions of a function are not in its file.
 pub(super) fn no_code(function: &Function<'_>) -> Diagnostic {
-    error(format!("the instructions of `{}` cannot be read", function.name))
+    unread_text(function.name)
 }
 
 /// An end of a function has no probe.

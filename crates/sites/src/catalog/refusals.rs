@@ -209,6 +209,11 @@ pub(crate) fn no_text(kernel: &Kernel, function: &str, reason: Option<&LiveError
     }
 }
 
+/// The instructions of a program's function are not in its file.
+pub(crate) fn unread_text(function: &str) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("the instructions of `{function}` cannot be read"))
+}
+
 pub(crate) fn too_many(function: &str, most: usize) -> Diagnostic {
     let title = match function {
         "" => format!("the functions have more than {most} instructions together"),

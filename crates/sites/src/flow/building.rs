@@ -22,24 +22,51 @@ impl Flow {
         entry: Part<'a>,
         marks: &Marks,
         cuts: &[u64],
+        part_at: impl FnMut(u64) -> Option<Part<'a>>,
+    ) -> Result<Flow, Undecodable> {
+        Flow::build(entry, marks, (cuts, None), part_at)
+    }
+
+    /// Like [`Flow::of`], for code whose calls may not return: a block ends after each call, from where control may leave
+    /// the function. `pads` returns the addresses where the part at an address catches exceptions.
+    pub(crate) fn of_calls<'a>(
+        entry: Part<'a>,
+        marks: &Marks,
+        pads: Pads<'_>,
+        part_at: impl FnMut(u64) -> Option<Part<'a>>,
+    ) -> Result<Flow, Undecodable> {
+        Flow::build(entry, marks, (&[], Some(pads)), part_at)
+    }
+
+    fn build<'a>(
+        entry: Part<'a>,
+        marks: &Marks,
+        (cuts, pads): (&[u64], Option<Pads<'_>>),
         mut part_at: impl FnMut(u64) -> Option<Part<'a>>,
     ) -> Result<Flow, Undecodable> {
-        let mut reader = Reader::new(&entry, marks);
+        let mut reader = Reader::new(&entry, marks, pads.is_some());
         reader.read(&entry)?;
-        let mut asked = 0;
-        // Most functions have many exits to one address, the return thunk.
-        let mut last = None;
-        while let Some(turn) = reader.turns.get(asked) {
-            let to = turn.to.filter(|to| last != Some(*to) && !holds(&reader.parts, *to));
-            asked += 1;
-            if let Some(part) = to.and_then(&mut part_at).filter(|part| reader.has_room_for(part)) {
-                reader.read(&part)?;
+        let (mut asked, mut caught) = (0, Vec::new());
+        for number in 0.. {
+            reader.follow(&mut asked, &mut part_at)?;
+            let (Some(part), Some(pads)) = (reader.parts.get(number), pads) else { break };
+            let pads = pads(part.address).ok_or(Undecodable::Exceptions)?;
+            // A part may be reached by exceptions only.
+            for pad in &pads {
+                if !holds(&reader.parts, *pad)
+                    && let Some(part) = part_at(*pad).filter(|part| reader.has_room_for(part))
+                {
+                    reader.read(&part)?;
+                }
             }
-            last = to.or(last);
+            caught.extend(pads);
         }
-        reader.finish(entry.address, cuts)
+        reader.finish(entry.address, cuts, &caught)
     }
 }
+
+/// Returns the landing pads of the code at an address; `None` if they are unknown.
+pub(crate) type Pads<'p> = &'p dyn Fn(u64) -> Option<Vec<u64>>;
 
 /// Collects the instructions of all parts.
 struct Reader<'m> {
@@ -50,12 +77,16 @@ struct Reader<'m> {
     turns: Vec<Turn>,
     patched: Vec<u32>,
     keys: Vec<u32>,
+    /// Whether a block ends after each call; then these calls, and those that return again.
+    at_calls: bool,
+    stops: Vec<u32>,
+    again: Vec<u32>,
     /// The last instruction of each part, which no code of the function follows.
     ends: Vec<u32>,
 }
 
 impl<'m> Reader<'m> {
-    fn new(entry: &Part<'_>, marks: &'m Marks) -> Reader<'m> {
+    fn new(entry: &Part<'_>, marks: &'m Marks, at_calls: bool) -> Reader<'m> {
         let bytes = entry.code.len();
         Reader {
             marks,
@@ -65,8 +96,30 @@ impl<'m> Reader<'m> {
             turns: Vec::with_capacity(bytes / 16),
             patched: Vec::new(),
             keys: Vec::new(),
+            at_calls,
+            stops: Vec::new(),
+            again: Vec::new(),
             ends: Vec::with_capacity(2),
         }
+    }
+
+    /// Reads the parts to which control jumps.
+    fn follow<'a>(
+        &mut self,
+        asked: &mut usize,
+        part_at: &mut impl FnMut(u64) -> Option<Part<'a>>,
+    ) -> Result<(), Undecodable> {
+        // Most functions have many exits to one address, the return thunk.
+        let mut last = None;
+        while let Some(turn) = self.turns.get(*asked) {
+            let to = turn.to.filter(|to| last != Some(*to) && !holds(&self.parts, *to));
+            *asked += 1;
+            if let Some(part) = to.and_then(&mut *part_at).filter(|part| self.has_room_for(part)) {
+                self.read(&part)?;
+            }
+            last = to.or(last);
+        }
+        Ok(())
     }
 
     fn read(&mut self, part: &Part<'_>) -> Result<(), Undecodable> {
@@ -86,6 +139,7 @@ impl<'m> Reader<'m> {
                 self.patched.push(insn);
             }
             let turn = self.turn(insn, &step, &mut local)?;
+            let turn = turn.or_else(|| self.stop(insn, &step, part));
             let mut switched = false;
             while let Some(to) = local.switch(step.address) {
                 switched = true;
@@ -121,6 +175,19 @@ impl<'m> Reader<'m> {
         let overlaps =
             |read: &Read| part.address < read.address + read.places.len() as u64 && read.address < end;
         self.parts.len() < MOST && !self.parts.iter().any(overlaps)
+    }
+
+    /// Ends a block after a call, if calls may not return.
+    fn stop(&mut self, insn: u32, step: &decode::Step, part: &Part<'_>) -> Option<Turn> {
+        let code = part.code.get((step.address - part.address) as usize..)?;
+        if !self.at_calls || !decode::of(self.marks.machine).calls(code) {
+            return None;
+        }
+        self.stops.push(insn);
+        if matches!(step.control, Control::Call(to) if self.marks.again.binary_search(&to).is_ok()) {
+            self.again.push(insn);
+        }
+        Some(Turn { insn, falls_through: true, to: None, ending: Ending::Plain })
     }
 
     fn turn(
@@ -163,13 +230,13 @@ impl<'m> Reader<'m> {
         }
     }
 
-    fn finish(self, entry: u64, cuts: &[u64]) -> Result<Flow, Undecodable> {
+    fn finish(self, entry: u64, cuts: &[u64], pads: &[u64]) -> Result<Flow, Undecodable> {
         let count = self.address.len();
         let Some(entry) = insn_at(&self.parts, entry) else { return Err(Undecodable::NoCode) };
         // Whether a block begins at each instruction.
         let mut begins = vec![false; count + 1];
         begins[entry as usize] = true;
-        for cut in cuts.iter().filter_map(|cut| insn_at(&self.parts, *cut)) {
+        for cut in cuts.iter().chain(pads).filter_map(|cut| insn_at(&self.parts, *cut)) {
             begins[cut as usize] = true;
         }
         for end in &self.ends {
@@ -196,6 +263,7 @@ impl<'m> Reader<'m> {
             entry: 0,
             patched: self.patched,
             keys: self.keys,
+            stops: self.stops,
             scratch: Scratch::default(),
         };
         for insn in 0..count as u32 {
@@ -212,6 +280,11 @@ impl<'m> Reader<'m> {
         roots.iter().for_each(|root| flow.blocks[*root as usize].is_root = true);
         flow.backwards(&reached);
         flow.dominate(&blocks);
+        let pads = pads.iter().filter_map(|pad| insn_at(&flow.parts, *pad));
+        let again = self.again.iter().map(|call| call + 1).filter(|after| (*after as usize) < count);
+        for entered in pads.chain(again).collect::<Vec<u32>>() {
+            flow.blocks[flow.block[entered as usize] as usize].is_root = true;
+        }
         Ok(flow)
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use foldhash::HashMap;
 use rayon::prelude::*;
 
+use super::building::Pads;
 use super::bypassed::Call;
 use super::copy::has;
 use super::doubts::{Combined, Doubt, Signs};
@@ -97,15 +98,25 @@ impl<'a> Callers<'a> {
         self.flow_cut(caller, &[])
     }
 
+    /// Like [`Callers::flow`], for code whose calls may not return. `pads` returns where
+    /// the code at an address catches exceptions.
+    pub(crate) fn flow_of_calls(&self, caller: &Symbol, pads: Pads<'_>) -> Result<Flow, Undecodable> {
+        let entry = self.part(caller).ok_or(Undecodable::NoCode)?;
+        Flow::of_calls(entry, self.marks, pads, |address| self.part_of(caller, address))
+    }
+
     /// Like [`Callers::flow`]; additionally, a block begins at each of `cuts`.
     fn flow_cut(&self, caller: &Symbol, cuts: &[u64]) -> Result<Flow, Undecodable> {
         let entry = self.part(caller).ok_or(Undecodable::NoCode)?;
-        Flow::cut(entry, self.marks, cuts, |address| {
-            let target = self.symbols.containing(address)?;
-            let (parent, _) = self.symbols.name(target).split_once(COLD)?;
-            let is_ours = self.symbols.names_at(caller.address).any(|name| name == parent);
-            is_ours.then(|| self.part(target))?
-        })
+        Flow::cut(entry, self.marks, cuts, |address| self.part_of(caller, address))
+    }
+
+    /// Returns the unlikely part of a function, if an address is in it.
+    fn part_of(&self, caller: &Symbol, address: u64) -> Option<Part<'a>> {
+        let target = self.symbols.containing(address)?;
+        let (parent, _) = self.symbols.name(target).split_once(COLD)?;
+        let is_ours = self.symbols.names_at(caller.address).any(|name| name == parent);
+        is_ours.then(|| self.part(target))?
     }
 
     /// Computes the entries and exits of each of the copies, on all cores: a caller is read once for all

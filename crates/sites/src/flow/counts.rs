@@ -66,10 +66,25 @@ pub struct Solved {
 pub enum Room {
     /// It can have a probe.
     Free,
+    /// It can have a probe that costs about ten times as much.
+    Dear,
     /// It cannot have a probe.
     None,
     /// It is padding: unless a branch leads to it, it only aligns the next instruction.
     Padding,
+}
+
+impl Room {
+    /// Whether the instruction can have a probe.
+    pub fn has_space(self) -> bool {
+        matches!(self, Room::Free | Room::Dear)
+    }
+
+    /// Returns the cost of a probe, relative to the usual one.
+    fn cost(self) -> f64 {
+        const DEAR: f64 = 10.0;
+        if self == Room::Dear { DEAR } else { 1.0 }
+    }
 }
 
 /// The cost of an edge as a share of its branch's: below one half, since both are hit together.
@@ -113,7 +128,10 @@ impl Flow {
             let Block { first, end, .. } = self.blocks[block];
             *chosen &= (first..end).any(|insn| room(self.address[insn as usize]) != Room::Padding);
         }
-        let room = |insn: u32| !self.is_patched(insn) && room(self.address[insn as usize]) == Room::Free;
+        let room = |insn: u32| match room(self.address[insn as usize]) {
+            _ if self.is_patched(insn) => Room::None,
+            room => room,
+        };
         let mut counts = Counts {
             ways: Vec::with_capacity(3 * self.blocks.len()),
             nodes: 1 + 2 * self.blocks.len(),
@@ -123,8 +141,11 @@ impl Flow {
         let mut costs = Vec::with_capacity(3 * self.blocks.len());
         for block in (0..self.blocks.len() as u32).filter(|block| chosen[*block as usize]) {
             counts.own[block as usize] = Some(counts.ways.len() as u32);
-            let mut add = |what, from, to, points: Vec<Point>, cost: f64| {
-                costs.push(if points.is_empty() { f64::INFINITY } else { cost });
+            let mut add = |what, from, to, points: Vec<Point>, often: f64| {
+                let cost =
+                    |point: &Point| self.insn_at(point.address()).map_or(1.0, |insn| room(insn).cost());
+                let cost = points.iter().map(cost).reduce(f64::max);
+                costs.push(cost.map_or(f64::INFINITY, |cost| often * cost));
                 counts.ways.push(Way { what, from, to, points, counted: false });
             };
             let mine = often[block as usize];
@@ -140,7 +161,8 @@ impl Flow {
                 let Some(points) = self.edge(block, *to, &room, &leads) else { continue };
                 add(What::Edge { from: block, to: *to }, end(block), beginning(*to), points, EDGE * mine);
             }
-            if !outside.is_empty() || inside.is_empty() || self.blocks[block as usize].outside.is_some() {
+            let leaves = self.blocks[block as usize].outside.is_some() || self.may_not_return(block);
+            if !outside.is_empty() || inside.is_empty() || leaves {
                 add(What::Leave(block), end(block), AROUND, Vec::new(), 0.0);
             }
         }
@@ -190,15 +212,15 @@ impl Flow {
         chosen
     }
 
-    /// Returns where a block is counted: at an instruction where a jump fits within the block, else at any.
-    fn within(&self, block: u32, room: &impl Fn(u32) -> bool) -> Vec<Point> {
+    /// Returns where a block is counted: at one of the cheapest instructions, preferably where a jump fits within the
+    /// block.
+    fn within(&self, block: u32, room: &impl Fn(u32) -> Room) -> Vec<Point> {
         const JUMP: u64 = 5;
         let block = &self.blocks[block as usize];
         let last = self.address[block.end as usize - 1];
-        let fits = |insn: &u32| self.address[*insn as usize] + JUMP <= last;
-        let mut insns = (block.first..block.end).filter(|insn| room(*insn));
-        let first = insns.next();
-        let best = first.filter(fits).or_else(|| insns.find(fits)).or(first);
+        let fits = |insn: u32| self.address[insn as usize] + JUMP <= last;
+        let insns = (block.first..block.end).filter(|insn| room(*insn).has_space());
+        let best = insns.min_by_key(|insn| (room(*insn) == Room::Dear, !fits(*insn)));
         best.map(|insn| vec![Point::At(self.address[insn as usize])]).unwrap_or_default()
     }
 
@@ -207,7 +229,7 @@ impl Flow {
         &self,
         from: u32,
         to: u32,
-        room: &impl Fn(u32) -> bool,
+        room: &impl Fn(u32) -> Room,
         leads: &impl Fn(u64, u64) -> Option<bool>,
     ) -> Option<Vec<Point>> {
         let block = &self.blocks[from as usize];
@@ -226,7 +248,9 @@ impl Flow {
                 None => Vec::new(),
             },
         };
-        let all = points.iter().all(|point| self.insn_at(point.address()).is_some_and(room));
+        let has_space =
+            |point: &Point| self.insn_at(point.address()).is_some_and(|insn| room(insn).has_space());
+        let all = points.iter().all(has_space);
         Some(if all { points } else { Vec::new() })
     }
 
@@ -390,10 +414,11 @@ impl Counts {
         solved.counts[self.own(block)?]
     }
 
-    /// Returns how often control came from outside, if all of that is known.
-    pub fn entered(&self, solved: &Solved) -> Option<u64> {
+    /// Returns how often control came from outside, to a block or to any, if all of that is known.
+    pub fn entered(&self, solved: &Solved, only: Option<u32>) -> Option<u64> {
         let ways = self.ways.iter().zip(&solved.counts);
-        ways.filter(|(way, _)| matches!(way.what, What::Enter(_))).map(|(_, count)| *count).sum()
+        let counts = |what: What| matches!(what, What::Enter(block) if only.is_none_or(|only| only == block));
+        ways.filter(|(way, _)| counts(way.what)).map(|(_, count)| *count).sum()
     }
 
     /// Whether a block itself is counted.

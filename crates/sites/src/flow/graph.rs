@@ -22,6 +22,8 @@ pub struct Flow {
     pub(crate) patched: Vec<u32>,
     /// The static keys among these, sorted.
     pub(super) keys: Vec<u32>,
+    /// The calls after which a block ends because they may not return, sorted.
+    pub(super) stops: Vec<u32>,
     /// Scratch memory for `Flow::exits`.
     pub(crate) scratch: Scratch,
 }
@@ -62,6 +64,12 @@ impl Flow {
     pub(crate) fn dominates(&self, above: u32, below: u32) -> bool {
         let (from, to) = self.blocks[above as usize].tree;
         (from..to).contains(&self.blocks[below as usize].tree.0)
+    }
+
+    /// Whether a block ends with a call that may not return.
+    pub(super) fn may_not_return(&self, block: u32) -> bool {
+        let last = self.blocks[block as usize].end - 1;
+        self.stops.binary_search(&last).is_ok()
     }
 
     pub(crate) fn is_patched(&self, insn: u32) -> bool {

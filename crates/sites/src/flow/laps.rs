@@ -36,7 +36,7 @@ impl Flow {
     /// Returns the laps of the selected blocks in `counts`: each block that can have a probe begins one, and
     /// the code after a call begins another if one more call follows. `kind` describes an instruction.
     pub fn laps(&self, counts: &Counts, room: impl Fn(u64) -> Room, kind: impl Fn(u64) -> Kind) -> Vec<Lap> {
-        let is_free = |insn: u32| !self.is_patched(insn) && room(self.address[insn as usize]) == Room::Free;
+        let is_free = |insn: u32| !self.is_patched(insn) && room(self.address[insn as usize]).has_space();
         let is_call = |insn: u32| kind(self.address[insn as usize]).is_call;
         let mut all = Vec::new();
         for block in (0..self.blocks.len() as u32).filter(|block| counts.looks_at(*block)) {

@@ -86,6 +86,10 @@ const ENDLESS_IN_PROGRAMS: [&str; 24] = [
     "xabort",
 ];
 
+/// C library functions that return again, in a program.
+const AGAIN: [&str; 7] =
+    ["__sigsetjmp", "_setjmp", "getcontext", "setjmp", "sigsetjmp", "swapcontext", "vfork"];
+
 /// Base of the invented addresses of imported functions in a module's linked text, far from all of it.
 const IMPORT: u64 = 0x7000_0000;
 const ENDLESS_IMPORT: u64 = 0x7000_1000;
@@ -137,11 +141,16 @@ impl Linked {
         let code = binary.loaded(None, layout, import).unwrap_or_default();
         let mut endless = vec![ENDLESS_IMPORT];
         endless.extend(layout.addresses_of(is_endless).iter().map(|(_, address)| *address));
-        endless.extend(
-            binary.stubs().into_iter().filter(|(_, name)| is_endless(name)).map(|(address, _)| address),
-        );
+        let stubs = binary.stubs();
+        endless.extend(stubs.iter().filter(|(_, name)| is_endless(name)).map(|(address, _)| *address));
         endless.sort_unstable();
-        let mut marks = Marks { machine: binary.machine().unwrap_or_default(), endless, ..Marks::default() };
+        let returns_again = |name: &[u8]| AGAIN.iter().any(|known| known.as_bytes() == name);
+        let mut again: Vec<u64> =
+            layout.addresses_of(returns_again).iter().map(|(_, address)| *address).collect();
+        again.extend(stubs.iter().filter(|(_, name)| returns_again(name)).map(|(address, _)| *address));
+        again.sort_unstable();
+        let machine = binary.machine().unwrap_or_default();
+        let mut marks = Marks { machine, endless, again, ..Marks::default() };
         marks.indirect = indirect(marks.machine, binary, layout, &code);
         // All other indirect jumps leave their function.
         marks.without_tables = true;

@@ -32,6 +32,8 @@ pub struct Marks {
     pub switches: Vec<(u64, u64)>,
     /// Functions that do not return.
     pub endless: Vec<u64>,
+    /// Functions that may return several times.
+    pub again: Vec<u64>,
     /// Indirect jumps that may stay in their function.
     pub indirect: Vec<IndirectJump>,
     /// Whether every other indirect jump leaves its function.
@@ -49,6 +51,8 @@ pub enum Undecodable {
     Inside(u64, u64),
     /// A jump to an unknown target: a jump table.
     Indirect(u64),
+    /// The table with the places where its exceptions are caught is damaged.
+    Exceptions,
     /// An entry of the copy that is not at an instruction of the caller.
     Entry(u64),
 }
@@ -57,6 +61,7 @@ impl fmt::Display for Undecodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Undecodable::NoCode => write!(f, "its instructions are not available"),
+            Undecodable::Exceptions => write!(f, "the table of its exceptions cannot be read"),
             Undecodable::Bytes(at) => write!(f, "no valid instruction at {at:#x}"),
             Undecodable::Inside(at, to) => {
                 write!(f, "the jump at {at:#x} goes into the middle of an instruction, to {to:#x}")

@@ -45,6 +45,19 @@ pub trait Images: Sync {
     /// Returns the target of a call or jump, by the addresses of its bytes in the file.
     fn reference(&self, image: ImageId, bytes: Range<u64>) -> Option<&Reference>;
 
+    /// Returns the name of the imported function whose stub is at an address: `exit@plt`.
+    fn import_at(&self, _image: ImageId, _address: u64) -> Option<String> {
+        None
+    }
+    /// Whether calls may not return: they may end the program, or throw an exception.
+    fn calls_may_end(&self) -> bool {
+        false
+    }
+    /// Returns the addresses where the function at an address catches exceptions; `None` if that is unknown.
+    fn landing_pads(&self, _image: ImageId, _address: u64) -> Option<Vec<u64>> {
+        Some(Vec::new())
+    }
+
     /// Converts an address of the symbols to a run-time address; `None` if that is hidden.
     fn run_time(&self, image: ImageId, address: u64) -> Option<u64>;
     /// Whether calls are linked only in memory, where `name_at` names their targets.

@@ -1,5 +1,6 @@
 //! sites/image/text.rs: the instructions of an image's functions, from its file.
 
+use kinst_base::image::ImageId;
 use kinst_debuginfo::{ElfFile, Reference};
 
 use super::handle::Image;
@@ -85,9 +86,14 @@ impl<'k> Image<'k> {
     fn target_name(self, from: &Symbol, target: u64) -> Option<String> {
         let symbols = self.symbols()?;
         let inside = target.wrapping_sub(from.address) < from.size;
-        let to = if inside { from } else { symbols.containing(target)? };
+        let to = if inside { Some(from) } else { symbols.containing(target) };
+        let Some(to) = to else { return self.all().import_at(self.id(), target) };
         let offset = target - to.address;
         let name = symbols.name(to);
-        Some(if offset == 0 && !inside { name.to_owned() } else { format!("{name}+{offset}") })
+        Some(match self.id() {
+            _ if offset == 0 && !inside => name.to_owned(),
+            ImageId::Kernel(_) => format!("{name}+{offset}"),
+            ImageId::File(_) => format!("{name}+{offset:#x}"),
+        })
     }
 }

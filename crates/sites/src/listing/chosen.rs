@@ -1,32 +1,33 @@
 //! sites/listing/chosen.rs: the functions that patterns match, with their graphs and lines.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::disas::{Disassembler, Lister, split};
+use super::disas::{Disassembler, Lister, in_source};
 use super::members::Around;
 use super::place::Place;
-use crate::catalog::refusals;
+use super::searched::Named;
 use crate::flow::points::Point;
 use crate::image::Image;
 use crate::symtab::Symbol;
-use crate::target::refusals::no_module;
 use kinst_base::diag::{Diagnostic, tags};
 use kinst_base::glob::Pattern;
-use kinst_base::image::{ImageId, ModuleId};
+use kinst_base::image::ImageId;
 use kinst_base::probe::Site;
+use kinst_base::space::Space;
 use kinst_dwarf::Lines;
 
 /// A function.
 #[derive(Clone, Copy)]
 pub struct Chosen<'k> {
-    image: Image<'k>,
+    named: Named<'k>,
     symbol: Symbol,
 }
 
 /// A function that was read, including parts that the compiler put elsewhere.
 pub struct FunctionCode<'k> {
-    /// Its module; `vmlinux` for the kernel proper.
+    /// Its module: `vmlinux` for the kernel proper, `a.out` for the program of a process.
     pub module: &'k str,
     /// Its name in probe descriptions.
     pub name: String,
@@ -40,13 +41,13 @@ pub struct FunctionCode<'k> {
     pub around: Around,
     /// Lines of each part.
     pub lines: Vec<(Range<u64>, Arc<Lines>)>,
-    image: Image<'k>,
+    named: Named<'k>,
 }
 
 impl Chosen<'_> {
     /// Returns a key that is unique among the functions of all images.
     pub fn key(&self) -> (ImageId, u64) {
-        (self.image.id(), self.symbol.address)
+        (self.named.image.id(), self.symbol.address)
     }
 
     /// Returns the size of its code in bytes.
@@ -56,9 +57,20 @@ impl Chosen<'_> {
 }
 
 impl FunctionCode<'_> {
+    /// Returns its name in the source.
+    pub fn in_source(&self) -> String {
+        in_source(&self.name)
+    }
+
+    /// Returns the addresses of the instructions if the function is a program's; those of a kernel are too many to watch
+    /// each.
+    pub fn instructions(&self) -> Option<Vec<u64>> {
+        (self.named.space != Space::Kernel).then(|| self.around.addresses())
+    }
+
     /// Returns the site of a point in the graph, if it can be one.
     pub fn site(&self, point: Point) -> Option<Site> {
-        Some(self.image.point(point).ok()?.site)
+        Some(self.named.site(self.named.image.point(point).ok()?.site))
     }
 }
 
@@ -67,59 +79,59 @@ impl<'k> Disassembler<'k> {
     /// `[module:]function`, where both may be globs.
     pub fn chosen(&mut self, pattern: &str) -> Result<Vec<Chosen<'k>>, Box<Diagnostic>> {
         let meant = self.lister.meant_by(pattern)?;
-        Ok(meant.into_iter().map(|(image, symbol)| Chosen { image, symbol }).collect())
+        Ok(meant.into_iter().map(|(named, symbol)| Chosen { named, symbol }).collect())
     }
 
-    /// Reads a function. Source information is read only if its control flow is known.
+    /// Reads a function. Of a kernel's, source information is read only if its control flow is known.
     pub fn code(&mut self, chosen: &Chosen<'k>) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
-        self.lister.read(chosen.image, &chosen.symbol)
+        self.lister.read(chosen.named, &chosen.symbol)
     }
 }
 
 impl<'k> Lister<'k> {
-    fn meant_by(&mut self, pattern: &str) -> Result<Vec<(Image<'k>, Symbol)>, Box<Diagnostic>> {
-        let kernel = self.kernel;
-        if pattern.contains('/') {
-            return self.compiled_from(pattern);
+    fn meant_by(&mut self, pattern: &str) -> Result<Vec<(Named<'k>, Symbol)>, Box<Diagnostic>> {
+        let searched = self.searched;
+        let (sources, path) = searched.with_sources(pattern)?;
+        if path.contains('/') {
+            return self.compiled_from(&sources, &path);
         }
-        let module = match pattern {
-            "kernel" => Some(ModuleId::PROPER),
-            name => kernel.modules().named(name),
-        };
-        if let Some(module) = module {
-            return Ok(functions(kernel.image(module), |_| true));
+        if let Some(module) = searched.module(pattern) {
+            return Ok(functions(module, |_| true));
         }
-        let (module, function) = split(pattern);
-        let modules = kernel.modules_matching(module);
-        if modules.is_empty() {
-            return Err(Box::new(no_module(kernel, module)));
-        }
-        let glob = Pattern::new(function);
-        let found: Vec<(Image<'k>, Symbol)> = match glob.exact() {
-            Some(_) => {
-                let named = kernel.functions_named(&modules, function).into_iter();
-                named.map(|(module, symbol)| (kernel.image(module), symbol)).collect()
-            }
+        let (images, function) = searched.meant(pattern)?;
+        let glob = Pattern::new(&function);
+        let found: Vec<(Named<'k>, Symbol)> = match glob.exact() {
+            Some(_) => searched.functions_named(&images, &function),
             None => {
-                let images = modules.iter().map(|module| kernel.image(*module));
-                images.flat_map(|image| functions(image, |symbol| is_named(image, symbol, &glob))).collect()
+                let each = images.iter().flat_map(|named| {
+                    let of_paths: HashSet<u64> =
+                        named.of_paths(&function).iter().map(|symbol| symbol.address).collect();
+                    let is_meant = |symbol: &Symbol| {
+                        of_paths.contains(&symbol.address) || is_named(named.image, symbol, &glob)
+                    };
+                    functions(*named, is_meant)
+                });
+                each.collect()
             }
         };
         match found.is_empty() {
-            true => Err(Box::new(refusals::no_function(kernel, &modules, function, ""))),
+            true => Err(Box::new(searched.no_function(&images, &function))),
             false => Ok(found),
         }
     }
 
     /// Returns the functions that are compiled from a source file or from those in a folder.
-    fn compiled_from(&mut self, path: &str) -> Result<Vec<(Image<'k>, Symbol)>, Box<Diagnostic>> {
+    fn compiled_from(
+        &mut self,
+        images: &[Named<'k>],
+        path: &str,
+    ) -> Result<Vec<(Named<'k>, Symbol)>, Box<Diagnostic>> {
         let mut found = Vec::new();
         let path = path.trim_start_matches("./");
         // The trailing slash of a folder may be omitted.
         let folder = format!("{}/", path.trim_end_matches('/'));
-        for module in self.kernel.modules().all() {
-            let image = self.kernel.image(module);
-            let Some(info) = self.opened.info(image) else { continue };
+        for named in images {
+            let Some(info) = self.opened.info(named.image) else { continue };
             let code = [path, &folder].map(|path| info.code_from(path));
             let mut code = code
                 .into_iter()
@@ -132,32 +144,33 @@ impl<'k> Lister<'k> {
                     let after = code.partition_point(|range| range.start <= symbol.address);
                     code[..after].last().is_some_and(|range| range.contains(&symbol.address))
                 };
-                found.extend(functions(image, is_in));
+                found.extend(functions(*named, is_in));
             }
         }
         if found.is_empty() {
             let title = format!("no loaded code with debug information is compiled from `{path}`");
             return Err(Box::new(
                 Diagnostic::error(tags::PDESC_ZERO, title)
-                    .help("name a file or folder relative to the root of the kernel source: fs/ext4/")
-                    .help(self.kernel.debug_package()),
+                    .help(self.searched.name_of_source())
+                    .help(self.searched.debug_package(images)),
             ));
         }
         Ok(found)
     }
 
-    fn read(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
+    fn read(&mut self, named: Named<'k>, symbol: &Symbol) -> Result<FunctionCode<'k>, Box<Diagnostic>> {
+        let image = named.image;
         let around = self.around(image, symbol)?;
         let name = image.function_ref(symbol).map(|name| name.function).unwrap_or_default();
         let (mut source, mut lines) = (None, Vec::new());
-        if around.flow.is_ok() {
+        if around.flow.is_ok() || named.space != Space::Kernel {
             let body = self.body(image, symbol.address);
             source = body.and_then(|body| self.source(image, body.function()));
             lines = self.lines(image, std::iter::once(symbol).chain(&around.elsewhere));
         }
         let Symbol { address, size, .. } = *symbol;
-        let module = image.name();
-        Ok(FunctionCode { module, name, source, address, size, around, lines, image })
+        let module = named.module;
+        Ok(FunctionCode { module, name, source, address, size, around, lines, named })
     }
 
     fn lines<'s>(
@@ -181,8 +194,8 @@ fn is_named(image: Image<'_>, symbol: &Symbol, glob: &Pattern) -> bool {
 }
 
 /// Returns the functions of an image that are not freed after boot, each once, including their unlikely parts.
-fn functions(image: Image<'_>, wanted: impl Fn(&Symbol) -> bool) -> Vec<(Image<'_>, Symbol)> {
-    let Some(symbols) = image.symbols() else { return Vec::new() };
+fn functions<'k>(named: Named<'k>, wanted: impl Fn(&Symbol) -> bool) -> Vec<(Named<'k>, Symbol)> {
+    let Some(symbols) = named.image.symbols() else { return Vec::new() };
     let mut found: Vec<Symbol> = symbols
         .iter()
         .filter(|(name, symbol)| {
@@ -192,5 +205,5 @@ fn functions(image: Image<'_>, wanted: impl Fn(&Symbol) -> bool) -> Vec<(Image<'
         .collect();
     found.sort_by_key(|symbol| symbol.address);
     found.dedup_by_key(|symbol| symbol.address);
-    found.into_iter().map(|symbol| (image, symbol)).collect()
+    found.into_iter().map(|symbol| (named, symbol)).collect()
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::disas::{Disassembler, Listed, Lister, Listing, Meant};
-use crate::catalog::refusals;
+use super::searched::Named;
 use crate::code::decode::{self, Control};
 use crate::flow::counts::Room;
 use crate::flow::laps::Kind;
@@ -14,8 +14,9 @@ use crate::flow::points::Point;
 use crate::flow::{Flow, Undecodable};
 use crate::image::Image;
 use crate::symtab::Symbol;
+use crate::uprobe::Way;
 use kinst_base::diag::Diagnostic;
-use kinst_base::image::ModuleId;
+use kinst_base::image::ImageId;
 use kinst_base::probe::Site;
 use kinst_dwarf::InlineCopy;
 
@@ -61,7 +62,7 @@ pub fn deciding(insns: &[&Listed]) -> Vec<Operand> {
 
 /// A function, or a copy of one.
 pub struct Member<'m> {
-    image: Image<'m>,
+    named: Named<'m>,
     /// For a copy, the containing function.
     pub around: &'m Around,
     /// One for each part made by the compiler.
@@ -89,7 +90,7 @@ impl<'m> Member<'m> {
 
     /// Returns the site of a point in the graph, if it can be one.
     pub fn site(&self, point: Point) -> Option<Site> {
-        Some(self.image.point(point).ok()?.site)
+        Some(self.named.site(self.named.image.point(point).ok()?.site))
     }
 }
 
@@ -101,44 +102,42 @@ impl Disassembler<'_> {
         description: &str,
         make: impl Fn(Member<'_>) -> Result<T, E>,
     ) -> Result<Vec<T>, E> {
-        let (modules, meant) = self.meant(description)?;
+        let (images, meant) = self.meant(description)?;
         let lister = &mut self.lister;
-        let kernel = lister.kernel;
         let mut all = Vec::new();
         match meant {
             Meant::Functions(functions) => {
-                for (module, symbol) in functions {
-                    let image = kernel.image(module);
-                    let around = lister.around(image, &symbol)?;
-                    let mut listings = vec![lister.function(image, &symbol)?];
+                for (named, symbol) in functions {
+                    let around = lister.around(named.image, &symbol)?;
+                    let mut listings = vec![lister.function(named, &symbol)?];
                     for part in &around.elsewhere {
-                        listings.push(lister.function(image, part)?);
+                        listings.push(lister.function(named, part)?);
                     }
                     let entries = vec![symbol.address];
-                    all.push(make(Member { image, around: &around, listings, copy: None, entries })?);
+                    all.push(make(Member { named, around: &around, listings, copy: None, entries })?);
                 }
             }
             Meant::Copies { function, copies } => {
-                let mut known: HashMap<(ModuleId, u64), Rc<Around>> = HashMap::new();
-                for (module, copy) in &copies {
-                    let module = *module;
-                    let image = kernel.image(module);
-                    let listings = lister.copy(image, &function, copy)?;
+                let mut known: HashMap<(ImageId, u64), Rc<Around>> = HashMap::new();
+                for (named, copy) in &copies {
+                    let named = *named;
+                    let image = named.image;
+                    let listings = lister.copy(named, &function, copy)?;
                     let caller = caller(image, copy.entry());
                     let Some(caller) = caller.filter(|_| !listings.is_empty()) else { continue };
-                    let around = match known.get(&(module, caller.address)) {
+                    let around = match known.get(&(image.id(), caller.address)) {
                         Some(around) => Rc::clone(around),
                         None => {
                             let around = Rc::new(lister.around(image, &caller)?);
-                            known.insert((module, caller.address), Rc::clone(&around));
+                            known.insert((image.id(), caller.address), Rc::clone(&around));
                             around
                         }
                     };
                     let (copy, entries) = (Some(copy), copy.entries.clone());
-                    all.push(make(Member { image, around: &around, listings, copy, entries })?);
+                    all.push(make(Member { named, around: &around, listings, copy, entries })?);
                 }
                 if all.is_empty() {
-                    return Err(Box::new(refusals::no_function(kernel, &modules, &function, "")).into());
+                    return Err(Box::new(lister.searched.no_function(&images, &function)).into());
                 }
             }
         }
@@ -149,6 +148,10 @@ impl Disassembler<'_> {
 impl<'k> Lister<'k> {
     pub(super) fn around(&mut self, image: Image<'k>, symbol: &Symbol) -> Result<Around, Box<Diagnostic>> {
         let flow = match image.callers() {
+            Some(callers) if self.cuts_calls && image.all().calls_may_end() => {
+                let pads = |address| image.all().landing_pads(image.id(), address);
+                callers.flow_of_calls(symbol, &pads).map(Rc::new)
+            }
             Some(callers) => callers.flow(symbol).map(Rc::new),
             None => Err(Undecodable::NoCode),
         };
@@ -166,20 +169,19 @@ impl<'k> Lister<'k> {
             for insn in &code.insns {
                 let address = part.address + u64::from(insn.offset);
                 let set = decode::of(insn.machine);
-                next.insert(
-                    address,
-                    decode::step(insn.machine, &insn.bytes, address)
-                        .map(|step| decode::ways(&step))
-                        .unwrap_or_default(),
-                );
+                let step = decode::step(insn.machine, &insn.bytes, address);
+                let mut ways = step.map(|step| decode::ways(&step)).unwrap_or_default();
+                ways.extend(image.callers().map(|callers| callers.table_of(address)).unwrap_or_default());
+                next.insert(address, ways);
                 kinds
                     .insert(address, Kind { is_call: set.calls(&insn.bytes), takes: set.takes(&insn.bytes) });
-                let refused = insn.refused.is_some() || code.verdict(insn).refused.is_some();
+                let refused = code.refused(insn).is_some();
                 room.insert(
                     address,
                     match () {
                         () if set.fills(&insn.bytes) => Room::Padding,
                         () if refused || fentry.is_some_and(|fentry| address <= fentry) => Room::None,
+                        () if code.way(insn) == Some(Ok(Way::Stepped)) => Room::Dear,
                         () => Room::Free,
                     },
                 );
@@ -220,6 +222,14 @@ impl Around {
     /// Returns whether an instruction of the function can be counted.
     pub fn room(&self, address: u64) -> Room {
         self.room.get(&address).copied().unwrap_or(Room::None)
+    }
+
+    /// Returns the addresses of the instructions that are not padding.
+    pub(super) fn addresses(&self) -> Vec<u64> {
+        let all = self.room.iter().filter(|(_, room)| **room != Room::Padding);
+        let mut all: Vec<u64> = all.map(|(address, _)| *address).collect();
+        all.sort_unstable();
+        all
     }
 
     /// Returns the kind of an instruction, for timing.

@@ -8,7 +8,11 @@ pub mod members;
 mod opened;
 mod place;
 pub mod programs;
+mod searched;
+mod unprobed;
 pub(super) mod variables;
 pub(super) mod verdict;
 
 pub use place::Place;
+pub use searched::{InPrograms, ProgramCode, Searched};
+pub use unprobed::Unprobed;

@@ -1,6 +1,5 @@
 //! sites/programs/file.rs: one program or library: its symbols, its debug information, and its instructions.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::ops::Range;
@@ -11,9 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
-use crate::code::stapsdt::{self, StaticProbe};
+use crate::code::stapsdt::StaticProbe;
 use crate::code::tables::Tables;
 use crate::copies::calls::{incomplete, with_missing};
+use crate::flow::Flow;
 use crate::flow::callers::Callers;
 use crate::flow::marks::Linked;
 use crate::image::{Image, Images};
@@ -22,7 +22,7 @@ use kinst_base::diag::{Diagnostic, Severity};
 use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::is_mangled;
 use kinst_debuginfo::{BuildId, ElfFile, Error, Home, Reference, Searched, debug_file_of};
-use kinst_dwarf::{Missing, SymbolSearch};
+use kinst_dwarf::{Handlers, Missing, SymbolSearch};
 use kinst_host::distribution::Family;
 use kinst_host::programs::DebugPackage;
 use kinst_os::overlays::{self, Copied};
@@ -30,6 +30,13 @@ use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
 type SourceNames = [(Symbol, String)];
+
+/// The control flow of a function, and the beginnings of its instructions, each by the function's address.
+#[derive(Default)]
+struct Last {
+    flow: Option<(u64, Option<Arc<Flow>>)>,
+    offsets: Option<(u64, Option<Arc<[u32]>>)>,
+}
 
 /// A callback that reports what the program is waiting for.
 pub(super) type Say = dyn Fn(&str) + Send + Sync;
@@ -72,10 +79,14 @@ pub struct ProgramFile {
     missing: OnceLock<BTreeMap<Missing, usize>>,
     /// The functions that names mean, see [`ProgramFile::meant`].
     meant: Mutex<HashMap<String, Arc<SourceNames>>>,
-    static_probes: OnceLock<Vec<StaticProbe>>,
+    pub(super) static_probes: OnceLock<Vec<StaticProbe>>,
     linked: OnceLock<Linked>,
-    /// Functions with landing pads, by address.
-    handlers: OnceLock<Vec<Range<u64>>>,
+    /// The names of imported functions, by the addresses of their stubs.
+    stubs: OnceLock<HashMap<u64, String>>,
+    /// Functions that catch exceptions.
+    handlers: OnceLock<Handlers>,
+    /// The last function that was read: probes of one function follow each other.
+    last: Mutex<Last>,
     /// Whether copies of the file in containers were looked for.
     copies: OnceLock<()>,
     servers: Option<Arc<Servers>>,
@@ -110,6 +121,8 @@ impl ProgramFile {
             meant: Mutex::default(),
             static_probes: OnceLock::new(),
             linked: OnceLock::new(),
+            stubs: OnceLock::new(),
+            last: Mutex::default(),
             handlers: OnceLock::new(),
             copies: OnceLock::new(),
             servers,
@@ -243,31 +256,6 @@ impl ProgramFile {
         })
     }
 
-    /// Returns the static probes, in the order of their notes.
-    pub(crate) fn static_probes(&self) -> &[StaticProbe] {
-        self.static_probes.get_or_init(|| {
-            let section = self.image.debug_section(stapsdt::SECTION).unwrap_or_else(|error| {
-                self.warn(error.warning());
-                Cow::default()
-            });
-            let symbol = |name: &str| {
-                let files = [Some(&self.image), self.debug_file()].into_iter().flatten();
-                Some(files.filter_map(|file| file.symbol(name)).next()?.address)
-            };
-            let base = self.image.sections().iter().find(|section| section.name == stapsdt::BASE);
-            let notes = stapsdt::Notes {
-                section: &section,
-                machine: self.image.machine().unwrap_or_default(),
-                base: base.map(|section| section.address),
-                symbol: &symbol,
-            };
-            let mut probes = notes.probes();
-            let is_code = |address| self.image.section_at(address).is_some_and(|section| section.executable);
-            probes.retain(|probe| is_code(probe.at));
-            probes
-        })
-    }
-
     /// Returns the files with split debug information that are missing, and the number of units that each has.
     pub(crate) fn missing(&self) -> &BTreeMap<Missing, usize> {
         self.missing.get_or_init(|| self.debug_file().map(kinst_dwarf::missing).unwrap_or_default())
@@ -305,9 +293,40 @@ impl ProgramFile {
 
     /// Whether the function at an address handles exceptions, or cleans up after one.
     pub(super) fn handles_exceptions(&self, address: u64) -> bool {
-        let handlers = self.handlers.get_or_init(|| kinst_dwarf::with_handlers(&self.image));
-        let after = handlers.partition_point(|range| range.start <= address);
-        handlers[..after].last().is_some_and(|range| range.contains(&address))
+        self.handlers().has(address)
+    }
+
+    fn handlers(&self) -> &Handlers {
+        self.handlers.get_or_init(|| Handlers::of_program(&self.image))
+    }
+
+    /// Returns the control flow of the function at an address.
+    pub(super) fn flow_at(&self, address: u64) -> Option<Arc<Flow>> {
+        let callers = self.image().callers()?;
+        let caller = callers.caller(address)?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &last.flow {
+            Some((known, flow)) if *known == caller.address => flow.clone(),
+            _ => {
+                let flow = callers.flow(caller).ok().map(Arc::new);
+                last.flow = Some((caller.address, flow.clone()));
+                flow
+            }
+        }
+    }
+
+    /// Returns the offsets of a function's instructions, in order; `None` if they cannot be read.
+    pub(crate) fn offsets(&self, function: &Symbol) -> Option<Arc<[u32]>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &last.offsets {
+            Some((known, offsets)) if *known == function.address => offsets.clone(),
+            _ => {
+                let insns = self.image().instructions(function);
+                let offsets = insns.map(|insns| insns.iter().map(|insn| insn.offset).collect::<Arc<[u32]>>());
+                last.offsets = Some((function.address, offsets.clone()));
+                offsets
+            }
+        }
     }
 
     fn linked(&self) -> &Linked {
@@ -421,6 +440,20 @@ impl Images for ProgramFile {
 
     fn reference(&self, _: ImageId, _: Range<u64>) -> Option<&Reference> {
         None
+    }
+
+    fn import_at(&self, _: ImageId, address: u64) -> Option<String> {
+        let name = |(address, name): (u64, Vec<u8>)| (address, String::from_utf8_lossy(&name).into_owned());
+        let stubs = self.stubs.get_or_init(|| self.image.stubs().into_iter().map(name).collect());
+        stubs.get(&address).map(|name| format!("{name}@plt"))
+    }
+
+    fn calls_may_end(&self) -> bool {
+        true
+    }
+
+    fn landing_pads(&self, _: ImageId, address: u64) -> Option<Vec<u64>> {
+        self.handlers().landing_pads(&self.image, address)
     }
 
     fn run_time(&self, _: ImageId, address: u64) -> Option<u64> {

@@ -6,6 +6,7 @@ mod placing;
 mod process;
 mod refusals;
 mod set;
+mod static_probes;
 
 pub use file::ProgramFile;
 pub use names::{libraries, library};

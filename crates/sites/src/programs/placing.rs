@@ -4,7 +4,6 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 use super::file::ProgramFile;
-use crate::flow::Flow;
 use crate::uprobe::{self, Around, Freedom, Nop5, Refused, Wish};
 use kinst_base::machine::Machine;
 use kinst_base::probe::{Spot, When};
@@ -28,8 +27,8 @@ pub(super) fn placed(
     // Control reaches landing pads when an exception is thrown; the graph does not show it.
     let freedom =
         if file.handles_exceptions(spot.address) { freedom.min(Freedom::PastMark) } else { freedom };
-    let flow = if freedom == Freedom::None { None } else { flow(file, spot.address) };
-    let choose = |nop5: Nop5| match &flow {
+    let flow = if freedom == Freedom::None { None } else { file.flow_at(spot.address) };
+    let choose = |nop5: Nop5| match flow.as_deref() {
         Some(flow) => {
             let around = Around { flow, machine, code: &code, entries: &[], nop5 };
             uprobe::place(&around, &Wish { at: spot.address, freedom }).map(|placed| placed.at)
@@ -42,11 +41,6 @@ pub(super) fn placed(
         answer => answer?,
     };
     Ok(Spot { address, ..spot.clone() })
-}
-
-fn flow(file: &ProgramFile, address: u64) -> Option<Flow> {
-    let callers = file.image().callers()?;
-    callers.flow(callers.caller(address)?).ok()
 }
 
 /// Whether the code of a process at an address is that of the file. A breakpoint in its first byte, and a call in place

@@ -166,6 +166,9 @@ impl<'c> Section<'c> {
         let other = from.op1_register();
         [(register, other), (other, register)].into_iter().find_map(|(entry, base)| {
             let (load, read) = self.writer(at, entry)?;
+            if read.mnemonic() == Mnemonic::Cdqe {
+                return self.unoptimized(load, (at, base));
+            }
             let is_entry = read.mnemonic() == Mnemonic::Movsxd
                 && read.op1_kind() == OpKind::Memory
                 && read.memory_displacement64() == 0
@@ -174,6 +177,27 @@ impl<'c> Section<'c> {
             let is_same = self.address_in(load, read.memory_base()) == Some(address);
             is_same.then_some((Table { address, relative: true }, load, read.memory_index()))
         })
+    }
+
+    /// Returns the table that gcc reads without optimization: `lea 0(,%rax,4), %rdx; lea table(%rip), %rax;
+    /// mov (%rdx,%rax), %eax; cltq`, before the instruction at which `base` has its address.
+    fn unoptimized(&self, extended: usize, base: (usize, Register)) -> Option<(Table, usize, Register)> {
+        let address = self.address_in(base.0, base.1)?;
+        let (load, read) = self.writer(extended, Register::RAX)?;
+        let is_entry = read.mnemonic() == Mnemonic::Mov
+            && read.op0_register() == Register::EAX
+            && read.op1_kind() == OpKind::Memory
+            && read.memory_displacement64() == 0
+            && read.memory_index_scale() == 1;
+        let summands = [read.memory_base(), read.memory_index()];
+        let has_table = |register: &Register| self.address_in(load, *register) == Some(address);
+        let table = summands.iter().position(has_table).filter(|_| is_entry)?;
+        let (at, scaled) = self.writer(load, summands[1 - table])?;
+        let is_index = scaled.mnemonic() == Mnemonic::Lea
+            && scaled.memory_base() == Register::None
+            && scaled.memory_displacement64() == 0
+            && scaled.memory_index_scale() == 4;
+        is_index.then_some((Table { address, relative: true }, at, scaled.memory_index()))
     }
 
     /// Returns the table of an entry in a memory operand.
@@ -435,6 +459,27 @@ mod tests {
         assert_eq!(with(1, 0xfe), jump(&[]), "%esi is compared");
         assert_eq!(with(3, 0x7f), jump(&[]), "the comparison is one of signed numbers");
         assert_eq!(with(4, 0x10), jump(&[]), "a branch leads to the jump");
+    }
+
+    /// cmp $2, %eax; ja +36; mov %eax, %eax; lea 0(,%rax,4), %rdx; lea TABLE(%rip), %rax; mov (%rdx,%rax), %eax; cltq;
+    /// lea TABLE(%rip), %rdx; add %rdx, %rax; jmp *%rax; nop; nop; ret
+    #[test]
+    fn a_table_without_optimization() {
+        let code: [u8; 42] = [
+            0x83, 0xf8, 0x02, 0x77, 0x24, 0x89, 0xc0, 0x48, 0x8d, 0x14, 0x85, 0, 0, 0, 0, 0x48, 0x8d, 0x05,
+            0xea, 0x1f, 0, 0, 0x8b, 0x04, 0x02, 0x48, 0x98, 0x48, 0x8d, 0x15, 0xde, 0x1f, 0, 0, 0x48, 0x01,
+            0xd0, 0xff, 0xe0, 0x90, 0x90, 0xc3,
+        ];
+        let jump = |targets: &[u64]| vec![IndirectJump { at: AT + 37, targets: targets.to_vec() }];
+        assert_eq!(jumps(&code, &[AT + 41, AT + 39, AT + 40]), jump(&[AT + 39, AT + 40, AT + 41]));
+        let with = |at: usize, byte: u8| {
+            let mut code = code;
+            code[at] = byte;
+            jumps(&code, &[AT + 41, AT + 39, AT + 40])
+        };
+        assert_eq!(with(18, 0xee), jump(&[]), "the entry is of another table");
+        assert_eq!(with(10, 0x45), jump(&[]), "the index is multiplied by 2");
+        assert_eq!(with(22, 0x03), jump(&[]), "the entry is added");
     }
 
     #[test]

@@ -1,0 +1,306 @@
+//! tests/model/views.rs: --annotate and --coverage of programs: each count is compared with the program's execution step
+//! by step, and the executed lines with gcov's and llvm-cov's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::binutils;
+use crate::commands::{run, support};
+use crate::live::{can_trace, dtrace, text};
+use crate::needs;
+use crate::step::{Stepped, compilers, follow};
+
+/// The most instructions of a run.
+const LIMIT: u64 = 20_000_000;
+
+/// Instructions by address, each with the name of its function.
+fn instructions(program: &str) -> BTreeMap<u64, String> {
+    let objdump = binutils::tool("objdump", Path::new(program));
+    let text = run(&objdump, &["-d", "--no-show-raw-insn", "-j", ".text", program]);
+    let (mut found, mut function) = (BTreeMap::new(), String::new());
+    for line in text.lines() {
+        if let Some((_, name)) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
+            name.clone_into(&mut function);
+        } else if let Some((address, _)) = line.trim_start().split_once(":\t")
+            && let Ok(address) = u64::from_str_radix(address, 16)
+        {
+            found.insert(address, function.clone());
+        }
+    }
+    found
+}
+
+/// How often each of the instructions is executed.
+fn executed(program: &str, arguments: &[&str], places: impl Iterator<Item = u64>) -> BTreeMap<u64, u64> {
+    let places: Vec<u64> = places.collect();
+    let lines: Vec<String> = places.iter().map(|address| format!("{address:x}")).collect();
+    let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+    let folder = Path::new(program).parent().expect("a folder");
+    let (hits, _) = follow(LIMIT, Path::new(program), &arguments, folder, &lines).expect("an end");
+    places.into_iter().zip(hits).collect()
+}
+
+/// The command of -c.
+fn command(program: &str, arguments: &[&str]) -> String {
+    [&[program], arguments].concat().join(" ")
+}
+
+/// Compares the counts of all instructions of some functions. Returns the number of compared ones.
+fn compare(way: &str, stepped: &Stepped, arguments: &[&str], is_ours: impl Fn(&str) -> bool) -> usize {
+    let program = &stepped.program;
+    let all = instructions(program);
+    let functions: BTreeSet<&String> =
+        all.values().filter(|name| !name.contains(".cold") && is_ours(name)).collect();
+    let operands: Vec<String> = functions.iter().map(|name| format!("a.out:{name}")).collect();
+    let counts = stepped.dir.path().join("counts");
+    let (counts, traced) = (counts.to_str().expect("text"), command(program, arguments));
+    let mut given = vec!["--json", "-o", counts, "-c", &traced, "--annotate"];
+    given.extend(operands.iter().map(String::as_str));
+    let output = dtrace(&given, Some(stepped.dir.path()));
+    let said = text(&output.stderr);
+    assert!(said.contains("matched") && !said.contains("may be off"), "{way}: {said}");
+    let steps = executed(program, arguments, all.keys().copied());
+    let (mut compared, mut unknown) = (0, 0);
+    for line in fs::read_to_string(counts).expect("counts").lines() {
+        let object: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let address = object["address"].as_str().and_then(|text| text.strip_prefix("0x"));
+        let address = u64::from_str_radix(address.expect("an address"), 16).expect("a number");
+        let Some(count) = object["count"].as_u64() else {
+            // Padding has no count; neither has code that cannot have a probe.
+            unknown += usize::from(steps.get(&address).is_some_and(|steps| *steps > 0));
+            continue;
+        };
+        let at = format!("{way}: {}+{} {}", object["function"], object["offset"], object["text"]);
+        assert_eq!(Some(&count), steps.get(&address), "{at}\n{said}");
+        compared += 1;
+    }
+    println!("{way}: {compared} instructions compared, {unknown} executed ones without a count");
+    assert!(unknown * 50 <= compared, "{way}: {unknown} of {compared} are not counted");
+    compared
+}
+
+/// The options of the compilers, and the arguments of the program, after which it ends in different places.
+const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
+const RUNS: [&[&str]; 3] = [&[], &["0"], &["quietly", "77"]];
+
+#[test]
+fn counts_of_instructions_are_those_of_the_execution() {
+    if !can_trace() {
+        return;
+    }
+    let mut compared = 0;
+    for compiler in compilers() {
+        for (level, arguments) in LEVELS.into_iter().zip(RUNS) {
+            let stepped = Stepped::compile(compiler, &support("coverage.c"), &[level, "-g"]);
+            let way = format!("{compiler} {level} {arguments:?}");
+            compared +=
+                compare(&way, &stepped, arguments, |name| !name.starts_with('_') && !is_of_start(name));
+        }
+    }
+    assert!(compared > 1000, "{compared}");
+}
+
+/// Functions that the compiler adds.
+fn is_of_start(name: &str) -> bool {
+    ["deregister_tm_clones", "register_tm_clones", "frame_dummy"].contains(&name)
+}
+
+/// Exceptions leave functions at calls, and enter them at landing pads.
+#[test]
+fn counts_of_code_that_catches_exceptions() {
+    if !can_trace() || !needs::program("g++") {
+        return;
+    }
+    let ours = ["main", "_ZL5picky", "_ZL7through", "_ZL6caught", "_ZL7checked", "_ZN5Noted"];
+    // The C++ library needs millions of steps, so there is one program only.
+    let stepped = Stepped::compile("g++", &support("caught.cpp"), &["-O2", "-g"]);
+    let is_ours = |name: &str| ours.iter().any(|ours| name.starts_with(ours));
+    assert!(compare("g++ -O2", &stepped, &[], is_ours) > 100);
+}
+
+/// Panics are exceptions.
+#[test]
+fn counts_of_code_that_catches_panics() {
+    if !can_trace() || !needs::program("rustc") {
+        return;
+    }
+    for level in ["0", "2"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let program = dir.path().join("program").to_str().expect("text").to_owned();
+        let source = support("caught.rs").display().to_string();
+        let options = ["--edition", "2024", "-g", "-C", "codegen-units=1", "-C", "relocation-model=static"];
+        let level = format!("opt-level={level}");
+        run("rustc", &[&options[..], &["-C", &level, "-o", &program, &source]].concat());
+        let stepped = Stepped::built(dir, program);
+        let is_ours =
+            |name: &str| name.starts_with("_RN") && name.contains("caught") || name.contains("6caught");
+        assert!(compare(&format!("rustc {level}"), &stepped, &[], is_ours) > 50);
+    }
+}
+
+/// Lines by number, and whether each was executed.
+type Lines = BTreeMap<usize, bool>;
+
+/// The lines of a source file in an lcov file.
+fn in_lcov(info: &str, source: &str) -> Lines {
+    let mut lines = Lines::new();
+    let mut here = false;
+    for line in info.lines() {
+        if let Some(file) = line.strip_prefix("SF:") {
+            here = file.ends_with(source);
+        } else if let Some((number, count)) = line.strip_prefix("DA:").and_then(|line| line.split_once(','))
+            && here
+        {
+            lines.insert(number.parse().expect("a line"), count.parse::<u64>().expect("a count") > 0);
+        }
+    }
+    lines
+}
+
+/// The lines that dtrace finds in a program that is not instrumented.
+fn covered(stepped: &Stepped, arguments: &[&str], source: &str) -> Lines {
+    let info = stepped.dir.path().join("info");
+    let (info, traced) = (info.to_str().expect("text"), command(&stepped.program, arguments));
+    let output =
+        dtrace(&["-q", "--coverage", "a.out:*", "--lcov", info, "-c", &traced], Some(stepped.dir.path()));
+    assert!(!output.stdout.is_empty(), "{}", text(&output.stderr));
+    in_lcov(&fs::read_to_string(info).expect("an lcov file"), source)
+}
+
+/// The lines that gcov counts in an instrumented program.
+fn by_gcov(options: &[&str], arguments: &[&str], source: &str) -> Lines {
+    let stepped = Stepped::compile("gcc", &support(source), &[options, &["--coverage"]].concat());
+    let folder = stepped.dir.path();
+    let ran = std::process::Command::new(&stepped.program).args(arguments).current_dir(folder).output();
+    assert!(ran.is_ok());
+    let data = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let data =
+        data.into_iter().find(|path| path.extension().is_some_and(|end| end == "gcda")).expect("counts");
+    let gcov = run("gcov", &["-t", data.to_str().expect("text")]);
+    let mut lines = Lines::new();
+    for line in gcov.lines() {
+        let mut fields = line.splitn(3, ':');
+        let (Some(count), Some(number)) = (fields.next(), fields.next()) else { continue };
+        let (count, number) = (count.trim(), number.trim().parse::<usize>().unwrap_or(0));
+        if number > 0 && count != "-" {
+            lines.insert(number, !count.starts_with(['#', '=', '$', '%']) && count != "0");
+        }
+    }
+    lines
+}
+
+/// The lines that llvm-cov counts in an instrumented program. It also counts lines without code.
+fn by_llvm(options: &[&str], arguments: &[&str], source: &str) -> Lines {
+    let profiled = [options, &["-fprofile-instr-generate", "-fcoverage-mapping"]].concat();
+    let stepped = Stepped::compile("clang", &support(source), &profiled);
+    let path = |name: &str| stepped.dir.path().join(name).to_str().expect("text").to_owned();
+    let (raw, data) = (path("raw"), path("data"));
+    let ran =
+        std::process::Command::new(&stepped.program).args(arguments).env("LLVM_PROFILE_FILE", &raw).output();
+    assert!(ran.is_ok());
+    run("llvm-profdata", &["merge", "-o", &data, &raw]);
+    let info = run("llvm-cov", &["export", "-format=lcov", "-instr-profile", &data, &stepped.program]);
+    in_lcov(&info, source)
+}
+
+/// Without optimization, the lines are those of the compiler's own counters, up to two differences in what counts as
+/// a line with code: gcov counts the head of a function, which has its braces in the line table, and labels.
+#[test]
+fn executed_lines_are_those_of_gcov() {
+    if !can_trace() || !needs::program("gcov") {
+        return;
+    }
+    let name = "coverage.c";
+    let source = fs::read_to_string(support(name)).expect("a source");
+    let written = |line: &usize| source.lines().nth(line - 1).unwrap_or_default().trim();
+    for arguments in RUNS {
+        let stepped = Stepped::compile("gcc", &support(name), &["-O0", "-g"]);
+        let (ours, theirs) = (covered(&stepped, arguments, name), by_gcov(&["-O0"], arguments, name));
+        let mut common = 0;
+        for (line, executed) in &ours {
+            match theirs.get(line) {
+                Some(theirs) => {
+                    assert_eq!(executed, theirs, "{arguments:?}: line {line}: {}", written(line));
+                    common += 1;
+                }
+                None => assert!(["{", "}"].contains(&written(line)), "{line}: {}", written(line)),
+            }
+        }
+        for line in theirs.keys().filter(|line| !ours.contains_key(line)) {
+            let is_head = written(&(line + 1)) == "{";
+            let is_label = written(line).ends_with(':');
+            assert!(is_head || is_label, "{line}: {}", written(line));
+        }
+        println!("{arguments:?}: {common} lines as gcov's");
+        assert!(common > 90, "{common}");
+    }
+}
+
+/// llvm-cov takes it that each call returns once, so the program has no others.
+#[test]
+fn executed_lines_are_those_of_llvm_cov() {
+    if !can_trace() || !["clang", "llvm-profdata", "llvm-cov"].into_iter().all(needs::program) || !profiles()
+    {
+        return;
+    }
+    let (name, options) = ("coverage.c", ["-O0", "-DSTRAIGHT"]);
+    let source = fs::read_to_string(support(name)).expect("a source");
+    let written = |line: &usize| source.lines().nth(line - 1).unwrap_or_default().trim();
+    for arguments in RUNS {
+        let stepped = Stepped::compile("clang", &support(name), &[&options[..], &["-g"]].concat());
+        let (ours, theirs) = (covered(&stepped, arguments, name), by_llvm(&options, arguments, name));
+        // The last brace of a function has the code that all returns jump to; to llvm-cov it follows the last statement.
+        let is_different = |(line, executed): &(&usize, &bool)| {
+            theirs.get(line).is_some_and(|theirs| theirs != *executed) && written(line) != "}"
+        };
+        let different: Vec<(&usize, &str)> =
+            ours.iter().filter(is_different).map(|(line, _)| (line, written(line))).collect();
+        assert!(different.is_empty(), "{arguments:?}: {different:?}");
+        assert!(ours.keys().filter(|line| theirs.contains_key(line)).count() > 90);
+    }
+}
+
+/// Whether clang has the library that counts.
+fn profiles() -> bool {
+    let name = "libclang_rt.profile-x86_64.a";
+    let found = Path::new(run("clang", &[&format!("-print-file-name={name}")]).trim()).is_file();
+    if !found {
+        needs::missing("clang's library for profiles", "install libclang-rt-dev");
+    }
+    found
+}
+
+/// With optimization, compilers join equal code of several lines, and their own counters count other code. The lines are
+/// those of the instructions that are executed.
+#[test]
+fn executed_lines_are_those_of_the_instructions() {
+    if !can_trace() {
+        return;
+    }
+    let name = "coverage.c";
+    for compiler in compilers() {
+        for (level, arguments) in LEVELS.into_iter().zip(RUNS) {
+            let stepped = Stepped::compile(compiler, &support(name), &[level, "-g"]);
+            let ours = covered(&stepped, arguments, name);
+            let all = instructions(&stepped.program);
+            let steps = executed(&stepped.program, arguments, all.keys().copied());
+            let addresses: Vec<String> = all.keys().map(|address| format!("{address:#x}")).collect();
+            let named = addresses.iter().map(String::as_str);
+            let places =
+                run("addr2line", &["-e", &stepped.program].into_iter().chain(named).collect::<Vec<_>>());
+            let mut expected = Lines::new();
+            for (place, address) in places.lines().zip(all.keys()) {
+                let Some((file, line)) = place.rsplit_once(':') else { continue };
+                let line = line.split(' ').next().and_then(|line| line.parse().ok()).unwrap_or(0);
+                if file.ends_with(name) && line > 0 {
+                    *expected.entry(line).or_default() |= steps[address] > 0;
+                }
+            }
+            let different: Vec<_> =
+                expected.iter().filter(|(line, executed)| ours.get(line) != Some(executed)).collect();
+            assert!(different.is_empty(), "{compiler} {level}: {different:?}");
+            assert!(ours.len() > 50 && ours.len() <= expected.len(), "{compiler} {level}");
+        }
+    }
+}
