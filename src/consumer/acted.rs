@@ -35,7 +35,8 @@ impl<'p> Consumer<'p> {
             Kind::Trace(display) => Acted::Trace(value::of_display(first(), display, naming)),
             Kind::Sym(display) => Acted::Symbol(value::of_display(first(), display, naming)),
             Kind::Print { shape, type_name } => {
-                Acted::Print { type_name, value: value::of_shape(self.shown(first()), shape) }
+                let records: Vec<&[u8]> = values().skip(1).map(|(_, bytes)| bytes).collect();
+                Acted::Print { type_name, value: value::of_shape(self.shown(first()), &records, shape) }
             }
             Kind::PrintAll(lines) => {
                 Acted::PrintAll(printed(lines, values().map(|(_, bytes)| self.shown(bytes))))
@@ -151,11 +152,12 @@ fn typed_key(key: &super::aggregate::Key, displays: &[Display], naming: frame::N
 fn printed<'a, 'b>(lines: &'a [PrintedLine], mut values: impl Iterator<Item = &'b [u8]>) -> Vec<Printed<'a>> {
     let printed = lines.iter().map(|line| match line {
         PrintedLine::Function(name) => Printed::Function(name),
-        PrintedLine::Value { name, type_name, shape } => Printed::Value(Member {
-            type_name: type_name.clone(),
-            name: name.clone(),
-            value: value::of_shape(values.next().unwrap_or_default(), shape),
-        }),
+        PrintedLine::Value { name, type_name, shape, referents } => {
+            let value = values.next().unwrap_or_default();
+            let records: Vec<&[u8]> = values.by_ref().take(*referents).collect();
+            let value = value::of_shape(value, &records, shape);
+            Printed::Value(Member { type_name: type_name.clone(), name: name.clone(), value })
+        }
         PrintedLine::Missing { name, type_name, why } => Printed::Missing { name, type_name, why },
     });
     printed.collect()

@@ -1,5 +1,6 @@
 //! dif/shape.rs: the meaning of the bytes of a printed value, member by member.
 
+use super::action::Printm;
 use kinst_base::variant::Variant;
 
 /// How print() shows a value.
@@ -48,6 +49,88 @@ pub enum Shape {
         /// Size of the value.
         bytes: u64,
     },
+    /// A value that refers to memory of the process, which a separate record contains.
+    Referring(Box<Referring>),
+}
+
+/// A value that refers to memory of the process: a string, a vector, a reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Referring {
+    /// Index of the record with the memory ([`Printm`]), among those that follow the record of the printed value.
+    pub record: usize,
+    /// The contents of the memory.
+    pub contents: Contents,
+    /// The shape of the value itself, for memory that could not be read.
+    pub plain: Shape,
+}
+
+/// The contents of the memory that a value refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Text, which may contain NULs.
+    Text,
+    /// Elements one after the other.
+    Elements {
+        /// The shapes of the first elements, as many as may be recorded: each may refer to other records.
+        shapes: Vec<Shape>,
+        /// Distance between elements in bytes, never 0.
+        stride: u64,
+    },
+    /// One value.
+    Value {
+        /// Its type, as in [`Part::type_name`].
+        type_name: String,
+        /// Its shape.
+        shape: Shape,
+    },
+}
+
+/// The recorded memory that a value refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Referent<'a> {
+    /// The beginning of a text of `length` bytes.
+    Text {
+        /// The recorded bytes.
+        text: &'a [u8],
+        /// The number of all bytes.
+        length: u64,
+    },
+    /// The first of `length` elements.
+    Elements {
+        /// The recorded elements, each with its shape.
+        elements: Vec<(&'a [u8], &'a Shape)>,
+        /// The number of all elements.
+        length: u64,
+    },
+    /// One value.
+    Value {
+        /// The recorded bytes.
+        value: &'a [u8],
+        /// Its type.
+        type_name: &'a str,
+        /// Its shape.
+        shape: &'a Shape,
+    },
+}
+
+impl Referring {
+    /// Returns the memory that the value refers to; `None` if it could not be read, or there is none.
+    pub fn referent<'a>(&'a self, records: &[&'a [u8]]) -> Option<Referent<'a>> {
+        let (bytes, recorded) = Printm::recorded(records.get(self.record)?)?;
+        match &self.contents {
+            Contents::Text => Some(Referent::Text { text: recorded, length: bytes }),
+            Contents::Elements { shapes, stride } => {
+                let stride = usize::try_from(*stride).ok()?;
+                let length = bytes.checked_div(stride as u64)?;
+                Some(Referent::Elements {
+                    elements: recorded.chunks_exact(stride).zip(shapes).collect(),
+                    length,
+                })
+            }
+            Contents::Value { type_name, shape } => (bytes > 0 && is_in(recorded, shape))
+                .then_some(Referent::Value { value: recorded, type_name, shape }),
+        }
+    }
 }
 
 /// A member: its C declaration, and the location of its value.
@@ -84,6 +167,7 @@ pub fn is_in(value: &[u8], shape: &Shape) -> bool {
         Shape::Array { len: most, .. } | Shape::Text { bytes: most } | Shape::Bytes { bytes: most } => {
             *most == 0 || !value.is_empty()
         }
+        Shape::Referring(referring) => is_in(value, &referring.plain),
     }
 }
 

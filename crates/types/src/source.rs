@@ -33,6 +33,11 @@ pub trait TypeSource {
     /// The members of a struct or union of this source; empty for a forward declaration.
     fn members(&self, record: &Tagged) -> Vec<Member>;
 
+    /// The parameters of the template or generic that a struct is an instance of, each with its type.
+    fn parameters(&self, _: &Tagged) -> Vec<(String, Type)> {
+        Vec::new()
+    }
+
     /// Names and values of an enum of this source.
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)>;
 

@@ -1,17 +1,19 @@
 //! consumer/output/shape.rs: the output of print(): a value with its members, like a C initialiser.
 
 use super::bytes;
-use super::escape::escaped;
+use super::escape::{escaped, escaped_utf8};
 use super::text::Text;
 use kinst_dif::PrintedLine;
-use kinst_dif::shape::{Part, Shape, bit_field, enumerator, field, float, is_in, number, signed};
+use kinst_dif::shape::{
+    Part, Referent, Referring, Shape, bit_field, enumerator, field, float, is_in, number, signed,
+};
 
 /// The columns per level of indentation.
 const INDENT: usize = 4;
 
-/// Prints the value; the caller has printed its type.
-pub(crate) fn value(out: &mut Text, value: &[u8], shape: &Shape) {
-    show(out, value, shape, 0);
+/// Prints the value; the caller has printed its type. The records have the memory that it refers to.
+pub(crate) fn value(out: &mut Text, value: &[u8], records: &[&[u8]], shape: &Shape) {
+    show(out, value, shape, At { records, depth: 0 });
 }
 
 /// Prints print(args) or print(locals): a line for each variable, with its type and name.
@@ -23,10 +25,12 @@ pub(crate) fn all<'a>(out: &mut Text, lines: &[PrintedLine], mut values: impl It
                 indent(out, 1);
                 out.put(format_args!("{function}():"));
             }
-            PrintedLine::Value { name, type_name, shape } => {
+            PrintedLine::Value { name, type_name, shape, referents } => {
                 indent(out, 1);
                 out.put(format_args!("{type_name} {name} = "));
-                show(out, values.next().unwrap_or_default(), shape, 1);
+                let value = values.next().unwrap_or_default();
+                let records: Vec<&[u8]> = values.by_ref().take(*referents).collect();
+                show(out, value, shape, At { records: &records, depth: 1 });
             }
             PrintedLine::Missing { name, type_name, why } => {
                 indent(out, 1);
@@ -38,7 +42,20 @@ pub(crate) fn all<'a>(out: &mut Text, lines: &[PrintedLine], mut values: impl It
     out.str("}");
 }
 
-fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
+/// The records of the printed value, and the level of indentation.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    records: &'a [&'a [u8]],
+    depth: usize,
+}
+
+impl At<'_> {
+    fn inside(self) -> Self {
+        At { depth: self.depth + 1, ..self }
+    }
+}
+
+fn show(out: &mut Text, value: &[u8], shape: &Shape, at: At<'_>) {
     if !is_in(value, shape) {
         return out.str("...");
     }
@@ -56,27 +73,58 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
             out.raw(&escaped(bytes::until_nul(field(value, 0, *bytes))));
             out.str("\"");
         }
-        Shape::Array { of, stride, len } => array(out, value, of, (*stride, *len), depth),
-        Shape::Record(parts) => record(out, value, parts, depth),
+        Shape::Array { of, stride, len } => array(out, value, of, (*stride, *len), at),
+        Shape::Record(parts) => record(out, value, parts, at),
         Shape::Bytes { bytes } => {
             out.str("[");
             field(value, 0, *bytes).iter().for_each(|byte| out.put(format_args!(" {byte:#x}")));
             out.str(" ]");
         }
+        Shape::Referring(referring) => refers(out, value, referring, at),
     }
 }
 
-fn record(out: &mut Text, value: &[u8], parts: &[Part], depth: usize) {
+/// Prints a value that refers to memory of the process, by the contents of that memory.
+fn refers(out: &mut Text, value: &[u8], referring: &Referring, at: At<'_>) {
+    match referring.referent(at.records) {
+        None => show(out, value, &referring.plain, at),
+        Some(Referent::Text { text, length }) => {
+            out.str("\"");
+            out.raw(&escaped_utf8(text));
+            out.str("\"");
+            if length > text.len() as u64 {
+                out.put(format_args!("... ({length} bytes)"));
+            }
+        }
+        Some(Referent::Elements { elements, length }) => {
+            out.put(format_args!("{length} element{} ", if length == 1 { "" } else { "s" }));
+            let more = length > elements.len() as u64;
+            list(out, elements.into_iter(), more, at);
+        }
+        Some(Referent::Value { value: referent, type_name, shape }) => {
+            match &referring.plain {
+                Shape::Pointer { .. } => {
+                    show(out, value, &referring.plain, at);
+                    out.str(" -> ");
+                }
+                _ => out.put(format_args!("-> {type_name} ")),
+            }
+            show(out, referent, shape, at);
+        }
+    }
+}
+
+fn record(out: &mut Text, value: &[u8], parts: &[Part], at: At<'_>) {
     out.str("{\n");
     let there = |part: &&Part| part.exists(value) && part.is_in(value);
     for part in parts.iter().filter(there) {
-        indent(out, depth + 1);
+        indent(out, at.depth + 1);
         out.put(format_args!("{} {}", part.type_name, part.name));
         let rest = field(value, part.offset, u64::MAX);
         match part.bits {
             None => {
                 out.str(" = ");
-                show(out, rest, &part.shape, depth + 1);
+                show(out, rest, &part.shape, at.inside());
             }
             Some((shift, width)) => {
                 out.put(format_args!(" : {width} = "));
@@ -87,10 +135,10 @@ fn record(out: &mut Text, value: &[u8], parts: &[Part], depth: usize) {
     }
     let missing = parts.iter().filter(|part| part.exists(value) && !part.is_in(value)).count();
     if missing > 0 {
-        indent(out, depth + 1);
+        indent(out, at.depth + 1);
         out.put(format_args!("... {missing} more\n"));
     }
-    indent(out, depth);
+    indent(out, at.depth);
     out.str("}");
 }
 
@@ -101,44 +149,64 @@ fn bits(out: &mut Text, raw: u64, shape: &Shape) {
     }
 }
 
-/// Prints an array, on one line if the elements are numbers.
-fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), depth: usize) {
+fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), at: At<'_>) {
     // Names in kernel structures are often arrays of unsigned char.
     if matches!(of, Shape::Number { bytes: 1 }) && bytes::is_text(field(value, 0, len)) {
         out.put(format_args!("\""));
         out.raw(&escaped(bytes::until_nul(field(value, 0, len))));
         return out.str("\"");
     }
-    let flat = !matches!(of, Shape::Array { .. } | Shape::Record(_) | Shape::Bytes { .. });
-    out.str("[");
-    for index in 0..len {
-        let offset = index.saturating_mul(stride);
-        let element = field(value, offset, stride);
-        // The remaining elements are beyond printsize, or were not recorded.
-        if element.is_empty() || !is_in(element, of) {
-            if flat {
-                out.str(if index == 0 { " ..." } else { ", ..." });
-            } else {
+    let element = |index: u64| field(value, index.saturating_mul(stride), stride);
+    // The remaining elements are beyond printsize, or were not recorded.
+    let there = |index: &u64| !element(*index).is_empty() && is_in(element(*index), of);
+    let more = !(0..len).all(|index| there(&index));
+    list(out, (0..len).take_while(there).map(|index| (element(index), of)), more, at);
+}
+
+/// Prints elements, on one line if they are numbers.
+fn list<'a>(out: &mut Text, elements: impl Iterator<Item = (&'a [u8], &'a Shape)>, more: bool, at: At<'_>) {
+    let (mut flat, mut first) = (true, true);
+    let mut next = |out: &mut Text, shape: Option<&Shape>| {
+        flat = shape.map_or(flat, is_flat);
+        match flat {
+            true => out.str(if first { " " } else { ", " }),
+            false => {
                 out.str("\n");
-                indent(out, depth + 1);
-                out.str("...");
+                indent(out, at.depth + 1);
             }
-            break;
         }
-        if flat {
-            out.str(if index == 0 { " " } else { ", " });
-        } else {
-            out.str("\n");
-            indent(out, depth + 1);
-        }
-        show(out, element, of, depth + 1);
+        first = false;
+        flat
+    };
+    let mut flat = true;
+    out.str("[");
+    for (element, shape) in elements {
+        flat = next(out, Some(shape));
+        show(out, element, shape, at.inside());
+    }
+    if more {
+        flat = next(out, None);
+        out.str("...");
     }
     if flat {
         out.str(" ]");
     } else {
         out.str("\n");
-        indent(out, depth);
+        indent(out, at.depth);
         out.str("]");
+    }
+}
+
+/// Whether a value takes no line of its own.
+fn is_flat(shape: &Shape) -> bool {
+    match shape {
+        Shape::Array { .. } | Shape::Record(_) | Shape::Bytes { .. } => false,
+        Shape::Referring(referring) => is_flat(&referring.plain),
+        Shape::Number { .. }
+        | Shape::Float { .. }
+        | Shape::Pointer { .. }
+        | Shape::Enum { .. }
+        | Shape::Text { .. } => true,
     }
 }
 
@@ -163,7 +231,7 @@ mod tests {
 
     fn rendered(bytes: &[u8], shape: &Shape) -> String {
         let mut out = Text::new();
-        value(&mut out, bytes, shape);
+        value(&mut out, bytes, &[], shape);
         String::from_utf8_lossy(out.as_bytes()).into_owned()
     }
 
@@ -247,6 +315,7 @@ mod tests {
             name: name.into(),
             type_name: "size_t".into(),
             shape: Shape::Number { bytes },
+            referents: 0,
         };
         let missing = PrintedLine::Missing {
             name: "ret".into(),

@@ -59,6 +59,10 @@ impl TypeSource for Types<'_> {
         self.source(record).members(record)
     }
 
+    fn parameters(&self, record: &Tagged) -> Vec<(String, Type)> {
+        self.source(record).parameters(record)
+    }
+
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
         self.source(tagged).enumerators(tagged)
     }

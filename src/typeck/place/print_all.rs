@@ -74,7 +74,7 @@ impl Checker<'_> {
         for number in 0..names.len().max(1) {
             let name = names.get(number).cloned().unwrap_or_default();
             lines.push(match self.check_traced("print", &[element(number)], span) {
-                Ok(value) => Printed::Variable { shape: self.shape(&value.ty), name, value },
+                Ok(value) => Printed::Variable { name, printed: self.printed_value(value) },
                 Err(error) => self.argument_elsewhere(number, name, span).unwrap_or(Err(error))?,
             });
         }
@@ -116,8 +116,6 @@ impl Checker<'_> {
             let absence = self.absences.pop().and_then(|absence| absence.places.into_iter().next());
             return missing(name, absence.map(|(_, why)| why).unwrap_or_default());
         }
-        let value = self.copied_in(value);
-        let shape = self.shape(&value.ty);
-        Ok(Printed::Variable { name, value, shape })
+        Ok(Printed::Variable { name, printed: self.printed_value(value) })
     }
 }

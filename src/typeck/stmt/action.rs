@@ -71,12 +71,14 @@ impl Checker<'_> {
     ) -> Result<StmtKind> {
         let name = entry.name;
         Ok(match action {
-            Action::Trace => StmtKind::Trace(self.check_traced(name, args, span)?),
+            Action::Trace => {
+                let value = self.check_traced(name, args, span)?;
+                StmtKind::Trace(self.copied_in(value))
+            }
             Action::Print if let Some(all) = self.check_print_all(args, span) => all?,
             Action::Print => {
                 let value = self.check_traced(name, args, span)?;
-                let shape = self.shape(&value.ty);
-                StmtKind::Print(value, shape)
+                StmtKind::Print(self.printed_value(value))
             }
             Action::Printf => self.check_printf(FormatAction::Printf, name, args, span)?,
             Action::System => self.check_printf(FormatAction::System, name, args, span)?,
@@ -144,7 +146,7 @@ impl Checker<'_> {
         }
         let print = name == "print";
         self.require_sized(&value, if print { tags::PRINT_SIZE } else { tags::OP_INCOMPLETE })?;
-        Ok(self.copied_in(value))
+        Ok(value)
     }
 
     fn check_tracemem(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {

@@ -57,7 +57,19 @@ impl Types<'_> {
         match tag {
             dw::DW_TAG_base_type => base(&unit, entry),
             dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
-                Type::Pointer { to: Box::new(to()), user: matches!(self.origin, TypeOrigin::File(_)) }
+                let to = to();
+                let reference = match tag {
+                    dw::DW_TAG_reference_type => Some(format!("{to} &")),
+                    dw::DW_TAG_rvalue_reference_type => Some(format!("{to} &&")),
+                    // Rust has names for pointers: those with `*` are like those of C.
+                    _ => unit.name(entry).filter(|name| !name.starts_with('*')),
+                };
+                let user = matches!(self.origin, TypeOrigin::File(_));
+                let pointer = Type::Pointer { to: Box::new(to), user };
+                match reference {
+                    Some(name) => Type::Typedef { name: Cow::Owned(name), to: Box::new(pointer) },
+                    None => pointer,
+                }
             }
             dw::DW_TAG_const_type
             | dw::DW_TAG_volatile_type
@@ -180,6 +192,19 @@ impl Types<'_> {
             });
             members.push(Member { name, ty, bit_offset, bits: None, variant });
         }
+    }
+
+    pub(crate) fn parameters_at(&self, place: u64) -> Vec<(String, Type)> {
+        let Some((unit, record)) =
+            self.units.containing(place).and_then(|unit| unit.local(place).map(|entry| (unit, entry)))
+        else {
+            return Vec::new();
+        };
+        let children = unit.children(record).into_iter();
+        children
+            .filter(|child| unit.tag(*child) == Some(dw::DW_TAG_template_type_parameter))
+            .filter_map(|child| Some((unit.name(child)?, self.ty(unit.type_reference(child)?))))
+            .collect()
     }
 
     pub(crate) fn enumerators_at(&self, place: u64) -> Vec<(String, i64)> {

@@ -55,6 +55,11 @@ impl Types<'_> {
         self.members_at(record.id.index.into())
     }
 
+    /// The parameters of the template or generic that a struct of this file is an instance of, each with its type.
+    pub fn parameters(&self, record: &Tagged) -> Vec<(String, Type)> {
+        self.parameters_at(record.id.index.into())
+    }
+
     /// Names and values of an enum of this file.
     pub fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
         self.enumerators_at(tagged.id.index.into())
