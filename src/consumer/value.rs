@@ -104,7 +104,10 @@ pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Nami
 /// Returns the value of print(); the records have the memory that it refers to.
 pub fn of_shape(bytes: &[u8], records: &[&[u8]], shape: &Shape) -> Value {
     match shape {
-        Shape::Number { bytes: size } => Value::Int(shape::number(bytes, *size).into()),
+        Shape::Number { bytes: size } => {
+            let number = shape::whole(bytes, *size);
+            i128::try_from(number).map_or_else(|_| Value::Text(number.to_string().into()), Value::Int)
+        }
         Shape::Float { bytes: size } => Value::Float(shape::float(bytes, *size)),
         Shape::Pointer { bytes: size } => Value::Pointer(shape::number(bytes, *size)),
         Shape::Enum { bytes: size, values } => {

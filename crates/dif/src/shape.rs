@@ -6,7 +6,7 @@ use kinst_base::variant::Variant;
 /// How print() shows a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// 1, 2, 4 or 8 bytes: an integer, in hexadecimal.
+    /// 1, 2, 4, 8 or 16 bytes: an integer, in hexadecimal.
     Number {
         /// Size of the integer.
         bytes: u32,
@@ -162,12 +162,22 @@ pub fn is_in(value: &[u8], shape: &Shape) -> bool {
         Shape::Number { bytes }
         | Shape::Float { bytes }
         | Shape::Pointer { bytes }
-        | Shape::Enum { bytes, .. } => value.len() >= (*bytes).min(8) as usize,
-        Shape::Record(parts) => parts.is_empty() || !value.is_empty(),
-        Shape::Array { len: most, .. } | Shape::Text { bytes: most } | Shape::Bytes { bytes: most } => {
-            *most == 0 || !value.is_empty()
+        | Shape::Enum { bytes, .. } => value.len() >= *bytes as usize,
+        Shape::Record(_) | Shape::Array { .. } | Shape::Text { .. } | Shape::Bytes { .. } => {
+            !value.is_empty() || is_void(shape)
         }
         Shape::Referring(referring) => is_in(value, &referring.plain),
+    }
+}
+
+/// Whether a value of this shape has no bytes.
+fn is_void(shape: &Shape) -> bool {
+    match shape {
+        Shape::Record(parts) => parts.iter().all(|part| is_void(&part.shape)),
+        Shape::Array { of, len, .. } => *len == 0 || is_void(of),
+        Shape::Text { bytes } | Shape::Bytes { bytes } => *bytes == 0,
+        Shape::Referring(referring) => is_void(&referring.plain),
+        Shape::Number { .. } | Shape::Float { .. } | Shape::Pointer { .. } | Shape::Enum { .. } => false,
     }
 }
 
@@ -193,9 +203,20 @@ impl Part {
 /// Returns a floating-point number of 4 or 8 bytes.
 pub fn float(value: &[u8], bytes: u32) -> f64 {
     match bytes {
-        4 => f32::from_bits(number(value, 4) as u32).into(),
+        4 => single(value).into(),
         _ => f64::from_bits(number(value, 8)),
     }
+}
+
+/// Returns a floating-point number of 4 bytes.
+pub fn single(value: &[u8]) -> f32 {
+    f32::from_bits(number(value, 4) as u32)
+}
+
+/// Returns the first bytes, at most 16, as a number.
+pub fn whole(value: &[u8], bytes: u32) -> u128 {
+    let bytes = field(value, 0, u64::from(bytes.min(16)));
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 
 /// Returns the first bytes, at most 8, as a number.

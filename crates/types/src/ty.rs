@@ -170,7 +170,8 @@ impl Type {
     }
 
     fn is_char(&self) -> bool {
-        matches!(self.resolved(), Type::Int(Int { bytes: 1, signed: true, .. }))
+        // Rust has text in arrays of u8 only.
+        matches!(self.resolved(), Type::Int(Int { bytes: 1, signed: true, name }) if name != "i8")
     }
 
     /// Whether it is an integer with a sign, or an enum.

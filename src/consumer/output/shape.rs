@@ -5,7 +5,8 @@ use super::escape::{escaped, escaped_utf8};
 use super::text::Text;
 use kinst_dif::PrintedLine;
 use kinst_dif::shape::{
-    Part, Referent, Referring, Shape, bit_field, enumerator, field, float, is_in, number, signed,
+    Part, Referent, Referring, Shape, bit_field, enumerator, field, float, is_in, number, signed, single,
+    whole,
 };
 
 /// The columns per level of indentation.
@@ -61,9 +62,11 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, at: At<'_>) {
     }
     match shape {
         Shape::Number { bytes } | Shape::Pointer { bytes } => {
-            out.put(format_args!("{:#x}", number(value, *bytes)))
+            out.put(format_args!("{:#x}", whole(value, *bytes)))
         }
-        Shape::Float { bytes } => out.put(format_args!("{}", float(value, *bytes))),
+        // The shortest digits that are read as the same number of this size.
+        Shape::Float { bytes: 4 } => out.put(format_args!("{:?}", single(value))),
+        Shape::Float { bytes } => out.put(format_args!("{:?}", float(value, *bytes))),
         Shape::Enum { bytes, values } => {
             let raw = number(value, *bytes);
             named(out, signed(raw, bytes.saturating_mul(8)), raw, values);

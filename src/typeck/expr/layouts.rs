@@ -67,6 +67,16 @@ const LAYOUTS: &[Layout] = &[
         address: &["vec", "buf", "ptr", "pointer", "pointer"],
         extent: Extent::Text(&["vec", "len"]),
     },
+    Layout {
+        names: &["OsString"],
+        address: &["inner", "inner", "buf", "inner", "ptr", "pointer", "pointer"],
+        extent: Extent::Text(&["inner", "inner", "len"]),
+    },
+    Layout {
+        names: &["PathBuf"],
+        address: &["inner", "inner", "inner", "buf", "inner", "ptr", "pointer", "pointer"],
+        extent: Extent::Text(&["inner", "inner", "inner", "len"]),
+    },
     // std::string and std::string_view of libstdc++.
     Layout {
         names: &["basic_string<char,"],

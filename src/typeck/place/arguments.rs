@@ -19,7 +19,7 @@ use kinst_base::source::Span;
 use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
 use kinst_dwarf::source_name;
-use kinst_dwarf::variables::scope::{Missing, Variable};
+use kinst_dwarf::variables::scope::{Frame, Missing, Variable};
 use kinst_sites::InScope;
 use kinst_types::intrinsic::{INT, LONG, ULONG};
 use kinst_types::{Prototype, TagKind, Type};
@@ -264,16 +264,42 @@ impl Checker<'_> {
     fn is_irregular(&self, fields: &Fields, number: usize) -> Option<&'static str> {
         Space::of_program(&fields.provider)?;
         let scope = self.scope_at_entry(fields)?;
-        let own = scope.as_ref().as_ref().ok()?.frames.last()?;
+        let scope = scope.as_ref().as_ref().ok()?;
+        let own = scope.frames.last()?;
         let is_gone = |parameter: &Variable| parameter.location == Err(Missing::OptimisedOut);
-        match is_return(fields) {
-            true if number == 0 => None,
-            _ if own.is_nocall => Some("the compiler passes its arguments in its own way (DW_CC_nocall)"),
-            true => None,
-            false => own.parameters.iter().take(number.saturating_add(1)).any(is_gone).then_some(
-                "the compiler has optimised it out, or one before it, and may pass the others in its own way",
-            ),
+        let is_return = is_return(fields);
+        if is_return && number == 0 {
+            return None;
         }
+        if own.is_nocall {
+            return Some("the compiler passes its arguments in its own way (DW_CC_nocall)");
+        }
+        if is_return {
+            return None;
+        }
+        if own.parameters.iter().take(number.saturating_add(1)).any(is_gone) {
+            return Some(
+                "the compiler has optimised it out, or one before it, and may pass the others in its own way",
+            );
+        }
+        (!self.receives(own, &self.prototype_in_program(fields)?)).then_some(
+            "the debug information does not have it at the entry, and the function does not read all registers in which \
+             the calling convention passes its arguments: the compiler may pass them in its own way",
+        )
+    }
+
+    /// Whether a function reads all registers in which the calling convention passes its arguments. A compiler that knows
+    /// all callers may leave out arguments, and then say nothing but where it has put the value.
+    fn receives(&self, own: &Frame, prototype: &Prototype) -> bool {
+        /// The numbers in debug information of the registers for arguments, in order.
+        const PASSED_IN: [u8; 6] = [5, 4, 1, 2, 8, 9];
+        let Some(received) = &own.received else { return true };
+        (0..prototype.params.len()).all(|number| match self.argument_number(prototype, number) {
+            Ok(raw) => PASSED_IN
+                .get(raw)
+                .is_none_or(|register| received.iter().any(|received| received.number() == *register)),
+            Err(_) => true,
+        })
     }
 
     /// Returns the prototype of a system call, whose pointers refer to the memory of the process.

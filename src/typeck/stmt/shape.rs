@@ -6,6 +6,7 @@ use crate::typeck::expr::member::{in_user_memory, is_repeatable};
 use crate::typeck::state::Checker;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, PrintedValue, Referent};
 use kinst_base::source::Span;
+use kinst_base::variant::Variant;
 use kinst_dif::insn::Subr;
 use kinst_dif::shape::{Contents, Part, Referring, Shape};
 use kinst_types::intrinsic::{LONG, ULONG};
@@ -61,6 +62,9 @@ impl Shaping<'_, '_> {
         let bytes = self.checker.layout.size(&ty).unwrap_or(0);
         let opaque = Shape::Bytes { bytes };
         let Some(depth) = depth.checked_sub(1) else { return opaque };
+        if is_wide_integer(found.ty) {
+            return Shape::Number { bytes: bytes as u32 };
+        }
         match &ty {
             Type::String => Shape::Text { bytes },
             Type::Array { of, .. }
@@ -95,12 +99,43 @@ impl Shaping<'_, '_> {
     fn record(&mut self, tagged: &Tagged, found: Found<'_>, depth: usize) -> Shape {
         let is_of_program = matches!(tagged.id.origin, TypeOrigin::File(_));
         let value = found.value.filter(|_| is_of_program);
+        if let Some(shape) = self.optional(tagged, Found { value, ..found }, depth).filter(|_| is_of_program)
+        {
+            return shape;
+        }
         let memory = value.and_then(|value| self.checker.memory_of(value, tagged, self.span));
         // The structure inside a string is of no interest, nor is what it refers to.
         let found = Found { value: value.filter(|_| memory.is_none()), ..found };
         let members = self.checker.types().members(tagged);
         let parts = members.iter().map_while(|member| self.part(member, found, depth)).collect();
         self.referring(memory, Shape::Record(parts), found.hops, depth)
+    }
+
+    /// Returns the shape of std::optional of libstdc++, whose value exists if a flag is set.
+    fn optional(&mut self, tagged: &Tagged, found: Found<'_>, depth: usize) -> Option<Shape> {
+        tagged.name.starts_with("optional<").then_some(())?;
+        let member = |tagged: &Tagged, name: &str| {
+            let members = self.checker.types().members(tagged);
+            members.into_iter().find(|member| member.name == name && member.bits.is_none())
+        };
+        let record = |member: &Member| match self.checker.complete(member.ty.clone()) {
+            Type::Record(tagged) => Some(tagged),
+            _ => None,
+        };
+        let payload = member(tagged, "_M_payload")?;
+        let storage = member(&record(&payload)?, "_M_payload")?;
+        let value = member(&record(&storage)?, "_M_value")?;
+        let engaged = member(&record(&payload)?, "_M_engaged")?;
+        (self.checker.layout.size(&engaged.ty) == Some(1)).then_some(())?;
+        let variant = Variant {
+            offset: (payload.bit_offset + engaged.bit_offset) / 8,
+            bytes: 1,
+            values: vec![1],
+            others: Vec::new(),
+        };
+        let bit_offset = payload.bit_offset + storage.bit_offset + value.bit_offset;
+        let member = Member { bit_offset, variant: Some(variant), ..value };
+        Some(Shape::Record(self.part(&member, found, depth).into_iter().collect()))
     }
 
     /// Returns `None` if there are too many members.
@@ -195,6 +230,18 @@ impl Shaping<'_, '_> {
         let args = vec![address, bytes];
         let ty = Type::pointer_to(ULONG);
         Expr::new(ExprKind::Call { subroutine: Subr::Memref, args }, ty, self.span)
+    }
+}
+
+/// Whether it is an integer of 128 bits, which D has as bytes.
+fn is_wide_integer(ty: &Type) -> bool {
+    const NAMES: [&str; 5] = ["__int128", "__int128 unsigned", "unsigned __int128", "i128", "u128"];
+    match ty {
+        Type::Typedef { name, to } if matches!(**to, Type::Array { len: 16, .. }) => {
+            NAMES.contains(&name.as_ref())
+        }
+        Type::Typedef { to, .. } => is_wide_integer(to),
+        _ => false,
     }
 }
 

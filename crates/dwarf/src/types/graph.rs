@@ -231,7 +231,11 @@ fn base(unit: &Unit<'_, '_>, entry: UnitOffset) -> Type {
     };
     match (encoding, bytes) {
         (dw::DW_ATE_float, 4 | 8) => Type::Float { name: Cow::Owned(name), bytes: bytes as u8 },
-        (dw::DW_ATE_float, _) => Type::array_of(intrinsic::UCHAR, bytes.into()),
+        // Neither D nor the kernel can compute with it.
+        (dw::DW_ATE_float, _) | (dw::DW_ATE_signed | dw::DW_ATE_unsigned, 16) => {
+            let to = Box::new(Type::array_of(intrinsic::UCHAR, bytes.into()));
+            Type::Typedef { name: Cow::Owned(name), to }
+        }
         (dw::DW_ATE_signed | dw::DW_ATE_signed_char, _) => integer(&name, bytes, true),
         _ => integer(&name, bytes, false),
     }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 
-use super::term::Location;
+use super::term::{Location, Register};
 
 /// The functions that an instruction belongs to, from the inlined copy that is meant outwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Frame {
     pub returns: Option<u64>,
     /// Whether the function does not obey the calling convention, as the compiler knows all of its callers.
     pub is_nocall: bool,
+    /// The registers that its code reads before it writes to them; `None` if that is not known.
+    pub received: Option<Vec<Register>>,
 }
 
 /// A variable or parameter, and how to read it at one instruction.

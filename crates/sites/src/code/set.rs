@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::deciding::Operand;
 use super::refusal::Refusal;
 use kinst_base::probe::{Jump, When};
-use kinst_dwarf::variables::term::Term;
+use kinst_dwarf::variables::term::{Register, Term};
 
 /// Facts about the instructions of one kind of machine. All analysis of code is built on it.
 ///
@@ -37,6 +37,11 @@ pub(crate) trait InstructionSet: Sync {
 
     /// Returns the value of this size that an instruction moves, which is how a driver's note encodes an argument.
     fn argument(&self, code: &[u8], address: u64, bytes: u8) -> Option<Term>;
+
+    /// Returns the registers that the code of a function reads before it writes to them; `None` if that is not known.
+    fn received(&self, _code: &[u8], _address: u64) -> Option<Vec<Register>> {
+        None
+    }
 
     /// Whether it is the instruction of a WARN() or BUG().
     fn is_trap(&self, code: &[u8]) -> bool;

@@ -103,6 +103,11 @@ fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope>
     let mut scope = Scope { module, function, offset: asked.offset, user: false, frames };
     if let ImageId::File(file) = image.id() {
         in_process(&mut scope, file, (symbol, address));
+        if asked.offset == 0
+            && let Some(own) = scope.frames.last_mut()
+        {
+            own.received = image.received(symbol);
+        }
     }
     Ok(scope)
 }

@@ -4,6 +4,7 @@ mod argument;
 mod classes;
 mod deciding;
 mod decode;
+mod received;
 mod shape;
 mod tables;
 
@@ -15,7 +16,7 @@ use super::deciding::Operand;
 use super::refusal::Refusal;
 use super::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
 use kinst_base::probe::{Condition, Jump, When};
-use kinst_dwarf::variables::term::Term;
+use kinst_dwarf::variables::term::{Register, Term};
 
 /// x86-64 in 64-bit mode.
 #[derive(Debug)]
@@ -56,6 +57,10 @@ impl InstructionSet for X86 {
 
     fn argument(&self, code: &[u8], address: u64, bytes: u8) -> Option<Term> {
         argument::value(code, address, bytes)
+    }
+
+    fn received(&self, code: &[u8], address: u64) -> Option<Vec<Register>> {
+        Some(received::received(code, address))
     }
 
     /// ud2, or ud1 with up to two prefixes.
