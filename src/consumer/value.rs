@@ -58,6 +58,7 @@ pub fn of_display(bytes: &[u8], display: &Display, naming: Naming<'_>) -> Value 
     let pair = || frame::user_pair(bytes);
     match display {
         Display::Int { signed } => Value::Int(printf::integer(bytes, *signed, 0)),
+        Display::Float => Value::Float(printf::real(bytes)),
         Display::String => Value::Text(until_nul(bytes).to_vec()),
         Display::Bytes => Value::Bytes(bytes.to_vec()),
         Display::Stack => Value::Stack(frame::kernel_stack(bytes, naming)),
@@ -108,6 +109,10 @@ pub fn of_shape(bytes: &[u8], records: &[&[u8]], shape: &Shape) -> Value {
             let number = shape::whole(bytes, *size);
             i128::try_from(number).map_or_else(|_| Value::Text(number.to_string().into()), Value::Int)
         }
+        Shape::Float { bytes: 16 } => match shape::extended(bytes) {
+            Ok(number) => Value::Float(number),
+            Err(number) => Value::Text(number.to_string().into()),
+        },
         Shape::Float { bytes: size } => Value::Float(shape::float(bytes, *size)),
         Shape::Pointer { bytes: size } => Value::Pointer(shape::number(bytes, *size)),
         Shape::Enum { bytes: size, values } => {

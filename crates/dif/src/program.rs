@@ -397,6 +397,8 @@ pub enum Display {
         /// Whether the highest bit is the sign.
         signed: bool,
     },
+    /// A floating-point number of 4 or 8 bytes.
+    Float,
     /// Text up to a NUL.
     String,
     /// A struct, union or array.

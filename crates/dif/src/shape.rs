@@ -2,6 +2,7 @@
 
 use super::action::Printm;
 use kinst_base::variant::Variant;
+use std::fmt;
 
 /// How print() shows a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub enum Shape {
         /// Size of the integer.
         bytes: u32,
     },
-    /// 4 or 8 bytes: a floating-point number.
+    /// 4 or 8 bytes: a floating-point number; 16 bytes: one of the x87, in the first 10.
     Float {
         /// Size of the number.
         bytes: u32,
@@ -205,6 +206,51 @@ pub fn float(value: &[u8], bytes: u32) -> f64 {
     match bytes {
         4 => single(value).into(),
         _ => f64::from_bits(number(value, 8)),
+    }
+}
+
+/// Returns a floating-point number of the x87 (`long double`), if it is the same number in 8 bytes.
+///
+/// The format is a sign, 15 bits of an exponent with a bias of 16383, and 64 bits with the integer part.
+pub fn extended(value: &[u8]) -> Result<f64, Extended> {
+    let (mantissa, top) = (number(value, 8), number(field(value, 8, 2), 2) as u16);
+    let (sign, exponent) = (top >> 15 != 0, i32::from(top & 0x7fff));
+    let signed = |number: f64| if sign { -number } else { number };
+    match (exponent, mantissa) {
+        (0, 0) => return Ok(signed(0.0)),
+        (0x7fff, 0x8000_0000_0000_0000) => return Ok(signed(f64::INFINITY)),
+        (0x7fff, _) => return Ok(f64::NAN),
+        _ => {}
+    }
+    // The lowest bit of the mantissa has the value 2 to this power.
+    let power = exponent.max(1) - 16383 - 63;
+    let zeros = mantissa.trailing_zeros().min(63);
+    let (odd, lowest) = (mantissa >> zeros, power + zeros as i32);
+    let exact = odd < 1 << 53 && lowest >= -1022 && lowest + 63 <= 1023;
+    match exact {
+        // Neither conversion rounds, nor does the product.
+        true => Ok(signed(odd as f64 * 2f64.powi(lowest))),
+        false => Err(Extended { sign, mantissa, power }),
+    }
+}
+
+/// A number of the x87 that a number of 8 bytes would round: the mantissa, times 2 to a power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extended {
+    sign: bool,
+    mantissa: u64,
+    power: i32,
+}
+
+/// Writes it as C does with `%La`: `0x8.ccccccccccccccdp-3`.
+impl fmt::Display for Extended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.sign { "-" } else { "" };
+        let (whole, rest) = (self.mantissa >> 60, self.mantissa << 4 >> 4);
+        let digits = format!("{rest:015x}");
+        let digits = digits.trim_end_matches('0');
+        let point = if digits.is_empty() { "" } else { "." };
+        write!(f, "{sign}{whole:#x}{point}{digits}p{:+}", self.power + 60)
     }
 }
 

@@ -5,8 +5,8 @@ use super::escape::{escaped, escaped_utf8};
 use super::text::Text;
 use kinst_dif::PrintedLine;
 use kinst_dif::shape::{
-    Part, Referent, Referring, Shape, bit_field, enumerator, field, float, is_in, number, signed, single,
-    whole,
+    Part, Referent, Referring, Shape, bit_field, enumerator, extended, field, float, is_in, number, signed,
+    single, whole,
 };
 
 /// The columns per level of indentation.
@@ -66,6 +66,10 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, at: At<'_>) {
         }
         // The shortest digits that are read as the same number of this size.
         Shape::Float { bytes: 4 } => out.put(format_args!("{:?}", single(value))),
+        Shape::Float { bytes: 16 } => match extended(value) {
+            Ok(number) => out.put(format_args!("{number:?}")),
+            Err(number) => out.put(format_args!("{number}")),
+        },
         Shape::Float { bytes } => out.put(format_args!("{:?}", float(value, *bytes))),
         Shape::Enum { bytes, values } => {
             let raw = number(value, *bytes);

@@ -187,8 +187,20 @@ impl Checker<'_> {
         let Some(prototype) = self.prototype_of(fields) else {
             return Err(untyped(self.env.kernel.without_types()));
         };
+        let in_vector = |register| {
+            let named = prototype.params.get(number);
+            let what = match named.filter(|(name, _)| !name.is_empty() && !is_return(fields)) {
+                Some((name, _)) => format!("args[{number}], which is {name},"),
+                None => format!("args[{number}]"),
+            };
+            let ty = named.map_or(Type::Void, |(_, ty)| ty.clone());
+            error::Args::InVector { what, ty, register, span }.into()
+        };
         if let Some(why) = self.is_irregular(fields, number) {
-            return Err(untyped(Some(why.to_owned())));
+            return match self.argument_number(&prototype, number) {
+                Err(Elsewhere::Vector(register)) if !is_return(fields) => Err(in_vector(register)),
+                _ => Err(untyped(Some(why.to_owned()))),
+            };
         }
         let by_value = |ty: &Type| untyped(Some(format!("{ty} is passed by value")));
         if is_return(fields) {
@@ -197,8 +209,9 @@ impl Checker<'_> {
                 0 => Ok((0, first_of_return(fields), first_of_return(fields))),
                 1 if returns.is_void() => Err(outside(1)),
                 1 if returns.is_by_ref() => Err(by_value(&returns)),
-                1 if matches!(self.passing(&returns), Passed::Vector(_)) => {
-                    Err(untyped(Some(format!("{returns} is returned in a vector register"))))
+                1 if matches!(self.passing(&returns), Passed::Vector { .. }) => {
+                    Err(error::Args::InVector { what: "args[1]".to_owned(), ty: returns, register: 0, span }
+                        .into())
                 }
                 1 => Ok((1, returns.clone(), returns)),
                 _ => Err(outside(if returns.is_void() { 1 } else { 2 })),
@@ -219,7 +232,7 @@ impl Checker<'_> {
         match self.argument_number(&prototype, number) {
             Ok(raw) if raw < ARGUMENTS.len() => Ok((raw, ty.clone(), ty.clone())),
             Ok(_) | Err(Elsewhere::Stack) => Err(outside(ARGUMENTS.len() as u64)),
-            Err(Elsewhere::Vector) => Err(untyped(Some(format!("{ty} is passed in a vector register")))),
+            Err(Elsewhere::Vector(register)) => Err(in_vector(register)),
         }
     }
 
@@ -282,7 +295,10 @@ impl Checker<'_> {
                 "the compiler has optimised it out, or one before it, and may pass the others in its own way",
             );
         }
-        (!self.receives(own, &self.prototype_in_program(fields)?)).then_some(
+        let is_elsewhere = |parameter: &Variable| parameter.location == Err(Missing::NotCovered);
+        let is_known = !own.parameters.get(number).is_some_and(is_elsewhere)
+            || self.receives(own, &self.prototype_in_program(fields)?);
+        (!is_known).then_some(
             "the debug information does not have it at the entry, and the function does not read all registers in which \
              the calling convention passes its arguments: the compiler may pass them in its own way",
         )

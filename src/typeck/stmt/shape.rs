@@ -62,8 +62,11 @@ impl Shaping<'_, '_> {
         let bytes = self.checker.layout.size(&ty).unwrap_or(0);
         let opaque = Shape::Bytes { bytes };
         let Some(depth) = depth.checked_sub(1) else { return opaque };
-        if is_wide_integer(found.ty) {
+        if found.ty.is_wide_integer() {
             return Shape::Number { bytes: bytes as u32 };
+        }
+        if found.ty.is_long_double() {
+            return Shape::Float { bytes: bytes as u32 };
         }
         match &ty {
             Type::String => Shape::Text { bytes },
@@ -230,18 +233,6 @@ impl Shaping<'_, '_> {
         let args = vec![address, bytes];
         let ty = Type::pointer_to(ULONG);
         Expr::new(ExprKind::Call { subroutine: Subr::Memref, args }, ty, self.span)
-    }
-}
-
-/// Whether it is an integer of 128 bits, which D has as bytes.
-fn is_wide_integer(ty: &Type) -> bool {
-    const NAMES: [&str; 5] = ["__int128", "__int128 unsigned", "unsigned __int128", "i128", "u128"];
-    match ty {
-        Type::Typedef { name, to } if matches!(**to, Type::Array { len: 16, .. }) => {
-            NAMES.contains(&name.as_ref())
-        }
-        Type::Typedef { to, .. } => is_wide_integer(to),
-        _ => false,
     }
 }
 

@@ -231,13 +231,27 @@ fn base(unit: &Unit<'_, '_>, entry: UnitOffset) -> Type {
     };
     match (encoding, bytes) {
         (dw::DW_ATE_float, 4 | 8) => Type::Float { name: Cow::Owned(name), bytes: bytes as u8 },
-        // Neither D nor the kernel can compute with it.
-        (dw::DW_ATE_float, _) | (dw::DW_ATE_signed | dw::DW_ATE_unsigned, 16) => {
+        (dw::DW_ATE_complex_float, 8 | 16) => {
+            let part = if bytes == 8 { "float" } else { "double" };
+            let part = Type::Float { name: Cow::Borrowed(part), bytes: bytes as u8 / 2 };
+            Type::Typedef { name: Cow::Owned(name), to: Box::new(Type::array_of(part, 2)) }
+        }
+        (dw::DW_ATE_signed | dw::DW_ATE_signed_char, 1..16) => integer(&name, bytes, true),
+        (
+            dw::DW_ATE_unsigned
+            | dw::DW_ATE_unsigned_char
+            | dw::DW_ATE_boolean
+            | dw::DW_ATE_UTF
+            | dw::DW_ATE_address
+            | dw::DW_ATE_ASCII
+            | dw::DW_ATE_UCS,
+            0..16,
+        ) => integer(&name, bytes, false),
+        // D cannot compute with a long double, or an integer of 128 bits.
+        _ => {
             let to = Box::new(Type::array_of(intrinsic::UCHAR, bytes.into()));
             Type::Typedef { name: Cow::Owned(name), to }
         }
-        (dw::DW_ATE_signed | dw::DW_ATE_signed_char, _) => integer(&name, bytes, true),
-        _ => integer(&name, bytes, false),
     }
 }
 

@@ -174,6 +174,16 @@ impl fmt::Display for Missing {
                 f.write_str("it is an argument of the caller, which was not saved (DW_OP_GNU_parameter_ref)")
             }
             Missing::Converted => f.write_str("its location converts between types (DW_OP_convert)"),
+            // The numbers of x86-64 and of aarch64; those that both have are saved on aarch64.
+            Missing::Register(number @ 17..=32) => {
+                write!(f, "it is in the vector register %xmm{}, which a probe cannot read", number - 17)
+            }
+            Missing::Register(number @ 33..=40) => {
+                write!(f, "it is in the x87 register %st({}), which a probe cannot read", number - 33)
+            }
+            Missing::Register(number @ 64..=95) => {
+                write!(f, "it is in the vector register v{}, which a probe cannot read", number - 64)
+            }
             Missing::Register(number) => {
                 write!(f, "it is in register {number}, which is not saved at a probe")
             }
