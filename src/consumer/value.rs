@@ -131,6 +131,8 @@ pub fn of_shape(bytes: &[u8], records: &[&[u8]], shape: &Shape) -> Value {
             Value::Record(there.map(|part| member(bytes, records, part)).collect())
         }
         Shape::Bytes { bytes: size } => Value::Bytes(shape::field(bytes, 0, *size).to_vec()),
+        // Without a name, it adds no members.
+        Shape::Unplaced => Value::Record(Vec::new()),
         Shape::Referring(referring) => of_referent(bytes, records, referring),
     }
 }

@@ -50,6 +50,8 @@ pub enum Shape {
         /// Size of the value.
         bytes: u64,
     },
+    /// A virtual base class, whose place is unknown.
+    Unplaced,
     /// A value that refers to memory of the process, which a separate record contains.
     Referring(Box<Referring>),
 }
@@ -167,6 +169,7 @@ pub fn is_in(value: &[u8], shape: &Shape) -> bool {
         Shape::Record(_) | Shape::Array { .. } | Shape::Text { .. } | Shape::Bytes { .. } => {
             !value.is_empty() || is_void(shape)
         }
+        Shape::Unplaced => true,
         Shape::Referring(referring) => is_in(value, &referring.plain),
     }
 }
@@ -177,6 +180,7 @@ fn is_void(shape: &Shape) -> bool {
         Shape::Record(parts) => parts.iter().all(|part| is_void(&part.shape)),
         Shape::Array { of, len, .. } => *len == 0 || is_void(of),
         Shape::Text { bytes } | Shape::Bytes { bytes } => *bytes == 0,
+        Shape::Unplaced => true,
         Shape::Referring(referring) => is_void(&referring.plain),
         Shape::Number { .. } | Shape::Float { .. } | Shape::Pointer { .. } | Shape::Enum { .. } => false,
     }

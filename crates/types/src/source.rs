@@ -38,6 +38,11 @@ pub trait TypeSource {
         Vec::new()
     }
 
+    /// The virtual bases of a class, whose members are not among its own: their places are known at run time only.
+    fn virtual_bases(&self, _: &Tagged) -> Vec<Type> {
+        Vec::new()
+    }
+
     /// Names and values of an enum of this source.
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)>;
 

@@ -87,6 +87,7 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, at: At<'_>) {
             field(value, 0, *bytes).iter().for_each(|byte| out.put(format_args!(" {byte:#x}")));
             out.str(" ]");
         }
+        Shape::Unplaced => out.str("not shown"),
         Shape::Referring(referring) => refers(out, value, referring, at),
     }
 }
@@ -211,6 +212,7 @@ fn is_flat(shape: &Shape) -> bool {
         Shape::Referring(referring) => is_flat(&referring.plain),
         Shape::Number { .. }
         | Shape::Float { .. }
+        | Shape::Unplaced
         | Shape::Pointer { .. }
         | Shape::Enum { .. }
         | Shape::Text { .. } => true,

@@ -63,6 +63,10 @@ impl TypeSource for Types<'_> {
         self.source(record).parameters(record)
     }
 
+    fn virtual_bases(&self, record: &Tagged) -> Vec<Type> {
+        self.source(record).virtual_bases(record)
+    }
+
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
         self.source(tagged).enumerators(tagged)
     }

@@ -112,7 +112,10 @@ const LAYOUTS: &[Layout] = &[
 impl Layout {
     fn is_of(&self, name: &str) -> bool {
         let is_beginning = |known: &str| !known.ends_with(|last: char| last.is_ascii_alphanumeric());
-        self.names.iter().any(|known| name == *known || is_beginning(known) && name.starts_with(known))
+        // The length of an array is not in its pointer.
+        let is_array = matches!(self.extent, Extent::One) && name.contains("[]");
+        let is_named = |known: &&str| name == *known || is_beginning(known) && name.starts_with(known);
+        !is_array && self.names.iter().any(is_named)
     }
 }
 

@@ -76,7 +76,8 @@ impl Checker<'_> {
                 Ok(value) => Printed::Variable { name, printed: self.printed_value(value) },
                 Err(error) => match error.vector_register() {
                     Some((register, ty)) => {
-                        let why = format!("it is in the vector register %xmm{register}, which a probe cannot read");
+                        let why =
+                            format!("it is in the vector register %xmm{register}, which a probe cannot read");
                         Printed::Missing { name, ty: ty.to_string(), why }
                     }
                     None => self.argument_elsewhere(number, name, span).unwrap_or(Err(error))?,

@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 24;
 /// The limit on members of the printed value, including members of nested structs.
 const MAX_PARTS: usize = 1 << 14;
 /// The limit on strings, vectors and referents that are copied with a value: each makes the program larger.
-const MAX_REFERENTS: usize = 24;
+const MAX_REFERENTS: usize = 64;
 /// The limit on pointers after each other that are followed.
 const MAX_HOPS: usize = 2;
 /// The limit on the elements that themselves refer to memory.
@@ -110,7 +110,19 @@ impl Shaping<'_, '_> {
         // The structure inside a string is of no interest, nor is what it refers to.
         let found = Found { value: value.filter(|_| memory.is_none()), ..found };
         let members = self.checker.types().members(tagged);
-        let parts = members.iter().map_while(|member| self.part(member, found, depth)).collect();
+        let mut parts: Vec<Part> =
+            members.iter().map_while(|member| self.part(member, found, depth)).collect();
+        if is_of_program {
+            let bases = self.checker.types().virtual_bases(tagged);
+            parts.extend(bases.iter().map(|base| Part {
+                type_name: format!("virtual {base}"),
+                name: String::new(),
+                offset: 0,
+                bits: None,
+                shape: Shape::Unplaced,
+                variant: None,
+            }));
+        }
         self.referring(memory, Shape::Record(parts), found.hops, depth)
     }
 

@@ -15,6 +15,7 @@ use kinst_types::{Member, Prototype, Tagged, Type, TypeId, TypeOrigin, intrinsic
 const MAX_DEPTH: usize = 48;
 const MAX_NESTING: usize = 12;
 const MAX_MEMBERS: usize = 1 << 16;
+const MAX_BASES: usize = 1 << 8;
 
 pub(crate) fn kind_of(tag: DwTag) -> Option<TagKind> {
     match tag {
@@ -78,6 +79,27 @@ impl Types<'_> {
             dw::DW_TAG_typedef => Type::Typedef { name: Cow::Owned(name()), to: Box::new(to()) },
             dw::DW_TAG_array_type => lengths(&unit, entry).into_iter().rev().fold(to(), Type::array_of),
             dw::DW_TAG_subroutine_type | dw::DW_TAG_subprogram => Type::Function,
+            dw::DW_TAG_ptr_to_member_type => {
+                let class =
+                    unit.reference(entry, dw::DW_AT_containing_type).map(|class| self.ty_at(class, depth));
+                let class = match &class {
+                    Some(Type::Record(class)) => class.name.as_str(),
+                    _ => "",
+                };
+                let member = to();
+                // An offset; of a function, its address or place in the table, and what is added to `this`.
+                let held = match member.resolved() {
+                    Type::Function => Type::array_of(intrinsic::LONG, 2),
+                    _ => intrinsic::LONG,
+                };
+                Type::Typedef { name: Cow::Owned(format!("{member} {class}::*")), to: Box::new(held) }
+            }
+            // std::nullptr_t
+            dw::DW_TAG_unspecified_type if name() == "decltype(nullptr)" => {
+                let user = matches!(self.origin, TypeOrigin::File(_));
+                let to = Box::new(Type::Pointer { to: Box::new(Type::Void), user });
+                Type::Typedef { name: Cow::Owned(name()), to }
+            }
             tag => match kind_of(tag) {
                 Some(kind) => self.tagged_at(&unit, entry, kind),
                 None => Type::Void,
@@ -145,12 +167,16 @@ impl Types<'_> {
             let ty = self.ty(to);
             let (offset, bits) = position(&unit, child, &ty);
             let bit_offset = base.wrapping_add(offset);
-            match (unit.name(child), &ty) {
-                // The members of a base class are found like those of a struct without a name.
+            match (unit.name(child), ty.resolved()) {
+                // The members of a base class are found like those of a struct without a name. clang may name it by a
+                // typedef.
                 (_, Type::Record(inner)) if is_base => {
                     self.push_members(inner.id.index.into(), bit_offset, nesting, members);
                 }
-                (Some(name), _) => members.push(Member { name, ty, bit_offset, bits, variant: None }),
+                (Some(name), _) => {
+                    let ty = ty.clone();
+                    members.push(Member { name, ty, bit_offset, bits, variant: None });
+                }
                 (None, Type::Record(inner)) if inner.id.origin == self.origin => {
                     self.push_members(inner.id.index.into(), bit_offset, nesting, members);
                 }
@@ -192,6 +218,32 @@ impl Types<'_> {
             });
             members.push(Member { name, ty, bit_offset, bits: None, variant });
         }
+    }
+
+    /// The classes that are virtual bases of a class, directly or of its bases.
+    pub(crate) fn virtual_bases_at(&self, place: u64) -> Vec<Type> {
+        let (mut bases, mut places, mut next) = (Vec::new(), vec![place], 0);
+        while let Some(place) = places.get(next).copied().filter(|_| next < MAX_BASES) {
+            next += 1;
+            let opened = self.units.containing(place).and_then(|unit| {
+                let entry = unit.local(place)?;
+                Some((unit, entry))
+            });
+            let Some((unit, record)) = opened else { continue };
+            for child in unit.children(record) {
+                let is_base = unit.tag(child) == Some(dw::DW_TAG_inheritance);
+                let Some(to) = unit.type_reference(child).filter(|_| is_base) else { continue };
+                let ty = self.ty(to);
+                if unit.attribute(child, dw::DW_AT_virtuality).is_some() {
+                    if !bases.contains(&ty) {
+                        bases.push(ty);
+                    }
+                } else if let Type::Record(base) = ty.resolved() {
+                    places.push(base.id.index.into());
+                }
+            }
+        }
+        bases
     }
 
     pub(crate) fn parameters_at(&self, place: u64) -> Vec<(String, Type)> {
