@@ -14,6 +14,7 @@ mod compared;
 mod counted;
 mod counting;
 mod counts_model;
+mod debugged;
 mod exits_model;
 mod functions;
 mod leaves;

@@ -153,9 +153,11 @@ fn functions_and_values_of_rust() {
          printf(\"%d [%s] %d\\n\", args[0].length, stringof(args[0]), args[1].length); }";
     let lines = traced(&program, script);
     assert_lines(&lines, &["bool ok = 0x1"]);
-    assert_lines(&lines, &["struct Err Err = {", "struct String __0 = {"]);
+    assert_lines(&lines, &["struct Vec<u16, alloc::alloc::Global> tags = 3 elements [ 0x1, 0x2, 0x3 ]"]);
+    assert_lines(&lines, &["struct Err Err = {", "struct String __0 = \"no\""]);
     assert_lines(&lines, &["struct Some Some = {", "u32 __0 = 0x4d", "}"]);
-    assert_lines(&lines, &["struct Some Some = {", "struct P * __0 = ADDRESS", "}"]);
+    let next = "alloc::boxed::Box<values::P, alloc::alloc::Global> __0 = ADDRESS -> {";
+    assert_lines(&lines, &["struct Some Some = {", next, "i32 x = 0x1"]);
     assert_lines(&lines, &["struct None None = {", "}"]);
     assert_lines(&lines, &["struct Ok Ok = {", "u8 __0 = 0x9", "}"]);
     assert_lines(&lines, &["struct Rect Rect = {", "u32 w = 0x3", "u32 h = 0x4", "}"]);

@@ -2,7 +2,7 @@
 import gdb
 import struct
 
-HOPS = 2
+HOPS = 3
 
 
 def emit(path, text):

@@ -116,7 +116,10 @@ impl Checker<'_> {
     fn argument_of_all(&self, probe: &ProbeDesc, wanted: Wanted) -> Result<Argument> {
         let probes = self.probes_of(&probe.kind);
         let found = probes.iter().map(|fields| (fields, self.argument_of(fields, wanted)));
-        let mut typed = found.filter(|(_, found)| probes.len() == 1 || !is_untyped(found));
+        // In a program, such an argument may be anywhere.
+        let all =
+            probes.len() == 1 || probes.iter().any(|fields| Space::of_program(&fields.provider).is_some());
+        let mut typed = found.filter(|(_, found)| all || !is_untyped(found));
         let Some((first, argument)) = typed.next() else {
             return match probes.first() {
                 Some(first) => self.argument_of(first, wanted),
@@ -162,6 +165,7 @@ impl Checker<'_> {
         let written_out = match fields.provider.as_str() {
             "fbt" | "syscall" => exact(&fields.function) && exact(&fields.name),
             "sdt" => exact(&fields.name),
+            provider if Space::of_program(provider).is_some() => exact(&fields.function),
             provider => exact(provider),
         };
         match written_out {

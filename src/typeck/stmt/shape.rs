@@ -19,7 +19,7 @@ const MAX_PARTS: usize = 1 << 14;
 /// The limit on strings, vectors and referents that are copied with a value: each makes the program larger.
 const MAX_REFERENTS: usize = 64;
 /// The limit on pointers after each other that are followed.
-const MAX_HOPS: usize = 2;
+const MAX_HOPS: usize = 3;
 /// The limit on the elements that themselves refer to memory.
 const MAX_REFERRING: u64 = 4;
 /// The largest element, or value that a pointer points to, that is copied.

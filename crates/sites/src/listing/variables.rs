@@ -214,6 +214,13 @@ impl Catalog {
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
+    /// Returns the entries or returns of functions in programs that a description means, each by the symbol of its
+    /// function; `None` for other descriptions.
+    pub fn ends_of_functions(&self, fields: &Fields) -> Option<Vec<Fields>> {
+        let space = Space::of_program(&fields.provider)?;
+        matches!(fields.name.as_str(), "entry" | "return").then(|| self.ends_in_programs(space, fields))
+    }
+
     /// Returns the file with this key; see [`ProgramFile::key`].
     pub fn program(&self, key: &str) -> Option<Arc<ProgramFile>> {
         self.programs().ok()?.file_of_key(key)
