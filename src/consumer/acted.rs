@@ -23,6 +23,7 @@ impl<'p> Consumer<'p> {
         let (layouts, program, epid) = (self.layouts, self.program, record.epid);
         let values = || layouts.values(program, clause, statement.actions.clone(), record.payload);
         let first = || values().next().map_or(&[][..], |(_, bytes)| bytes);
+        let shown = || values().map(|(_, bytes)| self.shown(bytes));
         let last = || values().last().map_or(0, |(_, bytes)| printf::integer(bytes, true, 0) as i64);
         let meaning = |_| self.places.of_record(epid, self.symbols);
         let naming = text::naming(self.symbols, &self.options, &meaning);
@@ -35,12 +36,9 @@ impl<'p> Consumer<'p> {
             Kind::Trace(display) => Acted::Trace(value::of_display(first(), display, naming)),
             Kind::Sym(display) => Acted::Symbol(value::of_display(first(), display, naming)),
             Kind::Print { shape, type_name } => {
-                let records: Vec<&[u8]> = values().skip(1).map(|(_, bytes)| bytes).collect();
-                Acted::Print { type_name, value: value::of_shape(self.shown(first()), &records, shape) }
+                Acted::Print { type_name, value: value::of_records(shown(), shape) }
             }
-            Kind::PrintAll(lines) => {
-                Acted::PrintAll(printed(lines, values().map(|(_, bytes)| self.shown(bytes))))
-            }
+            Kind::PrintAll(lines) => Acted::PrintAll(printed(lines, shown())),
             Kind::Printf(format) => {
                 let typed = typed(format, values().map(text::argument), naming);
                 Acted::Printf { text: formatted(format), arguments: typed }

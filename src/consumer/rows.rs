@@ -50,7 +50,7 @@ impl Consumer<'_> {
         match &statement.kind {
             Kind::Trace(display) | Kind::Sym(display) => self.value(first(), display, epid),
             Kind::Print { shape, type_name } => {
-                let records: Vec<&[u8]> = values().skip(1).map(|(_, bytes)| bytes).collect();
+                let records: Vec<&[u8]> = values().skip(1).map(|(_, bytes)| self.shown(bytes)).collect();
                 self.print(first(), &records, shape, type_name);
             }
             Kind::PrintAll(lines) => {

@@ -178,16 +178,7 @@ pub(super) fn show(
             };
             out.put(format_args!(" {number:>columns$}"));
         }
-        Display::Float => {
-            let text = match value.len() {
-                4 => format!("{:?}", shape::single(value)),
-                _ => format!("{:?}", shape::float(value, 8)),
-            };
-            match style.quiet {
-                true => out.str(&text),
-                false => out.put(format_args!(" {text:>16}")),
-            }
-        }
+        Display::Float => float(out, value, style),
         Display::String => bytes::string(out, value, width, style),
         Display::Bytes => bytes::array(out, value, width, style),
         Display::Stack => stack::kernel(out, value, naming),
@@ -216,6 +207,17 @@ pub(super) fn show(
             let (pid, address) = pair();
             named(out, frame::user_module(pid, address, symbols));
         }
+    }
+}
+
+fn float(out: &mut Text, value: &[u8], style: Style) {
+    let text = match value.len() {
+        4 => format!("{:?}", shape::single(value)),
+        _ => format!("{:?}", shape::float(value, 8)),
+    };
+    match style.quiet {
+        true => out.str(&text),
+        false => out.put(format_args!(" {text:>16}")),
     }
 }
 

@@ -102,6 +102,12 @@ pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Nami
     }
 }
 
+/// Returns the value of print() from its record, and those with the memory that it refers to.
+pub fn of_records<'a>(mut records: impl Iterator<Item = &'a [u8]>, shape: &Shape) -> Value {
+    let value = records.next().unwrap_or_default();
+    of_shape(value, &records.collect::<Vec<_>>(), shape)
+}
+
 /// Returns the value of print(); the records have the memory that it refers to.
 pub fn of_shape(bytes: &[u8], records: &[&[u8]], shape: &Shape) -> Value {
     match shape {

@@ -1,5 +1,7 @@
 //! kinds.rs: values of Rust of many kinds, each of which the program prints itself, for a comparison.
 
+#![allow(dead_code)]
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Debug;
 use std::hint::black_box;
@@ -210,14 +212,15 @@ pub mod shown {
     }
 }
 
-fn main() {
+static THREE: u32 = 3;
+static REF: &u32 = &THREE;
+const LONG: &str = match std::str::from_utf8(&[b'x'; 300]) {
+    Ok(text) => text,
+    Err(_) => "",
+};
+
+fn scalars_and_enums() {
     use shown::*;
-    static THREE: u32 = 3;
-    static REF: &u32 = &THREE;
-    const LONG: &str = match std::str::from_utf8(&[b'x'; 300]) {
-        Ok(text) => text,
-        Err(_) => "",
-    };
     a_u8(black_box(&200));
     a_i8(black_box(&-100));
     a_u16(black_box(&60000));
@@ -263,6 +266,10 @@ fn main() {
     a_some_bool(black_box(&Some(false)));
     a_none_bool(black_box(&None));
     a_some_char(black_box(&Some('q')));
+}
+
+fn texts_and_collections() {
+    use shown::*;
     a_some_str(black_box(&Some("text")));
     a_none_str(black_box(&None));
     a_some_string(black_box(&Some("owned".to_owned())));
@@ -308,6 +315,12 @@ fn main() {
     a_map(black_box(&HashMap::from([(1, 2)])));
     a_tree(black_box(&BTreeMap::from([(1, 2)])));
     a_function(black_box(&(u8::swap_bytes as fn(u8) -> u8)));
+}
+
+fn main() {
+    use shown::*;
+    scalars_and_enums();
+    texts_and_collections();
     a_dyn(black_box(&Tuple(32, 33)));
     let boxed: Box<dyn Speak> = Box::new(Tuple(34, 35));
     a_box_dyn(black_box(&boxed));

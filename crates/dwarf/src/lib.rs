@@ -19,6 +19,7 @@ pub mod variables;
 
 pub use callers::{Caller, Callers, Memory, Registers};
 pub use cfi::with_handlers;
+pub use copies::code::code_meant;
 pub use copies::walk::{find, find_all, find_meant, inline_names, may_know};
 pub use copies::{AllFindings, CallSite, Findings, Function, InlineCopy};
 pub use entries::Evidence;

@@ -205,7 +205,7 @@ fn list<'a>(out: &mut Text, elements: impl Iterator<Item = (&'a [u8], &'a Shape)
     }
 }
 
-/// Whether a value takes no line of its own.
+/// Whether a value is shown on one line.
 fn is_flat(shape: &Shape) -> bool {
     match shape {
         Shape::Array { .. } | Shape::Record(_) | Shape::Bytes { .. } => false,
@@ -233,6 +233,8 @@ fn indent(out: &mut Text, depth: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kinst_dif::action::Printm;
+    use kinst_dif::shape::Contents;
 
     fn part(type_name: &str, name: &str, offset: u64, bits: Option<(u32, u32)>, shape: Shape) -> Part {
         Part { type_name: type_name.into(), name: name.into(), offset, bits, shape, variant: None }
@@ -316,6 +318,87 @@ mod tests {
         assert_eq!(rendered(&bytes[..13], &shape), format!("{first}{array}    ... 2 more\n}}"));
         assert!(!rendered(&bytes, &shape).contains("..."));
         assert_eq!(rendered(&bytes[..4], &long()), "...");
+    }
+
+    /// A record of memory: the number of its bytes, and the first of them.
+    fn memory(length: u64, bytes: &[u8]) -> Vec<u8> {
+        [&length.to_ne_bytes(), bytes].concat()
+    }
+
+    fn referring(record: usize, contents: Contents, plain: Shape) -> Shape {
+        Shape::Referring(Box::new(Referring { record, contents, plain }))
+    }
+
+    #[test]
+    fn values_with_the_memory_that_they_refer_to() {
+        let pointer = || Shape::Pointer { bytes: 8 };
+        let plain = || Shape::Record(vec![part("char *", "data", 0, None, pointer())]);
+        let text = |record| referring(record, Contents::Text, plain());
+        let number = || Shape::Number { bytes: 2 };
+        let elements = Contents::Elements { shapes: vec![number(); 3], stride: 2 };
+        let one = Contents::Value { type_name: "short".into(), shape: number() };
+        let shape = Shape::Record(vec![
+            part("String", "a", 0, None, text(0)),
+            part("String", "cut", 0, None, text(1)),
+            part("String", "unreadable", 0, None, text(2)),
+            part("Vec<short>", "list", 0, None, referring(3, elements.clone(), plain())),
+            part("Vec<short>", "long", 0, None, referring(4, elements, plain())),
+            part("&short", "one", 0, None, referring(5, one.clone(), pointer())),
+            part("unique_ptr<short>", "owner", 0, None, referring(5, one.clone(), plain())),
+            part("&short", "null", 0, None, referring(6, one, pointer())),
+            part("virtual Base", "", 0, None, Shape::Unplaced),
+        ]);
+        let records = [
+            memory(5, "a\"\u{e9}\n".as_bytes()),
+            memory(300, "cut \u{e9}".as_bytes().split_last().unwrap().1),
+            memory(Printm::UNREADABLE, &[0; 4]),
+            memory(4, &[1, 0, 2, 0]),
+            memory(2000, &[1, 0, 2, 0, 3, 0]),
+            memory(2, &[7, 0]),
+            memory(0, &[0, 0]),
+        ];
+        let records: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
+        let mut out = Text::new();
+        value(&mut out, &[0x10, 0, 0, 0, 0, 0, 0, 0], &records, &shape);
+        let expected = "{
+    String a = \"a\\\"\u{e9}\\n\"
+    String cut = \"cut \"... (300 bytes)
+    String unreadable = {
+        char * data = 0x10
+    }
+    Vec<short> list = 2 elements [ 0x1, 0x2 ]
+    Vec<short> long = 1000 elements [ 0x1, 0x2, 0x3, ... ]
+    &short one = 0x10 -> 0x7
+    unique_ptr<short> owner = -> short 0x7
+    &short null = 0x10
+    virtual Base  = not shown
+}";
+        assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected);
+        // Without the records, and with damaged ones.
+        for records in [&[][..], &[&[1, 2, 3][..]; 7], &[&[0xfe; 9][..]; 7]] {
+            value(&mut Text::new(), &[0x10; 8], records, &shape);
+        }
+    }
+
+    #[test]
+    fn floating_point_numbers() {
+        let shown = |bytes: &[u8]| rendered(bytes, &Shape::Float { bytes: bytes.len() as u32 });
+        assert_eq!(shown(&0.1f32.to_le_bytes()), "0.1");
+        assert_eq!(shown(&(-1.5e300f64).to_le_bytes()), "-1.5e300");
+        let extended = |mantissa: u64, top: u16| {
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&mantissa.to_le_bytes());
+            bytes[8..10].copy_from_slice(&top.to_le_bytes());
+            shown(&bytes)
+        };
+        assert_eq!(extended(0, 0), "0.0");
+        assert_eq!(extended(0xa000_0000_0000_0000, 0x4000), "2.5");
+        assert_eq!(extended(0xa000_0000_0000_0000, 0xc000), "-2.5");
+        assert_eq!(extended(0x8000_0000_0000_0000, 0xffff), "-inf");
+        assert_eq!(extended(0xc000_0000_0000_0000, 0x7fff), "NaN");
+        // 0.1, and a number that is too small for 8 bytes: neither is rounded.
+        assert_eq!(extended(0xcccc_cccc_cccc_cccd, 0x3ffb), "0xc.ccccccccccccccdp-7");
+        assert_eq!(extended(0x8000_0000_0000_0000, 1), "0x8p-16385");
     }
 
     #[test]

@@ -191,15 +191,7 @@ impl Checker<'_> {
         let Some(prototype) = self.prototype_of(fields) else {
             return Err(untyped(self.env.kernel.without_types()));
         };
-        let in_vector = |register| {
-            let named = prototype.params.get(number);
-            let what = match named.filter(|(name, _)| !name.is_empty() && !is_return(fields)) {
-                Some((name, _)) => format!("args[{number}], which is {name},"),
-                None => format!("args[{number}]"),
-            };
-            let ty = named.map_or(Type::Void, |(_, ty)| ty.clone());
-            error::Args::InVector { what, ty, register, span }.into()
-        };
+        let in_vector = |register| in_vector(&prototype, number, register, span);
         if let Some(why) = self.is_irregular(fields, number) {
             return match self.argument_number(&prototype, number) {
                 Err(Elsewhere::Vector(register)) if !is_return(fields) => Err(in_vector(register)),
@@ -235,6 +227,9 @@ impl Checker<'_> {
         }
         match self.argument_number(&prototype, number) {
             Ok(raw) if raw < ARGUMENTS.len() => Ok((raw, ty.clone(), ty.clone())),
+            Ok(_) | Err(Elsewhere::Stack) if Space::of_program(&fields.provider).is_some() => Err(untyped(
+                Some("it is on the stack, and the debug information does not have its place".to_owned()),
+            )),
             Ok(_) | Err(Elsewhere::Stack) => Err(outside(ARGUMENTS.len() as u64)),
             Err(Elsewhere::Vector(register)) => Err(in_vector(register)),
         }
@@ -386,6 +381,16 @@ impl Checker<'_> {
             Some(prototype) => prototype.params.into_iter().map(|(_, ty)| ty).collect(),
         }
     }
+}
+
+/// The error about an argument in a vector register.
+fn in_vector(prototype: &Prototype, number: usize, register: usize, span: Span) -> Box<Error> {
+    let (name, ty) = prototype.params.get(number).cloned().unwrap_or((String::new(), Type::Void));
+    let what = match name.as_str() {
+        "" => format!("args[{number}]"),
+        name => format!("args[{number}], which is {name},"),
+    };
+    error::Args::InVector { what, ty, register, span }.into()
 }
 
 /// The index N of `argN`, for arg0 to arg9.

@@ -71,10 +71,7 @@ impl Checker<'_> {
     ) -> Result<StmtKind> {
         let name = entry.name;
         Ok(match action {
-            Action::Trace => {
-                let value = self.check_traced(name, args, span)?;
-                StmtKind::Trace(self.copied_in(value))
-            }
+            Action::Trace => StmtKind::Trace(self.check_copied(name, args, span)?),
             Action::Print if let Some(all) = self.check_print_all(args, span) => all?,
             Action::Print => {
                 let value = self.check_traced(name, args, span)?;
@@ -147,6 +144,12 @@ impl Checker<'_> {
         let print = name == "print";
         self.require_sized(&value, if print { tags::PRINT_SIZE } else { tags::OP_INCOMPLETE })?;
         Ok(value)
+    }
+
+    /// Checks the argument of trace(), which is recorded as a whole.
+    fn check_copied(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<Expr> {
+        let value = self.check_traced(name, args, span)?;
+        Ok(self.copied_in(value))
     }
 
     fn check_tracemem(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {

@@ -58,19 +58,7 @@ impl Types<'_> {
         match tag {
             dw::DW_TAG_base_type => base(&unit, entry),
             dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
-                let to = to();
-                let reference = match tag {
-                    dw::DW_TAG_reference_type => Some(format!("{to} &")),
-                    dw::DW_TAG_rvalue_reference_type => Some(format!("{to} &&")),
-                    // Rust has names for pointers: those with `*` are like those of C.
-                    _ => unit.name(entry).filter(|name| !name.starts_with('*')),
-                };
-                let user = matches!(self.origin, TypeOrigin::File(_));
-                let pointer = Type::Pointer { to: Box::new(to), user };
-                match reference {
-                    Some(name) => Type::Typedef { name: Cow::Owned(name), to: Box::new(pointer) },
-                    None => pointer,
-                }
+                self.pointer(&unit, entry, tag, to())
             }
             dw::DW_TAG_const_type
             | dw::DW_TAG_volatile_type
@@ -80,19 +68,8 @@ impl Types<'_> {
             dw::DW_TAG_array_type => lengths(&unit, entry).into_iter().rev().fold(to(), Type::array_of),
             dw::DW_TAG_subroutine_type | dw::DW_TAG_subprogram => Type::Function,
             dw::DW_TAG_ptr_to_member_type => {
-                let class =
-                    unit.reference(entry, dw::DW_AT_containing_type).map(|class| self.ty_at(class, depth));
-                let class = match &class {
-                    Some(Type::Record(class)) => class.name.as_str(),
-                    _ => "",
-                };
-                let member = to();
-                // An offset; of a function, its address or place in the table, and what is added to `this`.
-                let held = match member.resolved() {
-                    Type::Function => Type::array_of(intrinsic::LONG, 2),
-                    _ => intrinsic::LONG,
-                };
-                Type::Typedef { name: Cow::Owned(format!("{member} {class}::*")), to: Box::new(held) }
+                let class = unit.reference(entry, dw::DW_AT_containing_type);
+                pointer_to_member(&to(), &class.map_or(Type::Void, |class| self.ty_at(class, depth)))
             }
             // std::nullptr_t
             dw::DW_TAG_unspecified_type if name() == "decltype(nullptr)" => {
@@ -104,6 +81,22 @@ impl Types<'_> {
                 Some(kind) => self.tagged_at(&unit, entry, kind),
                 None => Type::Void,
             },
+        }
+    }
+
+    /// A pointer, or a reference, which has a name.
+    fn pointer(&self, unit: &Unit<'_, '_>, entry: UnitOffset, tag: DwTag, to: Type) -> Type {
+        let reference = match tag {
+            dw::DW_TAG_reference_type => Some(format!("{to} &")),
+            dw::DW_TAG_rvalue_reference_type => Some(format!("{to} &&")),
+            // Rust has names for pointers: those with `*` are like those of C.
+            _ => unit.name(entry).filter(|name| !name.starts_with('*')),
+        };
+        let user = matches!(self.origin, TypeOrigin::File(_));
+        let pointer = Type::Pointer { to: Box::new(to), user };
+        match reference {
+            Some(name) => Type::Typedef { name: Cow::Owned(name), to: Box::new(pointer) },
+            None => pointer,
         }
     }
 
@@ -271,6 +264,20 @@ impl Types<'_> {
             .filter_map(|child| Some((unit.name(child)?, unit.number(child, dw::DW_AT_const_value)? as i64)))
             .collect()
     }
+}
+
+/// A pointer to a member of a class: an offset; of a function, its address or place in the table of virtual functions,
+/// and what is added to `this`.
+fn pointer_to_member(member: &Type, class: &Type) -> Type {
+    let class = match class.resolved() {
+        Type::Record(class) => class.name.as_str(),
+        _ => "",
+    };
+    let held = match member.resolved() {
+        Type::Function => Type::array_of(intrinsic::LONG, 2),
+        _ => intrinsic::LONG,
+    };
+    Type::Typedef { name: Cow::Owned(format!("{member} {class}::*")), to: Box::new(held) }
 }
 
 fn base(unit: &Unit<'_, '_>, entry: UnitOffset) -> Type {
