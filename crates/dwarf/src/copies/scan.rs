@@ -204,10 +204,10 @@ impl<'a> Function<'a, '_> {
     pub(crate) fn path(&self) -> Option<Vec<Cow<'a, str>>> {
         let name = self.name?.to_string_lossy();
         let scope: Vec<Cow<'a, str>> = self.scope.iter().map(|part| part.to_string_lossy()).collect();
-        if scope.iter().any(|part| part.starts_with("{impl#")) {
-            if let Some(path) = self.symbol().and_then(|symbol| path_of_method(&symbol)) {
-                return Some(path.into_iter().map(Cow::Owned).collect());
-            }
+        if scope.iter().any(|part| part.starts_with("{impl#"))
+            && let Some(path) = self.symbol().and_then(|symbol| path_of_method(&symbol))
+        {
+            return Some(path.into_iter().map(Cow::Owned).collect());
         }
         Some(scope.into_iter().filter(|part| !part.starts_with("{impl#")).chain([name]).collect())
     }
