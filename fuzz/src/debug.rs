@@ -107,6 +107,9 @@ pub fn walk(data: &[u8]) {
         }
     }
     let _ = (dwarf::inline_names(&image), dwarf::may_know(&image, &wanted));
+    for name in ["inner", "*", "<* as *>::*", "a<*>::{closure#0}"] {
+        let _ = dwarf::code_meant(&image, name);
+    }
 }
 
 /// The limit on errors in one input.

@@ -123,9 +123,9 @@ pub(super) fn display(ty: &kinst_types::Type) -> Display {
     match ty.resolved() {
         kinst_types::Type::String => Display::String,
         kinst_types::Type::Array { .. } | kinst_types::Type::Record(_) => Display::Bytes,
+        kinst_types::Type::Float { .. } => Display::Float,
         kinst_types::Type::Void
         | kinst_types::Type::Int(_)
-        | kinst_types::Type::Float { .. }
         | kinst_types::Type::Enum(_)
         | kinst_types::Type::Pointer { .. }
         | kinst_types::Type::Function

@@ -4,9 +4,10 @@ use super::error::Result;
 use super::generator::Generator;
 use super::layout;
 use crate::typeck::typed::{
-    AggregationId, Clause, Control, Expr, FormatAction, Key, Printed, StackAction, Stmt, StmtKind,
+    AggregationId, Clause, Control, Expr, FormatAction, Key, Printed, PrintedValue, StackAction, Stmt,
+    StmtKind,
 };
-use kinst_dif::action::Ustack;
+use kinst_dif::action::{Printm, Ustack};
 use kinst_dif::{Action, ActionKind, DifoIndex, PrintedLine, Statement, StatementKind};
 
 impl Generator<'_> {
@@ -36,14 +37,26 @@ impl Generator<'_> {
             shown.push(match line.clone() {
                 Printed::Function(function) => PrintedLine::Function(function),
                 Printed::Missing { name, ty, why } => PrintedLine::Missing { name, type_name: ty, why },
-                Printed::Variable { name, value, shape } => {
-                    let difo = self.value(&value)?;
-                    actions.push(action(ActionKind::DifExpr, Some(difo), 0));
-                    PrintedLine::Value { name, type_name: value.ty.to_string(), shape }
+                Printed::Variable { name, printed } => {
+                    self.printed(&printed, actions)?;
+                    let (type_name, referents) = (printed.value.ty.to_string(), printed.referents.len());
+                    PrintedLine::Value { name, type_name, shape: printed.shape, referents }
                 }
             });
         }
         Ok(shown)
+    }
+
+    /// Records a value and the memory that it refers to.
+    fn printed(&mut self, printed: &PrintedValue, actions: &mut Vec<Action>) -> Result<()> {
+        let difo = self.value(&printed.value)?;
+        actions.push(action(ActionKind::DifExpr, Some(difo), 0));
+        for referent in &printed.referents {
+            let difo = self.value(&referent.pair)?;
+            let arg = Printm { bytes: referent.most, process: true };
+            actions.push(action(ActionKind::Printm, Some(difo), arg.pack()));
+        }
+        Ok(())
     }
 
     fn stmt(&mut self, stmt: &Stmt, clause: &mut kinst_dif::Clause) -> Result<StatementKind> {
@@ -63,10 +76,9 @@ impl Generator<'_> {
                 actions.push(action(ActionKind::DifExpr, Some(difo), 0));
                 StatementKind::Trace(layout::display(&value.ty))
             }
-            StmtKind::Print(value, shape) => {
-                let difo = self.value(value)?;
-                actions.push(action(ActionKind::DifExpr, Some(difo), 0));
-                StatementKind::Print { shape: shape.clone(), type_name: value.ty.to_string() }
+            StmtKind::Print(printed) => {
+                self.printed(printed, actions)?;
+                StatementKind::Print { shape: printed.shape.clone(), type_name: printed.value.ty.to_string() }
             }
             StmtKind::PrintAll(lines) => {
                 // A record is written even if none of the variables can be read.

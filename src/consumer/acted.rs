@@ -23,6 +23,7 @@ impl<'p> Consumer<'p> {
         let (layouts, program, epid) = (self.layouts, self.program, record.epid);
         let values = || layouts.values(program, clause, statement.actions.clone(), record.payload);
         let first = || values().next().map_or(&[][..], |(_, bytes)| bytes);
+        let shown = || values().map(|(_, bytes)| self.shown(bytes));
         let last = || values().last().map_or(0, |(_, bytes)| printf::integer(bytes, true, 0) as i64);
         let meaning = |_| self.places.of_record(epid, self.symbols);
         let naming = text::naming(self.symbols, &self.options, &meaning);
@@ -35,11 +36,9 @@ impl<'p> Consumer<'p> {
             Kind::Trace(display) => Acted::Trace(value::of_display(first(), display, naming)),
             Kind::Sym(display) => Acted::Symbol(value::of_display(first(), display, naming)),
             Kind::Print { shape, type_name } => {
-                Acted::Print { type_name, value: value::of_shape(self.shown(first()), shape) }
+                Acted::Print { type_name, value: value::of_records(shown(), shape) }
             }
-            Kind::PrintAll(lines) => {
-                Acted::PrintAll(printed(lines, values().map(|(_, bytes)| self.shown(bytes))))
-            }
+            Kind::PrintAll(lines) => Acted::PrintAll(printed(lines, shown())),
             Kind::Printf(format) => {
                 let typed = typed(format, values().map(text::argument), naming);
                 Acted::Printf { text: formatted(format), arguments: typed }
@@ -151,11 +150,12 @@ fn typed_key(key: &super::aggregate::Key, displays: &[Display], naming: frame::N
 fn printed<'a, 'b>(lines: &'a [PrintedLine], mut values: impl Iterator<Item = &'b [u8]>) -> Vec<Printed<'a>> {
     let printed = lines.iter().map(|line| match line {
         PrintedLine::Function(name) => Printed::Function(name),
-        PrintedLine::Value { name, type_name, shape } => Printed::Value(Member {
-            type_name: type_name.clone(),
-            name: name.clone(),
-            value: value::of_shape(values.next().unwrap_or_default(), shape),
-        }),
+        PrintedLine::Value { name, type_name, shape, referents } => {
+            let value = values.next().unwrap_or_default();
+            let records: Vec<&[u8]> = values.by_ref().take(*referents).collect();
+            let value = value::of_shape(value, &records, shape);
+            Printed::Value(Member { type_name: type_name.clone(), name: name.clone(), value })
+        }
         PrintedLine::Missing { name, type_name, why } => Printed::Missing { name, type_name, why },
     });
     printed.collect()

@@ -415,6 +415,7 @@ fn compare_keys(a: &[u8], b: &[u8], display: Option<&Display>) -> Ordering {
         Some(Display::Int { signed }) => {
             super::printf::integer(a, *signed, 0).cmp(&super::printf::integer(b, *signed, 0))
         }
+        Some(Display::Float) => super::printf::real(a).total_cmp(&super::printf::real(b)),
         Some(Display::String | Display::Bytes) | None => a.cmp(b),
         Some(_) => words(a).cmp(words(b)),
     }

@@ -49,7 +49,10 @@ impl Consumer<'_> {
         let epid = record.epid;
         match &statement.kind {
             Kind::Trace(display) | Kind::Sym(display) => self.value(first(), display, epid),
-            Kind::Print { shape, type_name } => self.print(first(), shape, type_name),
+            Kind::Print { shape, type_name } => {
+                let records: Vec<&[u8]> = values().skip(1).map(|(_, bytes)| self.shown(bytes)).collect();
+                self.print(first(), &records, shape, type_name);
+            }
             Kind::PrintAll(lines) => {
                 self.sink.pending.text.str(" ");
                 let mut text = self.sink.pending.text.alike();
@@ -120,11 +123,11 @@ impl Consumer<'_> {
     }
 
     /// Prints print(), with the name of the type.
-    fn print(&mut self, value: &[u8], shape: &Shape, type_name: &str) {
+    fn print(&mut self, value: &[u8], records: &[&[u8]], shape: &Shape, type_name: &str) {
         let value = self.shown(value);
         let out = &mut self.sink.pending.text;
         out.put(format_args!(" {type_name} "));
-        shape::value(out, value, shape);
+        shape::value(out, value, records, shape);
     }
 
     /// Returns formatted text without escapes, for programs and files.

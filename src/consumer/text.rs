@@ -7,6 +7,7 @@ use super::output::{Text, bytes, quantize, stack};
 use super::printf::{self, Argument, Context, Of};
 use super::symbols::Symbols;
 use crate::options::{Options, key};
+use kinst_dif::shape;
 use kinst_dif::{Action, ActionKind, Conversion, Display, Format, FormatPiece, Statement, StatementKind};
 
 /// The widths of a string in trace(), and of a string in a key.
@@ -177,6 +178,7 @@ pub(super) fn show(
             };
             out.put(format_args!(" {number:>columns$}"));
         }
+        Display::Float => float(out, value, style),
         Display::String => bytes::string(out, value, width, style),
         Display::Bytes => bytes::array(out, value, width, style),
         Display::Stack => stack::kernel(out, value, naming),
@@ -205,6 +207,17 @@ pub(super) fn show(
             let (pid, address) = pair();
             named(out, frame::user_module(pid, address, symbols));
         }
+    }
+}
+
+fn float(out: &mut Text, value: &[u8], style: Style) {
+    let text = match value.len() {
+        4 => format!("{:?}", shape::single(value)),
+        _ => format!("{:?}", shape::float(value, 8)),
+    };
+    match style.quiet {
+        true => out.str(&text),
+        false => out.put(format_args!(" {text:>16}")),
     }
 }
 
@@ -242,6 +255,7 @@ pub(super) fn of(display: &Display) -> Of {
         Display::Ustack | Display::Usym | Display::Umod | Display::Uaddr => Of::User,
         Display::Sym { called } => Of::Function { called: *called },
         Display::Int { .. }
+        | Display::Float
         | Display::String
         | Display::Bytes
         | Display::Stack

@@ -3,7 +3,7 @@
 use super::frame::{self, Frame, Naming};
 use super::output::bytes::until_nul;
 use super::printf::{self, Argument, Of};
-use kinst_dif::shape::{self, Part, Shape};
+use kinst_dif::shape::{self, Part, Referent, Referring, Shape};
 use kinst_dif::{Conversion, Display};
 
 /// A recorded value.
@@ -58,6 +58,7 @@ pub fn of_display(bytes: &[u8], display: &Display, naming: Naming<'_>) -> Value 
     let pair = || frame::user_pair(bytes);
     match display {
         Display::Int { signed } => Value::Int(printf::integer(bytes, *signed, 0)),
+        Display::Float => Value::Float(printf::real(bytes)),
         Display::String => Value::Text(until_nul(bytes).to_vec()),
         Display::Bytes => Value::Bytes(bytes.to_vec()),
         Display::Stack => Value::Stack(frame::kernel_stack(bytes, naming)),
@@ -101,10 +102,23 @@ pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Nami
     }
 }
 
-/// Returns the value of print().
-pub fn of_shape(bytes: &[u8], shape: &Shape) -> Value {
+/// Returns the value of print() from its record, and those with the memory that it refers to.
+pub fn of_records<'a>(mut records: impl Iterator<Item = &'a [u8]>, shape: &Shape) -> Value {
+    let value = records.next().unwrap_or_default();
+    of_shape(value, &records.collect::<Vec<_>>(), shape)
+}
+
+/// Returns the value of print(); the records have the memory that it refers to.
+pub fn of_shape(bytes: &[u8], records: &[&[u8]], shape: &Shape) -> Value {
     match shape {
-        Shape::Number { bytes: size } => Value::Int(shape::number(bytes, *size).into()),
+        Shape::Number { bytes: size } => {
+            let number = shape::whole(bytes, *size);
+            i128::try_from(number).map_or_else(|_| Value::Text(number.to_string().into()), Value::Int)
+        }
+        Shape::Float { bytes: 16 } => match shape::extended(bytes) {
+            Ok(number) => Value::Float(number),
+            Err(number) => Value::Text(number.to_string().into()),
+        },
         Shape::Float { bytes: size } => Value::Float(shape::float(bytes, *size)),
         Shape::Pointer { bytes: size } => Value::Pointer(shape::number(bytes, *size)),
         Shape::Enum { bytes: size, values } => {
@@ -116,20 +130,50 @@ pub fn of_shape(bytes: &[u8], shape: &Shape) -> Value {
             let elements = (0..*len).map(|index| shape::field(bytes, index.saturating_mul(*stride), *stride));
             // Elements past the end of the bytes were not recorded.
             let there = |bytes: &&[u8]| !bytes.is_empty() && shape::is_in(bytes, of);
-            Value::Array(elements.take_while(there).map(|b| of_shape(b, of)).collect())
+            Value::Array(elements.take_while(there).map(|b| of_shape(b, records, of)).collect())
         }
         Shape::Record(parts) => {
             let there = parts.iter().filter(|part| part.exists(bytes) && part.is_in(bytes));
-            Value::Record(there.map(|part| member(bytes, part)).collect())
+            Value::Record(there.map(|part| member(bytes, records, part)).collect())
         }
         Shape::Bytes { bytes: size } => Value::Bytes(shape::field(bytes, 0, *size).to_vec()),
+        // Without a name, it adds no members.
+        Shape::Unplaced => Value::Record(Vec::new()),
+        Shape::Referring(referring) => of_referent(bytes, records, referring),
     }
 }
 
-fn member(bytes: &[u8], part: &Part) -> Member {
+/// Returns a value that refers to memory of the process: a text, or a record with its contents and what else is known.
+fn of_referent(bytes: &[u8], records: &[&[u8]], referring: &Referring) -> Value {
+    let part = |name: &str, value| Member { type_name: String::new(), name: name.to_owned(), value };
+    match referring.referent(records) {
+        None => of_shape(bytes, records, &referring.plain),
+        Some(Referent::Text { text, length }) if length == text.len() as u64 => Value::Text(text.to_vec()),
+        Some(Referent::Text { text, length }) => Value::Record(vec![
+            part("length", Value::Int(length.into())),
+            part("text", Value::Text(text.to_vec())),
+        ]),
+        Some(Referent::Elements { elements, length }) => {
+            let each = elements.into_iter().map(|(element, shape)| of_shape(element, records, shape));
+            let elements = part("elements", Value::Array(each.collect()));
+            Value::Record(vec![part("length", Value::Int(length.into())), elements])
+        }
+        Some(Referent::Value { value, shape, .. }) => {
+            let address = match &referring.plain {
+                Shape::Pointer { bytes: size } => Some(Value::Pointer(shape::number(bytes, *size))),
+                _ => None,
+            };
+            let address = address.map(|address| part("address", address));
+            let value = part("value", of_shape(value, records, shape));
+            Value::Record(address.into_iter().chain([value]).collect())
+        }
+    }
+}
+
+fn member(bytes: &[u8], records: &[&[u8]], part: &Part) -> Member {
     let rest = shape::field(bytes, part.offset, u64::MAX);
     let value = match (part.bits, &part.shape) {
-        (None, shape) => of_shape(rest, shape),
+        (None, shape) => of_shape(rest, records, shape),
         (Some((shift, bits)), Shape::Enum { values, .. }) => {
             let raw = shape::bit_field(rest, shift, bits);
             enumerator(raw as i64, raw, values)

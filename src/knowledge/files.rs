@@ -159,6 +159,11 @@ impl Files for Installed<'_> {
 
     fn probes(&self, description: &Description) -> Vec<Fields> {
         let Some(catalog) = self.catalog() else { return Vec::new() };
+        if let Description::Fields(fields) = description
+            && let Some(ends) = catalog.ends_of_functions(fields)
+        {
+            return ends;
+        }
         let probes = catalog.matches(description).unwrap_or_default();
         probes.into_iter().map(|probe| probe.name).collect()
     }

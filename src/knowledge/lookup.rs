@@ -236,6 +236,14 @@ impl<F: Files> TypeSource for Knowledge<F> {
         }
     }
 
+    fn parameters(&self, record: &Tagged) -> Vec<(String, Type)> {
+        self.ask_owner(record, |types| types.parameters(record)).unwrap_or_default()
+    }
+
+    fn virtual_bases(&self, record: &Tagged) -> Vec<Type> {
+        self.ask_owner(record, |types| types.virtual_bases(record)).unwrap_or_default()
+    }
+
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
         let tagged = self.complete(tagged);
         match self.file_of(&tagged) {

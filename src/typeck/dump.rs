@@ -3,7 +3,7 @@
 use super::stmt::agg::function_name;
 use super::typed::{
     AggregatingFunction, Aggregation, Bits, Clause, Control, Expr, ExprKind, Key, KeyType, Place, Printed,
-    Program, StackAction, Stmt, StmtKind, SymbolAction, Variable, VariableId,
+    PrintedValue, Program, StackAction, Stmt, StmtKind, SymbolAction, Variable, VariableId,
 };
 
 /// Dumps one node per line, with children indented and types after a colon.
@@ -73,12 +73,14 @@ impl Dump<'_> {
                 });
             }
             StmtKind::Trace(value) => self.nested("trace", |dump| dump.expr(value)),
-            StmtKind::Print(value, _) => self.nested("print", |dump| dump.expr(value)),
+            StmtKind::Print(printed) => self.nested("print", |dump| dump.printed(printed)),
             StmtKind::PrintAll(lines) => self.nested("print all", |dump| {
                 for line in lines {
                     match line {
                         Printed::Function(function) => dump.line(format!("of {function}()")),
-                        Printed::Variable { name, value, .. } => dump.nested(name, |dump| dump.expr(value)),
+                        Printed::Variable { name, printed } => {
+                            dump.nested(name, |dump| dump.printed(printed));
+                        }
                         Printed::Missing { name, ty, why } => dump.line(format!("{ty} {name}: {why}")),
                     }
                 }
@@ -131,6 +133,13 @@ impl Dump<'_> {
                     dump.optional("argument", arg.as_ref())
                 });
             }
+        }
+    }
+
+    fn printed(&mut self, printed: &PrintedValue) {
+        self.expr(&printed.value);
+        for referent in &printed.referents {
+            self.nested(format!("refers to {} bytes", referent.most), |dump| dump.expr(&referent.pair));
         }
     }
 

@@ -153,9 +153,11 @@ fn functions_and_values_of_rust() {
          printf(\"%d [%s] %d\\n\", args[0].length, stringof(args[0]), args[1].length); }";
     let lines = traced(&program, script);
     assert_lines(&lines, &["bool ok = 0x1"]);
-    assert_lines(&lines, &["struct Err Err = {", "struct String __0 = {"]);
+    assert_lines(&lines, &["struct Vec<u16, alloc::alloc::Global> tags = 3 elements [ 0x1, 0x2, 0x3 ]"]);
+    assert_lines(&lines, &["struct Err Err = {", "struct String __0 = \"no\""]);
     assert_lines(&lines, &["struct Some Some = {", "u32 __0 = 0x4d", "}"]);
-    assert_lines(&lines, &["struct Some Some = {", "struct P * __0 = ADDRESS", "}"]);
+    let next = "alloc::boxed::Box<values::P, alloc::alloc::Global> __0 = ADDRESS -> {";
+    assert_lines(&lines, &["struct Some Some = {", next, "i32 x = 0x1"]);
     assert_lines(&lines, &["struct None None = {", "}"]);
     assert_lines(&lines, &["struct Ok Ok = {", "u8 __0 = 0x9", "}"]);
     assert_lines(&lines, &["struct Rect Rect = {", "u32 w = 0x3", "u32 h = 0x4", "}"]);
@@ -192,5 +194,138 @@ fn values_are_those_of_gdb() {
             assert_eq!(one, other, "{compiler} {level} {member}");
         }
         assert_eq!(of_dtrace.len(), MEMBERS.len(), "{compiler} {level}");
+    }
+}
+
+/// A value whose memory cannot be read is shown by its members, and the rest of the record is there.
+#[test]
+fn strings_and_vectors_that_refer_to_no_memory() {
+    if !can_trace() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let program = dir.path().join("broken").display().to_string();
+    for compiler in ["g++", "clang++"] {
+        run(compiler, &["-w", "-g", "-O1", "-o", &program, &support("broken.cpp").display().to_string()]);
+        let script = "pid$target:a.out:look:entry { print(*args[0]); printf(\"after\\n\"); } ERROR { printf(\"error\\n\"); }";
+        let lines = traced(&program, script);
+        assert_lines(&lines, &["pointer _M_p = 0x10", "}"]);
+        assert_lines(&lines, &["pointer _M_start = ADDRESS", "pointer _M_finish = ADDRESS"]);
+        assert!(lines.iter().any(|line| line.ends_with("_M_head_impl = ADDRESS")), "{lines:#?}");
+        assert_lines(&lines, &["string whole = \"whole\"", "int last = 0x5", "}", "after"]);
+        assert!(!lines.iter().any(|line| line == "error"), "{lines:#?}");
+    }
+}
+
+/// A compiler that knows all callers of a function need not pass what it knows.
+#[test]
+fn an_argument_that_is_not_passed_is_not_guessed() {
+    if !can_trace() || !needs::program("rustc") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let (program, source) = (dir.path().join("kinds").display().to_string(), dir.path().join("kinds.rs"));
+    let own = std::fs::read_to_string(support("kinds.rs")).expect("the source");
+    std::fs::write(&source, own.replace("(black_box(&", "((&")).expect("written");
+    let source = source.display().to_string();
+    // LLVM marks some of these functions, but not all.
+    let reasons = [
+        "the compiler passes its arguments in its own way (DW_CC_nocall)",
+        "does not read all registers in which the calling convention passes its arguments",
+    ];
+    for (level, is_passed) in [("-Copt-level=0", true), ("-Copt-level=3", false)] {
+        let options =
+            ["--edition", "2024", "-Aunused", "-g", level, "-Ccodegen-units=1", "-o", &program, &source];
+        run("rustc", &options);
+        for (function, value) in [("known", " u8 0x27"), ("a_u8", " u8 0xc8"), ("a_i8", " i8 0x9c")] {
+            let script = format!("pid$target:a.out:\"shown::{function}\":entry {{ print(*args[0]); }}");
+            let ran = dtrace(&["-qn", &script, "-c", &program], None);
+            let (out, err) = (text(&ran.stdout), text(&ran.stderr));
+            assert_eq!(ran.status.success(), is_passed, "{level} {function}: {err}");
+            assert_eq!(out.contains(value), is_passed, "{level} {function}: {out}");
+            let is_refused = reasons.iter().any(|why| err.contains(why));
+            assert_eq!(is_refused, !is_passed, "{level} {function}: {err}");
+        }
+    }
+}
+
+/// A floating-point number is read from memory; the registers for them are not there at a probe.
+#[test]
+fn floating_point_numbers() {
+    const SOURCE: &str = "\
+        struct pair { float small; double large; };\n\
+        __attribute__((noinline)) double take(double x, int n, float y, struct pair *p, double b, double c, double d,\n\
+            double e, double f, double g, double on_stack)\n\
+        { static volatile double s; s = x + n + y + p->small + b + c + d + e + f + g + on_stack; return s; }\n\
+        int main(int c, char **v) { struct pair p = {0.1f, -2.5}; return take(1, c, 2, &p, 3, 4, 5, 6, 7, 8, 9.5) == 0; }\n";
+    if !can_trace() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let (source, program) = (dir.path().join("take.c"), dir.path().join("take").display().to_string());
+    std::fs::write(&source, SOURCE).expect("written");
+    for (compiler, level) in [("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O1")] {
+        run(compiler, &["-g", level, "-o", &program, &source.display().to_string()]);
+        let way = format!("{compiler} {level}");
+        let script = "pid$target:a.out:take:entry { print(*args[3]); trace(args[3]->large);\
+             printf(\" %f\\n\", args[3]->small); }";
+        let lines = traced(&program, script);
+        assert_lines(&lines, &["float small = 0.1", "double large = -2.5", "}", "-2.5 0.100000"]);
+        for (argument, register) in [("args[0]", "%xmm0"), ("args[2]", "%xmm1"), ("args[9]", "%xmm7")] {
+            let script = format!("pid$target:a.out:take:entry {{ print({argument}); }}");
+            let ran = dtrace(&["-qn", &script, "-c", &program], None);
+            let said = text(&ran.stderr);
+            assert!(
+                said.contains(&format!("in the vector register {register}, which a probe cannot read")),
+                "{way}: {said}"
+            );
+        }
+        let all = traced(&program, "pid$target:a.out:take:entry { print(args); }");
+        // Otherwise its location is that of a copy, which the function makes after its entry.
+        let is_there = all.iter().any(|line| line == "double on_stack = 9.5");
+        assert!(is_there || level != "-O2", "{way}: {all:#?}");
+        let ran = dtrace(&["-qn", "pid$target:a.out:take:return { print(args[1]); }", "-c", &program], None);
+        assert!(text(&ran.stderr).contains("args[1] is in the vector register %xmm0"), "{way}");
+    }
+}
+
+/// Methods of traits, instances of generics, closures and async functions.
+#[test]
+fn names_of_rust() {
+    if !can_trace() || !needs::program("rustc") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let program = dir.path().join("traits").display().to_string();
+    let source = support("traits.rs").display().to_string();
+    // Each name, and the functions that have its code without optimisation and with it.
+    let names: [(&str, &[&str], &[&str]); 11] = [
+        ("<P as Area>::area", &["traits::P::area"], &["traits::P::area"]),
+        ("<traits::P as traits::Area>::area", &["traits::P::area"], &["traits::P::area"]),
+        (
+            "<* as Area>::area",
+            &["traits::P::area", "traits::Q<T>::area"],
+            &["traits::P::area", "traits::Q<T>::area"],
+        ),
+        ("<P as Display>::fmt", &["traits::P::fmt"], &["traits::P::fmt"]),
+        ("<Q<*> as Area>::twice", &["traits::Q<T>::twice"], &["traits::Q<T>::twice"]),
+        ("<traits::Iter as Iterator>::next", &["traits::Iter::next"], &["traits::Iter::next"]),
+        ("traits::leaf", &["traits::leaf"], &["traits::leaf"]),
+        ("leaf::{async_fn#0}", &["traits::leaf::{{closure}}"], &["traits::main"]),
+        ("traits::main::{closure#0}", &["traits::main::{{closure}}"], &["traits::apply"]),
+        ("traits::apply", &["traits::apply"], &["traits::apply"]),
+        ("Vec<u32>::push", &["alloc::vec::Vec<T,A>::push"], &["traits::main"]),
+    ];
+    for (level, optimised) in [("-Copt-level=0", false), ("-Copt-level=2", true)] {
+        run("rustc", &["--edition", "2024", "-g", level, "-Ccodegen-units=1", "-o", &program, &source]);
+        for (name, plain, inlined) in &names {
+            let found = listed(&program, &format!("pid$target:a.out:\"{name}\":entry"));
+            let function = |line: &String| line.rsplit_once(' ').map(|(function, _)| function.to_owned());
+            let mut found: Vec<String> = found.iter().filter_map(function).collect();
+            found.sort();
+            found.dedup();
+            let expected = if optimised { inlined } else { plain };
+            assert_eq!(found, *expected, "{level} {name}");
+        }
     }
 }

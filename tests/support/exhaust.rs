@@ -48,4 +48,5 @@ fn members(types: &Knowledge<impl Files>, tagged: &Tagged) {
         let _ = (member.ty.to_string(), LAYOUT.size(&member.ty), member.ty.is_by_ref());
     }
     types.enumerators(tagged);
+    let _ = (types.parameters(tagged), types.virtual_bases(tagged));
 }

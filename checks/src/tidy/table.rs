@@ -85,6 +85,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "base::probe",
             "base::source",
             "base::space",
+            "base::variant",
             "dif",
             "dwarf",
             "parser",

@@ -22,26 +22,28 @@ pub enum Records {
     OfDifo,
     /// A fixed number of bytes; 0 if the action records nothing.
     Bytes(u64),
-    /// The argument, from 1 to `most`, times `each`, plus `more`.
+    /// The argument, from 1 to `most`, times `each`.
     PerUnit {
         /// Bytes for each unit of the argument.
         each: u64,
-        /// Additional bytes, for a leading length.
-        more: u64,
         /// The largest argument.
         most: u32,
     },
     /// The size of a [`Ustack`] record.
     UserFrames,
+    /// The size of a [`Printm`] record.
+    Memory,
 }
 
 impl Records {
-    /// Whether an action may have this argument.
+    /// Whether the kernel module accepts an action with this argument.
     pub fn allows(self, arg: u64) -> bool {
         match self {
             Records::OfDifo | Records::Bytes(_) => true,
             Records::PerUnit { most, .. } => (1..=most.into()).contains(&arg),
             Records::UserFrames => Ustack::unpack(arg).is_valid(),
+            // The module has no probes in processes.
+            Records::Memory => (1..=uapi::MAX_TRACEMEM.into()).contains(&arg),
         }
     }
 
@@ -50,8 +52,9 @@ impl Records {
         match self {
             Records::OfDifo => None,
             Records::Bytes(size) => Some(size),
-            Records::PerUnit { each, more, .. } => Some(arg.saturating_mul(each).saturating_add(more)),
+            Records::PerUnit { each, .. } => Some(arg.saturating_mul(each)),
             Records::UserFrames => Some(Ustack::unpack(arg).bytes()),
+            Records::Memory => Some(8 + u64::from(Printm::unpack(arg).bytes)),
         }
     }
 }
@@ -97,6 +100,39 @@ impl Ustack {
     }
 }
 
+/// The argument of printm(). Its record is a number of bytes, and the first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Printm {
+    /// The most bytes that are recorded after the number.
+    pub bytes: u32,
+    /// Whether the bytes are in the memory of the process. The number is then that of all bytes, recorded or not; if
+    /// the address or the bytes cannot be read, it is [`Printm::UNREADABLE`], and the clause continues.
+    pub process: bool,
+}
+
+impl Printm {
+    /// The number in the record of memory that could not be read.
+    pub const UNREADABLE: u64 = u64::MAX;
+
+    /// Splits [`Action::arg`](crate::Action::arg): bytes in the low half, and a flag.
+    pub fn unpack(arg: u64) -> Printm {
+        Printm { bytes: arg as u32, process: arg >> 32 != 0 }
+    }
+
+    /// The inverse of [`Printm::unpack`].
+    pub fn pack(self) -> u64 {
+        u64::from(self.process) << 32 | u64::from(self.bytes)
+    }
+
+    /// Splits the record of memory of a process; `None` if the memory could not be read.
+    pub fn recorded(record: &[u8]) -> Option<(u64, &[u8])> {
+        let (number, bytes) = record.split_first_chunk::<8>()?;
+        let number = u64::from_ne_bytes(*number);
+        let most = usize::try_from(number).unwrap_or(usize::MAX).min(bytes.len());
+        (number != Printm::UNREADABLE).then(|| (number, &bytes[..most]))
+    }
+}
+
 macro_rules! actions {
     ($($constant:ident $name:ident $takes:ident $records:expr,)*) => {
         /// KINST_ACT_* of the ABI.
@@ -133,9 +169,9 @@ actions! {
     ACT_PRINTF Printf Anything OfDifo,
     ACT_PRINTA Printa Nothing Bytes(8),
     ACT_LIBACT Libact MaybeValue Bytes(8),
-    ACT_TRACEMEM Tracemem Anything PerUnit { each: 1, more: 0, most: uapi::MAX_TRACEMEM },
+    ACT_TRACEMEM Tracemem Anything PerUnit { each: 1, most: uapi::MAX_TRACEMEM },
     ACT_TRACEMEM_DYN TracememDyn Value Bytes(8),
-    ACT_PRINTM Printm Value PerUnit { each: 1, more: 8, most: uapi::MAX_TRACEMEM },
+    ACT_PRINTM Printm Value Memory,
     ACT_USTACK Ustack Nothing UserFrames,
     ACT_USYM Usym Value Bytes(16),
     ACT_UMOD Umod Value Bytes(16),
@@ -144,7 +180,7 @@ actions! {
     ACT_RAISE Raise Value Bytes(0),
     ACT_SYSTEM System Anything OfDifo,
     ACT_FREOPEN Freopen Anything OfDifo,
-    ACT_STACK Stack Nothing PerUnit { each: 8, more: 0, most: uapi::MAX_FRAMES },
+    ACT_STACK Stack Nothing PerUnit { each: 8, most: uapi::MAX_FRAMES },
     ACT_SYM Sym Value Bytes(8),
     ACT_MOD Mod Value Bytes(8),
     ACT_BREAKPOINT Breakpoint Nothing Bytes(0),

@@ -307,14 +307,14 @@ pub enum StatementKind {
     Silent,
     /// trace(): one record.
     Trace(Display),
-    /// print(): one record, and the name of its type.
+    /// print(): one record, and the name of its type. The records of the memory that the value refers to follow.
     Print {
         /// Meaning of the record's bytes.
         shape: shape::Shape,
         /// Type of the value: `struct page`.
         type_name: String,
     },
-    /// print(args) and print(locals): one record for each value, in order.
+    /// print(args) and print(locals): the records of each value as of print(), in order.
     PrintAll(Vec<PrintedLine>),
     /// printf(): one record for each argument of the format.
     Printf(Format),
@@ -375,6 +375,8 @@ pub enum PrintedLine {
         type_name: String,
         /// Meaning of the record's bytes.
         shape: shape::Shape,
+        /// The number of records that follow the value's, with memory that it refers to.
+        referents: usize,
     },
     /// An unavailable variable, with the reason in place of a value.
     Missing {
@@ -395,6 +397,8 @@ pub enum Display {
         /// Whether the highest bit is the sign.
         signed: bool,
     },
+    /// A floating-point number of 4 or 8 bytes.
+    Float,
     /// Text up to a NUL.
     String,
     /// A struct, union or array.

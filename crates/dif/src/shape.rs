@@ -1,16 +1,18 @@
 //! dif/shape.rs: the meaning of the bytes of a printed value, member by member.
 
+use super::action::Printm;
 use kinst_base::variant::Variant;
+use std::fmt;
 
 /// How print() shows a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// 1, 2, 4 or 8 bytes: an integer, in hexadecimal.
+    /// 1, 2, 4, 8 or 16 bytes: an integer, in hexadecimal.
     Number {
         /// Size of the integer.
         bytes: u32,
     },
-    /// 4 or 8 bytes: a floating-point number.
+    /// 4 or 8 bytes: a floating-point number; 16 bytes: one of the x87, in the first 10.
     Float {
         /// Size of the number.
         bytes: u32,
@@ -48,6 +50,90 @@ pub enum Shape {
         /// Size of the value.
         bytes: u64,
     },
+    /// A virtual base class, whose place is unknown.
+    Unplaced,
+    /// A value that refers to memory of the process, which a separate record contains.
+    Referring(Box<Referring>),
+}
+
+/// A value that refers to memory of the process: a string, a vector, a reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Referring {
+    /// Index of the record with the memory ([`Printm`]), among those that follow the record of the printed value.
+    pub record: usize,
+    /// The contents of the memory.
+    pub contents: Contents,
+    /// The shape of the value itself, for memory that could not be read.
+    pub plain: Shape,
+}
+
+/// The contents of the memory that a value refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Text, which may contain NULs.
+    Text,
+    /// Elements one after the other.
+    Elements {
+        /// The shapes of the first elements, as many as may be recorded: each may refer to other records.
+        shapes: Vec<Shape>,
+        /// Distance between elements in bytes, never 0.
+        stride: u64,
+    },
+    /// One value.
+    Value {
+        /// Its type, as in [`Part::type_name`].
+        type_name: String,
+        /// Its shape.
+        shape: Shape,
+    },
+}
+
+/// The recorded memory that a value refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Referent<'a> {
+    /// The beginning of a text of `length` bytes.
+    Text {
+        /// The recorded bytes.
+        text: &'a [u8],
+        /// The number of all bytes.
+        length: u64,
+    },
+    /// The first of `length` elements.
+    Elements {
+        /// The recorded elements, each with its shape.
+        elements: Vec<(&'a [u8], &'a Shape)>,
+        /// The number of all elements.
+        length: u64,
+    },
+    /// One value.
+    Value {
+        /// The recorded bytes.
+        value: &'a [u8],
+        /// Its type.
+        type_name: &'a str,
+        /// Its shape.
+        shape: &'a Shape,
+    },
+}
+
+impl Referring {
+    /// Returns the memory that the value refers to; `None` if it could not be read, or there is none.
+    pub fn referent<'a>(&'a self, records: &[&'a [u8]]) -> Option<Referent<'a>> {
+        let (bytes, recorded) = Printm::recorded(records.get(self.record)?)?;
+        match &self.contents {
+            Contents::Text => Some(Referent::Text { text: recorded, length: bytes }),
+            Contents::Elements { shapes, stride } => {
+                let stride = usize::try_from(*stride).ok()?;
+                let length = bytes.checked_div(stride as u64)?;
+                Some(Referent::Elements {
+                    elements: recorded.chunks_exact(stride).zip(shapes).collect(),
+                    length,
+                })
+            }
+            Contents::Value { type_name, shape } => (bytes > 0 && is_in(recorded, shape))
+                .then_some(Referent::Value { value: recorded, type_name, shape }),
+        }
+    }
 }
 
 /// A member: its C declaration, and the location of its value.
@@ -79,11 +165,24 @@ pub fn is_in(value: &[u8], shape: &Shape) -> bool {
         Shape::Number { bytes }
         | Shape::Float { bytes }
         | Shape::Pointer { bytes }
-        | Shape::Enum { bytes, .. } => value.len() >= (*bytes).min(8) as usize,
-        Shape::Record(parts) => parts.is_empty() || !value.is_empty(),
-        Shape::Array { len: most, .. } | Shape::Text { bytes: most } | Shape::Bytes { bytes: most } => {
-            *most == 0 || !value.is_empty()
+        | Shape::Enum { bytes, .. } => value.len() >= *bytes as usize,
+        Shape::Record(_) | Shape::Array { .. } | Shape::Text { .. } | Shape::Bytes { .. } => {
+            !value.is_empty() || is_void(shape)
         }
+        Shape::Unplaced => true,
+        Shape::Referring(referring) => is_in(value, &referring.plain),
+    }
+}
+
+/// Whether a value of this shape has no bytes.
+fn is_void(shape: &Shape) -> bool {
+    match shape {
+        Shape::Record(parts) => parts.iter().all(|part| is_void(&part.shape)),
+        Shape::Array { of, len, .. } => *len == 0 || is_void(of),
+        Shape::Text { bytes } | Shape::Bytes { bytes } => *bytes == 0,
+        Shape::Unplaced => true,
+        Shape::Referring(referring) => is_void(&referring.plain),
+        Shape::Number { .. } | Shape::Float { .. } | Shape::Pointer { .. } | Shape::Enum { .. } => false,
     }
 }
 
@@ -109,9 +208,65 @@ impl Part {
 /// Returns a floating-point number of 4 or 8 bytes.
 pub fn float(value: &[u8], bytes: u32) -> f64 {
     match bytes {
-        4 => f32::from_bits(number(value, 4) as u32).into(),
+        4 => single(value).into(),
         _ => f64::from_bits(number(value, 8)),
     }
+}
+
+/// Returns a floating-point number of the x87 (`long double`), if it is the same number in 8 bytes.
+///
+/// The format is a sign, 15 bits of an exponent with a bias of 16383, and 64 bits with the integer part.
+pub fn extended(value: &[u8]) -> Result<f64, Extended> {
+    let (mantissa, top) = (number(value, 8), number(field(value, 8, 2), 2) as u16);
+    let (sign, exponent) = (top >> 15 != 0, i32::from(top & 0x7fff));
+    let signed = |number: f64| if sign { -number } else { number };
+    match (exponent, mantissa) {
+        (0, 0) => return Ok(signed(0.0)),
+        (0x7fff, 0x8000_0000_0000_0000) => return Ok(signed(f64::INFINITY)),
+        (0x7fff, _) => return Ok(f64::NAN),
+        _ => {}
+    }
+    // The lowest bit of the mantissa has the value 2 to this power.
+    let power = exponent.max(1) - 16383 - 63;
+    let zeros = mantissa.trailing_zeros().min(63);
+    let (odd, lowest) = (mantissa >> zeros, power + zeros as i32);
+    let exact = odd < 1 << 53 && lowest >= -1022 && lowest + 63 <= 1023;
+    match exact {
+        // Neither conversion rounds, nor does the product.
+        true => Ok(signed(odd as f64 * 2f64.powi(lowest))),
+        false => Err(Extended { sign, mantissa, power }),
+    }
+}
+
+/// A number of the x87 that a number of 8 bytes would round: the mantissa, times 2 to a power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extended {
+    sign: bool,
+    mantissa: u64,
+    power: i32,
+}
+
+/// Writes it as C does with `%La`: `0x8.ccccccccccccccdp-3`.
+impl fmt::Display for Extended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.sign { "-" } else { "" };
+        let (whole, rest) = (self.mantissa >> 60, self.mantissa << 4 >> 4);
+        let digits = format!("{rest:015x}");
+        let digits = digits.trim_end_matches('0');
+        let point = if digits.is_empty() { "" } else { "." };
+        write!(f, "{sign}{whole:#x}{point}{digits}p{:+}", self.power + 60)
+    }
+}
+
+/// Returns a floating-point number of 4 bytes.
+pub fn single(value: &[u8]) -> f32 {
+    f32::from_bits(number(value, 4) as u32)
+}
+
+/// Returns the first bytes, at most 16, as a number.
+pub fn whole(value: &[u8], bytes: u32) -> u128 {
+    let bytes = field(value, 0, u64::from(bytes.min(16)));
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 
 /// Returns the first bytes, at most 8, as a number.

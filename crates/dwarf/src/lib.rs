@@ -21,6 +21,7 @@ mod unit;
 pub mod variables;
 
 pub use callers::{Caller, Callers, Memory, Registers};
+pub use copies::code::code_meant;
 pub use copies::walk::{find, find_all, find_meant, inline_names, may_know, missing};
 pub use copies::{AllFindings, CallSite, Findings, Function, InlineCopy};
 pub use entries::Evidence;

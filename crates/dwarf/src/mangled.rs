@@ -1,6 +1,6 @@
 //! dwarf/mangled.rs: source names, from the symbols of C++ and Rust.
 
-use super::query::{Query, split};
+use super::query::{Query, method, split};
 use kinst_base::probe::is_mangled;
 use memchr::memmem::Finder;
 
@@ -89,7 +89,8 @@ impl SymbolSearch {
         }
         let path = path_of_symbol(symbol)?;
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        self.query.matches(&parts).then_some(path)
+        let is_of_trait = || self.query.is_of_trait(&trait_of_symbol(symbol).unwrap_or_default());
+        (self.query.matches(&parts) && (!self.query.has_trait() || is_of_trait())).then_some(path)
     }
 }
 
@@ -103,6 +104,13 @@ pub(crate) fn path_of_method(symbol: &str) -> Option<Vec<String>> {
     let of_type = of_type.strip_prefix('<')?.strip_suffix('>')?;
     let of_type = split(of_type, " as ").first().copied()?;
     Some(split(of_type, "::").into_iter().chain(rest.iter().copied()).map(str::to_owned).collect())
+}
+
+/// The path of the trait that a Rust method is of, by its symbol: `b`, `Trait` of `<a::T as b::Trait>::f`.
+pub(crate) fn trait_of_symbol(symbol: &str) -> Option<Vec<String>> {
+    let symbol = format!("{:#}", rustc_demangle::try_demangle(symbol).ok()?);
+    let (_, of_trait, _) = method(&symbol)?;
+    Some(split(of_trait, "::").into_iter().map(str::to_owned).collect())
 }
 
 #[cfg(test)]
@@ -174,6 +182,17 @@ mod tests {
         assert!(SymbolSearch::new("~Rect").path("_ZN4RectD1Ev").is_some());
         assert!(SymbolSearch::new("Foo::operator()").path("_ZNK3FooclEi").is_some());
         assert!(SymbolSearch::new("main").path("main").is_none(), "a name of C");
+    }
+
+    #[test]
+    fn methods_are_found_by_their_traits() {
+        let symbol = "_ZN32_$LT$n..P$u20$as$u20$n..Area$GT$4area17h0123456789abcdefE";
+        for name in ["<P as Area>::area", "<n::P as n::Area>::area", "<* as Area>::a*", "P::area"] {
+            assert!(SymbolSearch::new(name).path(symbol).is_some(), "{name}");
+        }
+        for name in ["<P as Display>::area", "<Q as Area>::area", "Area::area"] {
+            assert!(SymbolSearch::new(name).path(symbol).is_none(), "{name}");
+        }
     }
 
     proptest::proptest! {

@@ -6,6 +6,8 @@ use kinst_base::glob::{self, Pattern};
 #[derive(Clone, Debug)]
 pub struct Query {
     components: Vec<Component>,
+    /// The trait that the function is a method of.
+    of_trait: Option<Box<Query>>,
 }
 
 /// A component of a path, or of the path of a type: `Vec<i32>`.
@@ -17,8 +19,13 @@ struct Component {
 }
 
 impl Query {
-    /// Parses a path, whose components may be globs and may have arguments.
+    /// Parses a path, whose components may be globs and may have arguments. The first one may be a type and a trait of
+    /// Rust: `<T as Trait>`.
     pub fn new(text: &str) -> Query {
+        if let Some((ty, of_trait, rest)) = method(text) {
+            let inner = Query::new(&format!("{ty}::{rest}"));
+            return Query { of_trait: Some(Box::new(Query::new(of_trait))), ..inner };
+        }
         let component = |text: &str| {
             let (name, arguments) = generic(text);
             Component {
@@ -26,7 +33,18 @@ impl Query {
                 arguments: split(arguments, ",").into_iter().map(|one| Query::new(one.trim())).collect(),
             }
         };
-        Query { components: split(text, "::").into_iter().map(component).collect() }
+        Query { components: split(text, "::").into_iter().map(component).collect(), of_trait: None }
+    }
+
+    /// Whether the function must be a method of a trait.
+    pub fn has_trait(&self) -> bool {
+        self.of_trait.is_some()
+    }
+
+    /// Whether a method of the trait with this path can match.
+    pub fn is_of_trait<P: AsRef<str>>(&self, path: &[P]) -> bool {
+        let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+        self.of_trait.as_ref().is_none_or(|of_trait| of_trait.matches(&path))
     }
 
     /// Whether a function with this path, from the outside in, matches.
@@ -51,6 +69,15 @@ impl Component {
                 .zip(arguments)
                 .all(|(wanted, one)| wanted.matches(&split(one.trim(), "::")))
     }
+}
+
+/// Splits `<T as Trait>::f` into `T`, `Trait` and `f`.
+pub(crate) fn method(text: &str) -> Option<(&str, &str, &str)> {
+    let (first, rest) = (*split(text, "::").first()?, text);
+    let inside = first.strip_prefix('<')?.strip_suffix('>')?;
+    let [ty, of_trait] = split(inside, " as ")[..] else { return None };
+    let rest = rest.get(first.len()..)?.strip_prefix("::")?;
+    Some((ty.trim(), of_trait.trim(), rest))
 }
 
 /// Whether a string is the name of a C function, which matches only itself.
@@ -133,6 +160,18 @@ mod tests {
         assert!(Query::new("f<(a, b), c>").matches(&["f<(a, b), x::c>"]));
         assert!(Query::new("operator<").matches(&["T", "operator<"]));
         assert!(Query::new("operator()").matches(&["T", "operator()"]));
+    }
+
+    #[test]
+    fn methods_of_traits() {
+        let query = Query::new("<P as Area>::area");
+        assert!(query.has_trait() && query.matches(&["n", "P", "area"]));
+        assert!(query.is_of_trait(&["n", "Area"]) && !query.is_of_trait(&["n", "Display"]));
+        assert!(!query.is_of_trait::<&str>(&[]), "of no trait");
+        let generic = Query::new("<Vec<*> as a::Area<u8>>::area");
+        assert!(generic.matches(&["Vec<u8>", "area"]) && generic.is_of_trait(&["a", "Area<u8>"]));
+        assert!(!Query::new("<P>::area").has_trait());
+        assert!(!Query::new("P::area").has_trait() && Query::new("P::area").is_of_trait(&["any"]));
     }
 
     #[test]

@@ -33,6 +33,16 @@ pub trait TypeSource {
     /// The members of a struct or union of this source; empty for a forward declaration.
     fn members(&self, record: &Tagged) -> Vec<Member>;
 
+    /// The parameters of the template or generic that a struct is an instance of, each with its type.
+    fn parameters(&self, _: &Tagged) -> Vec<(String, Type)> {
+        Vec::new()
+    }
+
+    /// The virtual bases of a class, whose members are not among its own: their places are known at run time only.
+    fn virtual_bases(&self, _: &Tagged) -> Vec<Type> {
+        Vec::new()
+    }
+
     /// Names and values of an enum of this source.
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)>;
 

@@ -134,6 +134,25 @@ impl Type {
         matches!(self.resolved(), Type::Int(_) | Type::Enum(_))
     }
 
+    /// Whether it is an integer of 128 bits of a program, which is an array of bytes to D.
+    pub fn is_wide_integer(&self) -> bool {
+        const NAMES: [&str; 5] = ["__int128", "__int128 unsigned", "unsigned __int128", "i128", "u128"];
+        self.is_named_array(&|name| NAMES.contains(&name))
+    }
+
+    /// Whether it is a floating-point number of x87 in 16 bytes, which is an array of bytes to D.
+    pub fn is_long_double(&self) -> bool {
+        self.is_named_array(&|name| name == "long double")
+    }
+
+    fn is_named_array(&self, is_name: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            Type::Typedef { name, to } if matches!(**to, Type::Array { len: 16, .. }) => is_name(name),
+            Type::Typedef { to, .. } => to.is_named_array(is_name),
+            _ => false,
+        }
+    }
+
     /// Whether it is an integer or pointer, and so can be a condition.
     pub fn is_scalar(&self) -> bool {
         self.is_integer() || matches!(self.resolved(), Type::Pointer { .. })
@@ -170,7 +189,8 @@ impl Type {
     }
 
     fn is_char(&self) -> bool {
-        matches!(self.resolved(), Type::Int(Int { bytes: 1, signed: true, .. }))
+        // Rust has text in arrays of u8 only.
+        matches!(self.resolved(), Type::Int(Int { bytes: 1, signed: true, name }) if name != "i8")
     }
 
     /// Whether it is an integer with a sign, or an enum.

@@ -24,6 +24,28 @@ pub(crate) fn visible(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(shown)
 }
 
+/// Like [`escaped`], but leaves characters of UTF-8 that are not control characters. Bytes at the end that begin a
+/// character are left out, as text may have been cut there.
+pub(crate) fn escaped_utf8(text: &[u8]) -> Vec<u8> {
+    let mut shown = Vec::with_capacity(text.len());
+    let mut chunks = text.utf8_chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        for c in chunk.valid().chars() {
+            let mut utf8 = [0; 4];
+            let c_bytes = c.encode_utf8(&mut utf8).as_bytes();
+            match c.is_ascii() || c.is_control() {
+                true => shown.extend(escaped(c_bytes)),
+                false => shown.extend_from_slice(c_bytes),
+            }
+        }
+        let is_begun = std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+        if chunks.peek().is_some() || !is_begun {
+            shown.extend(escaped(chunk.invalid()));
+        }
+    }
+    shown
+}
+
 /// Escapes text as in a D string: in octal, unless a shorter escape exists.
 pub(crate) fn escaped(text: &[u8]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(text.len());

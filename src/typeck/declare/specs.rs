@@ -59,6 +59,14 @@ impl TypeSource for Types<'_> {
         self.source(record).members(record)
     }
 
+    fn parameters(&self, record: &Tagged) -> Vec<(String, Type)> {
+        self.source(record).parameters(record)
+    }
+
+    fn virtual_bases(&self, record: &Tagged) -> Vec<Type> {
+        self.source(record).virtual_bases(record)
+    }
+
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
         self.source(tagged).enumerators(tagged)
     }

@@ -3,6 +3,7 @@
 use super::text::{because, error};
 use kinst_base::diag::{Diagnostic, Tag, tags};
 use kinst_base::source::Span;
+use kinst_types::Type;
 
 /// A use of `args[]` without a single meaning: outside of a clause, of several probes, or out of range.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,13 @@ pub enum Args {
     WithoutType {
         function: String,
         why: Option<String>,
+        span: Span,
+    },
+    /// The number of a vector register, which no probe in a program can read.
+    InVector {
+        what: String,
+        ty: Type,
+        register: usize,
         span: Span,
     },
 }
@@ -79,6 +87,13 @@ impl Args {
                     count => format!("args[{number}] does not exist: the probe has {count} arguments"),
                 };
                 error(tags::ARGS_IDX, title).at(*span, "out of range")
+            }
+            Self::InVector { what, ty, register, span } => {
+                let title =
+                    format!("{what} is in the vector register %xmm{register}, which a probe cannot read");
+                error(tags::ARGS_TYPE, title).at(*span, format!("this is {ty}")).help(
+                    "probe a line at which it is in memory: -lv shows where the variables of a place are",
+                )
             }
             Self::WithoutType { function, why, span } => {
                 let title = format!("the type of this argument of {function}() is unknown");

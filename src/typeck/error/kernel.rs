@@ -36,7 +36,12 @@ impl Kernel {
                 because(diagnostic.at(*span, format!("this is {found}, which is only declared")), why)
             }
             Self::IncompleteValue { tag, found, why, span } => {
-                let diagnostic = error(*tag, format!("a value of {found} has no known size"));
+                let is_empty = matches!(found.resolved(), Type::Record(tagged) if tagged.bytes == Some(0));
+                let title = match is_empty {
+                    true => format!("a value of {found} has no bytes"),
+                    false => format!("a value of {found} has no known size"),
+                };
+                let diagnostic = error(*tag, title);
                 because(diagnostic.at(*span, format!("this is {found}")), why)
             }
             Self::LargeValue { found, bytes, span } => {

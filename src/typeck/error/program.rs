@@ -186,6 +186,14 @@ impl Error {
         }
     }
 
+    /// Returns the vector register of an argument that is in one, and its type.
+    pub(in crate::typeck) fn vector_register(&self) -> Option<(usize, &kinst_types::Type)> {
+        match self {
+            Error::Args(Args::InVector { register, ty, .. }) => Some((*register, ty)),
+            _ => None,
+        }
+    }
+
     /// Whether a void operand is used where a value is required.
     pub fn is_about_void(&self) -> bool {
         match self {

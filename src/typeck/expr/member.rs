@@ -7,10 +7,10 @@ use crate::typeck::error::Result;
 use crate::typeck::operand::Operand;
 use crate::typeck::state::Checker;
 use crate::typeck::state::names::Name;
-use crate::typeck::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
+use crate::typeck::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place, VariableId};
 use kinst_base::diag::{Tag, suggest, tags};
 use kinst_base::source::{Span, Spanned};
-use kinst_dif::insn::Builtin;
+use kinst_dif::insn::{Builtin, Subr};
 use kinst_types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use kinst_types::{Member, Tagged, Type, TypeSource as _, has_size};
 
@@ -204,6 +204,50 @@ pub(in crate::typeck) fn in_variable(mut value: &Expr) -> bool {
         }
     }
     false
+}
+
+/// Whether it may be evaluated again later: it changes nothing but variables that the compiler made, as `is_made` says.
+pub(in crate::typeck) fn is_repeatable(value: &Expr, is_made: &impl Fn(VariableId) -> bool) -> bool {
+    let all = |values: &[&Expr]| values.iter().all(|value| is_repeatable(value, is_made));
+    match &value.kind {
+        ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Builtin(_) | ExprKind::BuiltinElement { .. } => true,
+        ExprKind::Place(place) => is_repeatable_place(place, is_made),
+        ExprKind::Negate(value) | ExprKind::Complement(value) | ExprKind::Not(value) => all(&[value]),
+        ExprKind::Convert(value) | ExprKind::Bounded { index: value, .. } => all(&[value]),
+        ExprKind::Arith { left, right, .. }
+        | ExprKind::Compare { left, right, .. }
+        | ExprKind::Logic { left, right, .. }
+        | ExprKind::Comma { left, right } => all(&[left, right]),
+        ExprKind::Conditional { condition, then, otherwise } => all(&[condition, then, otherwise]),
+        ExprKind::Call { subroutine: Subr::Alloca | Subr::Copyin | Subr::Copyinstr, args } => {
+            args.iter().all(|arg| is_repeatable(arg, is_made))
+        }
+        ExprKind::Assign { place: Place::Variable(id), value } => is_made(*id) && all(&[value]),
+        ExprKind::Assign { place: Place::Memory(memory), value } => {
+            is_of_made(&memory.address, is_made) && all(&[value])
+        }
+        ExprKind::Call { .. } | ExprKind::Assign { .. } | ExprKind::Update { .. } | ExprKind::Step { .. } => {
+            false
+        }
+    }
+}
+
+fn is_repeatable_place(place: &Place, is_made: &impl Fn(VariableId) -> bool) -> bool {
+    match place {
+        Place::Variable(_) => true,
+        Place::Element { keys, .. } => keys.iter().all(|key| is_repeatable(key, is_made)),
+        Place::Memory(memory) | Place::Bits(Bits { memory, .. }) => is_repeatable(&memory.address, is_made),
+    }
+}
+
+/// Whether an address is in the memory of a variable that the compiler made.
+fn is_of_made(address: &Expr, is_made: &impl Fn(VariableId) -> bool) -> bool {
+    match &address.kind {
+        ExprKind::Place(Place::Variable(id)) => is_made(*id),
+        ExprKind::Arith { op: ArithOp::Add, left, .. } => is_of_made(left, is_made),
+        ExprKind::Convert(address) => is_of_made(address, is_made),
+        _ => false,
+    }
 }
 
 /// Whether it may be evaluated twice: variables, members and sums of them.

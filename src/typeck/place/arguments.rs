@@ -19,7 +19,7 @@ use kinst_base::source::Span;
 use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
 use kinst_dwarf::source_name;
-use kinst_dwarf::variables::scope::{Missing, NoScope, Variable};
+use kinst_dwarf::variables::scope::{Frame, Missing, NoScope, Variable};
 use kinst_sites::InScope;
 use kinst_types::intrinsic::{INT, LONG, ULONG};
 use kinst_types::{Prototype, TagKind, Type};
@@ -116,7 +116,10 @@ impl Checker<'_> {
     fn argument_of_all(&self, probe: &ProbeDesc, wanted: Wanted) -> Result<Argument> {
         let probes = self.probes_of(&probe.kind);
         let found = probes.iter().map(|fields| (fields, self.argument_of(fields, wanted)));
-        let mut typed = found.filter(|(_, found)| probes.len() == 1 || !is_untyped(found));
+        // In a program, such an argument may be anywhere.
+        let all =
+            probes.len() == 1 || probes.iter().any(|fields| Space::of_program(&fields.provider).is_some());
+        let mut typed = found.filter(|(_, found)| all || !is_untyped(found));
         let Some((first, argument)) = typed.next() else {
             return match probes.first() {
                 Some(first) => self.argument_of(first, wanted),
@@ -162,6 +165,7 @@ impl Checker<'_> {
         let written_out = match fields.provider.as_str() {
             "fbt" | "syscall" => exact(&fields.function) && exact(&fields.name),
             "sdt" => exact(&fields.name),
+            provider if Space::of_program(provider).is_some() => exact(&fields.function),
             provider => exact(provider),
         };
         match written_out {
@@ -191,8 +195,12 @@ impl Checker<'_> {
             };
             return Err(untyped(why));
         };
+        let in_vector = |register| in_vector(&prototype, number, register, span);
         if let Some(why) = self.is_irregular(fields, number) {
-            return Err(untyped(Some(why.to_owned())));
+            return match self.argument_number(&prototype, number) {
+                Err(Elsewhere::Vector(register)) if !is_return(fields) => Err(in_vector(register)),
+                _ => Err(untyped(Some(why.to_owned()))),
+            };
         }
         let by_value = |ty: &Type| untyped(Some(format!("{ty} is passed by value")));
         if is_return(fields) {
@@ -201,8 +209,9 @@ impl Checker<'_> {
                 0 => Ok((0, first_of_return(fields), first_of_return(fields))),
                 1 if returns.is_void() => Err(outside(1)),
                 1 if returns.is_by_ref() => Err(by_value(&returns)),
-                1 if matches!(self.passing(&returns), Passed::Vector(_)) => {
-                    Err(untyped(Some(format!("{returns} is returned in a vector register"))))
+                1 if matches!(self.passing(&returns), Passed::Vector { .. }) => {
+                    Err(error::Args::InVector { what: "args[1]".to_owned(), ty: returns, register: 0, span }
+                        .into())
                 }
                 1 => Ok((1, returns.clone(), returns)),
                 _ => Err(outside(if returns.is_void() { 1 } else { 2 })),
@@ -222,8 +231,11 @@ impl Checker<'_> {
         }
         match self.argument_number(&prototype, number) {
             Ok(raw) if raw < ARGUMENTS.len() => Ok((raw, ty.clone(), ty.clone())),
+            Ok(_) | Err(Elsewhere::Stack) if Space::of_program(&fields.provider).is_some() => Err(untyped(
+                Some("it is on the stack, and the debug information does not have its place".to_owned()),
+            )),
             Ok(_) | Err(Elsewhere::Stack) => Err(outside(ARGUMENTS.len() as u64)),
-            Err(Elsewhere::Vector) => Err(untyped(Some(format!("{ty} is passed in a vector register")))),
+            Err(Elsewhere::Vector(register)) => Err(in_vector(register)),
         }
     }
 
@@ -276,16 +288,45 @@ impl Checker<'_> {
     fn is_irregular(&self, fields: &Fields, number: usize) -> Option<&'static str> {
         Space::of_program(&fields.provider)?;
         let scope = self.scope_at_entry(fields)?;
-        let own = scope.as_ref().as_ref().ok()?.frames.last()?;
+        let scope = scope.as_ref().as_ref().ok()?;
+        let own = scope.frames.last()?;
         let is_gone = |parameter: &Variable| parameter.location == Err(Missing::OptimisedOut);
-        match is_return(fields) {
-            true if number == 0 => None,
-            _ if own.is_nocall => Some("the compiler passes its arguments in its own way (DW_CC_nocall)"),
-            true => None,
-            false => own.parameters.iter().take(number.saturating_add(1)).any(is_gone).then_some(
-                "the compiler has optimised it out, or one before it, and may pass the others in its own way",
-            ),
+        let is_return = is_return(fields);
+        if is_return && number == 0 {
+            return None;
         }
+        if own.is_nocall {
+            return Some("the compiler passes its arguments in its own way (DW_CC_nocall)");
+        }
+        if is_return {
+            return None;
+        }
+        if own.parameters.iter().take(number.saturating_add(1)).any(is_gone) {
+            return Some(
+                "the compiler has optimised it out, or one before it, and may pass the others in its own way",
+            );
+        }
+        let is_elsewhere = |parameter: &Variable| parameter.location == Err(Missing::NotCovered);
+        let is_known = !own.parameters.get(number).is_some_and(is_elsewhere)
+            || self.receives(own, &self.prototype_in_program(fields)?);
+        (!is_known).then_some(
+            "the debug information does not have it at the entry, and the function does not read all registers in which \
+             the calling convention passes its arguments: the compiler may pass them in its own way",
+        )
+    }
+
+    /// Whether a function reads all registers in which the calling convention passes its arguments. A compiler that knows
+    /// all callers may leave out arguments, and then say nothing but where it has put the value.
+    fn receives(&self, own: &Frame, prototype: &Prototype) -> bool {
+        /// The numbers in debug information of the registers for arguments, in order.
+        const PASSED_IN: [u8; 6] = [5, 4, 1, 2, 8, 9];
+        let Some(received) = &own.received else { return true };
+        (0..prototype.params.len()).all(|number| match self.argument_number(prototype, number) {
+            Ok(raw) => PASSED_IN
+                .get(raw)
+                .is_none_or(|register| received.iter().any(|received| received.number() == *register)),
+            Err(_) => true,
+        })
     }
 
     /// Returns the prototype of a system call, whose pointers refer to the memory of the process.
@@ -352,6 +393,16 @@ impl Checker<'_> {
             Some(prototype) => prototype.params.into_iter().map(|(_, ty)| ty).collect(),
         }
     }
+}
+
+/// The error about an argument in a vector register.
+fn in_vector(prototype: &Prototype, number: usize, register: usize, span: Span) -> Box<Error> {
+    let (name, ty) = prototype.params.get(number).cloned().unwrap_or((String::new(), Type::Void));
+    let what = match name.as_str() {
+        "" => format!("args[{number}]"),
+        name => format!("args[{number}], which is {name},"),
+    };
+    error::Args::InVector { what, ty, register, span }.into()
 }
 
 /// The index N of `argN`, for arg0 to arg9.

@@ -52,7 +52,7 @@ impl Checker<'_> {
         let is_place = |probe: &ProbeDesc| {
             (named.any() || partly) && is_of_code(&probe.kind)
                 || (named.locals || partly) && is_entry(probe)
-                || named.args && is_entry(probe) && is_one_of_program(probe)
+                || named.args && is_entry(probe) && is_of_program(probe)
         };
         let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) =
             clause.probes.iter().cloned().partition(is_place);
@@ -286,10 +286,9 @@ impl Named {
     }
 }
 
-/// Whether this is the probe of one function in a program. Some of its arguments may be in no argument register.
-fn is_one_of_program(probe: &ProbeDesc) -> bool {
-    let fields = probe.kind.fields();
-    fields.is_some_and(|fields| Space::of_program(&fields.provider).is_some() && !is_glob(&fields.function))
+/// Whether this is a probe of functions in a program. Some of their arguments may be in no argument register.
+fn is_of_program(probe: &ProbeDesc) -> bool {
+    probe.kind.fields().is_some_and(|fields| Space::of_program(&fields.provider).is_some())
 }
 
 /// Whether this is the first instruction of a function, where its parameters still have their initial

@@ -79,7 +79,8 @@ impl Checker<'_> {
     }
 
     pub(super) fn is_readable(&self, ty: &Type) -> bool {
-        ty.is_scalar() || ty.is_by_ref() && self.layout.size(ty).is_some_and(|bytes| bytes > 0)
+        let is_float = matches!(ty.resolved(), Type::Float { bytes: 4 | 8, .. });
+        ty.is_scalar() || is_float || ty.is_by_ref() && self.layout.size(ty).is_some_and(|bytes| bytes > 0)
     }
 
     /// Checks `args[number]` at an instruction; `None` if the clause is not at one.

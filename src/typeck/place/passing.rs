@@ -15,8 +15,13 @@ const LARGEST: u64 = 16;
 pub(super) enum Passed {
     /// This many general registers, and no others.
     General(usize),
-    /// Vector registers, and this many general ones.
-    Vector(usize),
+    /// This many vector registers, and general ones.
+    Vector {
+        /// Vector registers.
+        vector: usize,
+        /// General registers.
+        general: usize,
+    },
     /// This many bytes on the stack.
     Stack(u64),
 }
@@ -24,9 +29,13 @@ pub(super) enum Passed {
 /// Why `argN` has no parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Elsewhere {
-    Vector,
+    /// From the vector register with this number.
+    Vector(usize),
     Stack,
 }
+
+/// The vector registers for parameters.
+const VECTORS: usize = 8;
 
 impl Checker<'_> {
     /// Returns the number N of the `argN` that has a parameter, which is an integer or a pointer.
@@ -34,15 +43,25 @@ impl Checker<'_> {
         // A large result is written where the first register points.
         let is_hidden = matches!(self.passing(&prototype.returns), Passed::Stack(_));
         let mut registers = usize::from(is_hidden && !prototype.returns.is_void());
-        let mut stack = 0;
+        let (mut stack, mut vectors) = (0, 0);
         for (index, (_, ty)) in prototype.params.iter().enumerate() {
             let passed = self.passing(ty);
             let place = match passed {
-                Passed::General(count) | Passed::Vector(count) if registers + count <= REGISTERS => {
+                Passed::General(count) if registers + count <= REGISTERS => {
                     registers += count;
                     registers - count
                 }
-                Passed::General(_) | Passed::Vector(_) | Passed::Stack(_) => {
+                Passed::Vector { vector, general }
+                    if registers + general <= REGISTERS && vectors + vector <= VECTORS =>
+                {
+                    if index == number {
+                        return Err(Elsewhere::Vector(vectors));
+                    }
+                    registers += general;
+                    vectors += vector;
+                    continue;
+                }
+                Passed::General(_) | Passed::Vector { .. } | Passed::Stack(_) => {
                     let slots = self.layout.size(ty).unwrap_or(REGISTER_BYTES).div_ceil(REGISTER_BYTES);
                     stack += usize::try_from(slots).unwrap_or(usize::MAX);
                     REGISTERS + stack - 1
@@ -51,8 +70,7 @@ impl Checker<'_> {
             if index == number {
                 return match passed {
                     Passed::General(1) => Ok(place),
-                    Passed::Vector(_) => Err(Elsewhere::Vector),
-                    Passed::General(_) | Passed::Stack(_) => Err(Elsewhere::Stack),
+                    Passed::General(_) | Passed::Vector { .. } | Passed::Stack(_) => Err(Elsewhere::Stack),
                 };
             }
         }
@@ -63,7 +81,13 @@ impl Checker<'_> {
     pub(super) fn passing(&self, ty: &Type) -> Passed {
         let bytes = self.layout.size(ty).unwrap_or(REGISTER_BYTES);
         match ty.resolved() {
-            Type::Float { bytes: 4 | 8, .. } => Passed::Vector(0),
+            _ if ty.is_wide_integer() => Passed::General(2),
+            Type::Float { bytes: 4 | 8, .. } => Passed::Vector { vector: 1, general: 0 },
+            // A complex number.
+            Type::Array { of, .. } if matches!(of.resolved(), Type::Float { bytes: 4 | 8, .. }) => {
+                let vector = usize::try_from(bytes.div_ceil(REGISTER_BYTES)).unwrap_or(1);
+                Passed::Vector { vector, general: 0 }
+            }
             // A long double.
             Type::Float { .. } | Type::Array { .. } => Passed::Stack(bytes),
             Type::Record(_) if bytes > LARGEST => Passed::Stack(bytes),
@@ -72,7 +96,10 @@ impl Checker<'_> {
                 self.mark_general(ty, 0, &mut is_general);
                 let words = usize::try_from(bytes.div_ceil(REGISTER_BYTES)).unwrap_or(2);
                 let general = is_general.into_iter().take(words).filter(|general| *general).count();
-                if general == words { Passed::General(general) } else { Passed::Vector(general) }
+                match words - general {
+                    0 => Passed::General(general),
+                    vector => Passed::Vector { vector, general },
+                }
             }
             _ => Passed::General(1),
         }

@@ -12,7 +12,6 @@ use crate::typeck::typed::{Printed, StmtKind};
 use kinst_base::source::Span;
 use kinst_dif::MAX_VALUE;
 use kinst_dwarf::variables::scope::{Scope, Variable};
-use kinst_types::Type;
 
 impl Checker<'_> {
     /// Checks print(args) and print(locals); `None` if the argument is an expression.
@@ -74,8 +73,15 @@ impl Checker<'_> {
         for number in 0..names.len().max(1) {
             let name = names.get(number).cloned().unwrap_or_default();
             lines.push(match self.check_traced("print", &[element(number)], span) {
-                Ok(value) => Printed::Variable { shape: self.shape(&value.ty), name, value },
-                Err(error) => self.argument_elsewhere(number, name, span).unwrap_or(Err(error))?,
+                Ok(value) => Printed::Variable { name, printed: self.printed_value(value) },
+                Err(error) => match error.vector_register() {
+                    Some((register, ty)) => {
+                        let why =
+                            format!("it is in the vector register %xmm{register}, which a probe cannot read");
+                        Printed::Missing { name, ty: ty.to_string(), why }
+                    }
+                    None => self.argument_elsewhere(number, name, span).unwrap_or(Err(error))?,
+                },
             });
         }
         Ok(lines)
@@ -100,10 +106,7 @@ impl Checker<'_> {
         let bytes = self.layout.size(&ty).unwrap_or(0);
         let missing = |name: String, why: String| Ok(Printed::Missing { name, ty: ty.to_string(), why });
         if !self.is_readable(&ty) {
-            let why = match ty.resolved() {
-                Type::Float { .. } => "it is a floating-point number",
-                _ => "the size of its type is not known",
-            };
+            let why = "the size of its type is not known";
             return missing(name, why.to_owned());
         }
         if bytes > u64::from(MAX_VALUE) {
@@ -116,8 +119,6 @@ impl Checker<'_> {
             let absence = self.absences.pop().and_then(|absence| absence.places.into_iter().next());
             return missing(name, absence.map(|(_, why)| why).unwrap_or_default());
         }
-        let value = self.copied_in(value);
-        let shape = self.shape(&value.ty);
-        Ok(Printed::Variable { name, value, shape })
+        Ok(Printed::Variable { name, printed: self.printed_value(value) })
     }
 }

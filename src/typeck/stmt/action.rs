@@ -71,12 +71,11 @@ impl Checker<'_> {
     ) -> Result<StmtKind> {
         let name = entry.name;
         Ok(match action {
-            Action::Trace => StmtKind::Trace(self.check_traced(name, args, span)?),
+            Action::Trace => StmtKind::Trace(self.check_copied(name, args, span)?),
             Action::Print if let Some(all) = self.check_print_all(args, span) => all?,
             Action::Print => {
                 let value = self.check_traced(name, args, span)?;
-                let shape = self.shape(&value.ty);
-                StmtKind::Print(value, shape)
+                StmtKind::Print(self.printed_value(value))
             }
             Action::Printf => self.check_printf(FormatAction::Printf, name, args, span)?,
             Action::System => self.check_printf(FormatAction::System, name, args, span)?,
@@ -144,6 +143,12 @@ impl Checker<'_> {
         }
         let print = name == "print";
         self.require_sized(&value, if print { tags::PRINT_SIZE } else { tags::OP_INCOMPLETE })?;
+        Ok(value)
+    }
+
+    /// Checks the argument of trace(), which is recorded as a whole.
+    fn check_copied(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<Expr> {
+        let value = self.check_traced(name, args, span)?;
         Ok(self.copied_in(value))
     }
 

@@ -12,5 +12,6 @@ pub use names::{
     VariableId, written_aggregation,
 };
 pub use program::{
-    Clause, Control, FormatAction, Key, Printed, ProbeStability, Program, Stability, Stmt, StmtKind,
+    Clause, Control, FormatAction, Key, Printed, PrintedValue, ProbeStability, Program, Referent, Stability,
+    Stmt, StmtKind,
 };

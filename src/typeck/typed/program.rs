@@ -72,8 +72,8 @@ pub enum StmtKind {
     },
     /// `trace(value)`
     Trace(Expr),
-    /// `print(value)`, and the shape of the value's type.
-    Print(Expr, Shape),
+    /// `print(value)`
+    Print(PrintedValue),
     /// print(args) and print(locals)
     PrintAll(Vec<Printed>),
     /// `printf(format, …)`, `system(format, …)`, `freopen(format, …)`
@@ -122,6 +122,26 @@ pub enum StmtKind {
     Destructive(ActionKind, Option<Expr>),
 }
 
+/// A value that print() shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrintedValue {
+    /// The expression that reads it.
+    pub value: Expr,
+    /// The shape of the value.
+    pub shape: Shape,
+    /// The memory that it refers to, in the order of [`kinst_dif::shape::Referring::record`].
+    pub referents: Vec<Referent>,
+}
+
+/// Memory of the process that is recorded with a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Referent {
+    /// A pointer to an address and a length, as of memref().
+    pub pair: Expr,
+    /// The most bytes that are recorded, 1 to [`kinst_dif::MAX_TRACEMEM`].
+    pub most: u32,
+}
+
 /// One line of print(args) or print(locals).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Printed {
@@ -131,10 +151,8 @@ pub enum Printed {
     Variable {
         /// The variable's name in the output.
         name: String,
-        /// The expression that reads it.
-        value: Expr,
-        /// The shape of the value's type.
-        shape: Shape,
+        /// The value.
+        printed: PrintedValue,
     },
     /// A variable that cannot be read there, with its type and the reason.
     Missing {

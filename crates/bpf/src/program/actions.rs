@@ -2,12 +2,13 @@
 
 use super::refusal::Refusal;
 use super::writer::{Room, Used, Writer};
-use crate::asm::Assembler;
+use crate::asm::{Assembler, Label};
 use crate::insn::Reg::{R0, R1, R2, R3, R7, R8};
 use crate::insn::{Cond, Helper, Width};
 use crate::memory::{Map, SCRATCH, cpu, globals};
 use crate::missing::Missing;
 use kinst_base::uapi;
+use kinst_dif::action::Printm;
 use kinst_dif::{Action, ActionKind, Type, TypeKind};
 
 const SIGSTOP: i32 = 19;
@@ -208,6 +209,7 @@ impl Writer<'_> {
         if !(8..=SCRATCH).contains(&size) {
             return Err(Missing::Other("a value of this size").into());
         }
+        let (process, before) = (Printm::unpack(action.arg).process, used.failed.len());
         self.value(asm, action.difo.ok_or(Missing::Invalid)?, number, used);
         asm.mov(R8, R0);
         asm.point(R1, self.memory.frames);
@@ -217,13 +219,36 @@ impl Writer<'_> {
         asm.load(Width::Double, R8, R1, 0);
         asm.load(Width::Double, R2, R1, 8);
         asm.point(R1, at);
+        if process {
+            asm.store(Width::Double, R1, 0, R2);
+        }
         let short = asm.label();
         asm.branch(Cond::Le, R2, size as i32 - 8, short);
         asm.mov(R2, size as i32 - 8);
         asm.bind(short);
-        asm.store(Width::Double, R1, 0, R2);
+        if !process {
+            asm.store(Width::Double, R1, 0, R2);
+        }
         asm.add(R1, 8);
-        self.read(asm, Helper::ProbeReadKernel, number, used);
+        let helper = if process { Helper::ProbeReadUser } else { Helper::ProbeReadKernel };
+        self.read(asm, helper, number, used);
+        if process {
+            self.go_on(asm, at, used.failed.split_off(before));
+        }
         Ok(())
+    }
+
+    /// Continues after faults of an action: its record says that the memory could not be read.
+    fn go_on(&self, asm: &mut Assembler, at: u32, failed: Vec<(Label, usize)>) {
+        let good = asm.label();
+        asm.jump(good);
+        for (label, _) in failed {
+            asm.bind(label);
+        }
+        asm.store(Width::Word, R7, cpu::FAULT, 0);
+        asm.point(R1, at);
+        asm.mov(R2, Printm::UNREADABLE as i32);
+        asm.store(Width::Double, R1, 0, R2);
+        asm.bind(good);
     }
 }

@@ -1,5 +1,6 @@
 //! dwarf/copies/: the inlined copies of functions: one walk over all units.
 
+pub mod code;
 pub(super) mod declared;
 pub(super) mod finder;
 pub(super) mod found;

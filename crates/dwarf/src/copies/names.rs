@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use foldhash::HashMap;
 
+use crate::mangled::trait_of_symbol;
 use crate::query::{Query, generic};
 
 /// The functions to look for; their names have ids.
@@ -29,15 +30,19 @@ impl<'n> Names<'n> {
         Names::All { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), next: Mutex::new(0) }
     }
 
-    /// The id of a function, by its path from the outside in, in languages with paths. A name matches all
-    /// instances of a generic.
-    pub(crate) fn number_of(&self, path: &[&str]) -> Option<usize> {
+    /// The id of a function, by its path from the outside in, in languages with paths, and its symbol. A name matches
+    /// all instances of a generic.
+    pub(crate) fn number_of(&self, path: &[&str], symbol: Option<&str>) -> Option<usize> {
         let name = path.last()?;
         match self {
             Names::These { .. } => {
                 self.number(name.as_bytes()).or_else(|| self.number(generic(name).0.as_bytes()))
             }
-            Names::Meant(query) => query.matches(path).then_some(0),
+            Names::Meant(query) => {
+                let is_of_trait = |symbol| query.is_of_trait(&trait_of_symbol(symbol).unwrap_or_default());
+                let is_meant = query.matches(path) && (!query.has_trait() || symbol.is_some_and(is_of_trait));
+                is_meant.then_some(0)
+            }
             Names::All { .. } => self.number(name.as_bytes()),
         }
     }
@@ -47,7 +52,7 @@ impl<'n> Names<'n> {
             Names::These { numbers, .. } => numbers.get(name).copied(),
             Names::Meant(query) => {
                 let name = std::str::from_utf8(name).ok()?;
-                query.matches(&[name]).then_some(0)
+                (query.matches(&[name]) && !query.has_trait()).then_some(0)
             }
             Names::All { shards, next } => {
                 let mut shard = lock(&shards[shard_of(name)]);

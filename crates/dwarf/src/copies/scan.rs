@@ -71,7 +71,10 @@ impl Scan {
             }
             let path = unit.nested_definitions.then(|| function.path()).flatten();
             let name = match &path {
-                Some(path) => names.number_of(&path.iter().map(|part| &**part).collect::<Vec<_>>()),
+                Some(path) => {
+                    let path: Vec<&str> = path.iter().map(|part| &**part).collect();
+                    names.number_of(&path, function.symbol().as_deref())
+                }
                 None => function.name.and_then(|name| names.number(name.slice())),
             };
             if name.is_some() || function.inline && function.name.is_some() {
@@ -181,7 +184,9 @@ pub(crate) struct Function<'a, 's> {
     decl_column: u64,
     /// Whether the linker has discarded its code.
     is_gone: bool,
-    origin: Option<u64>,
+    /// The address of its code.
+    pub start: Option<u64>,
+    pub origin: Option<u64>,
     first_child: Option<UnitOffset>,
     /// The declaration of a method.
     specification: Option<UnitOffset>,
@@ -190,16 +195,19 @@ pub(crate) struct Function<'a, 's> {
 }
 
 impl<'a> Function<'a, '_> {
+    pub(crate) fn symbol(&self) -> Option<Cow<'a, str>> {
+        self.symbol.map(|symbol| symbol.to_string_lossy())
+    }
+
     /// Its name, preceded by its scopes' names. Where Rust has only an index (`{impl#3}`), the type comes
     /// from the symbol.
-    fn path(&self) -> Option<Vec<Cow<'a, str>>> {
+    pub(crate) fn path(&self) -> Option<Vec<Cow<'a, str>>> {
         let name = self.name?.to_string_lossy();
         let scope: Vec<Cow<'a, str>> = self.scope.iter().map(|part| part.to_string_lossy()).collect();
-        if scope.iter().any(|part| part.starts_with("{impl#")) {
-            let symbol = self.symbol.map(|symbol| symbol.to_string_lossy().into_owned());
-            if let Some(path) = symbol.and_then(|symbol| path_of_method(&symbol)) {
-                return Some(path.into_iter().map(Cow::Owned).collect());
-            }
+        if scope.iter().any(|part| part.starts_with("{impl#"))
+            && let Some(path) = self.symbol().and_then(|symbol| path_of_method(&symbol))
+        {
+            return Some(path.into_iter().map(Cow::Owned).collect());
         }
         Some(scope.into_iter().filter(|part| !part.starts_with("{impl#")).chain([name]).collect())
     }
@@ -341,6 +349,7 @@ fn read_function<'a, 's>(
         decl_line: 0,
         decl_column: 0,
         is_gone: false,
+        start: None,
         origin: None,
         first_child: None,
         specification: None,
@@ -374,6 +383,9 @@ fn read_function<'a, 's>(
     // are inlined.
     function.inline |= extent.is_none() && function.origin.is_none() && !function.declaration;
     function.is_gone = extent.is_gone(dwarf, unit)?;
+    if !extent.is_none() && !function.is_gone {
+        function.start = extent.entry(dwarf, unit, &extent.ranges(dwarf, unit)?)?;
+    }
     if abbreviation.has_children() {
         function.first_child = Some(entries.next_offset());
     }

@@ -15,6 +15,7 @@ use kinst_types::{Member, Prototype, Tagged, Type, TypeId, TypeOrigin, intrinsic
 const MAX_DEPTH: usize = 48;
 const MAX_NESTING: usize = 12;
 const MAX_MEMBERS: usize = 1 << 16;
+const MAX_BASES: usize = 1 << 8;
 
 pub(crate) fn kind_of(tag: DwTag) -> Option<TagKind> {
     match tag {
@@ -61,7 +62,7 @@ impl Types<'_> {
         match tag {
             dw::DW_TAG_base_type => base(&unit, entry),
             dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => {
-                Type::Pointer { to: Box::new(to()), user: matches!(self.origin, TypeOrigin::File(_)) }
+                self.pointer(&unit, entry, tag, to())
             }
             dw::DW_TAG_const_type
             | dw::DW_TAG_volatile_type
@@ -70,10 +71,36 @@ impl Types<'_> {
             dw::DW_TAG_typedef => Type::Typedef { name: Cow::Owned(name()), to: Box::new(to()) },
             dw::DW_TAG_array_type => lengths(&unit, entry).into_iter().rev().fold(to(), Type::array_of),
             dw::DW_TAG_subroutine_type | dw::DW_TAG_subprogram => Type::Function,
+            dw::DW_TAG_ptr_to_member_type => {
+                let class = unit.reference(entry, dw::DW_AT_containing_type);
+                pointer_to_member(&to(), &class.map_or(Type::Void, |class| self.ty_at(class, depth)))
+            }
+            // std::nullptr_t
+            dw::DW_TAG_unspecified_type if name() == "decltype(nullptr)" => {
+                let user = matches!(self.origin, TypeOrigin::File(_));
+                let to = Box::new(Type::Pointer { to: Box::new(Type::Void), user });
+                Type::Typedef { name: Cow::Owned(name()), to }
+            }
             tag => match kind_of(tag) {
                 Some(kind) => self.tagged_at(&unit, entry, kind),
                 None => Type::Void,
             },
+        }
+    }
+
+    /// A pointer, or a reference, which has a name.
+    fn pointer(&self, unit: &Unit<'_>, entry: UnitOffset, tag: DwTag, to: Type) -> Type {
+        let reference = match tag {
+            dw::DW_TAG_reference_type => Some(format!("{to} &")),
+            dw::DW_TAG_rvalue_reference_type => Some(format!("{to} &&")),
+            // Rust has names for pointers: those with `*` are like those of C.
+            _ => unit.name(entry).filter(|name| !name.starts_with('*')),
+        };
+        let user = matches!(self.origin, TypeOrigin::File(_));
+        let pointer = Type::Pointer { to: Box::new(to), user };
+        match reference {
+            Some(name) => Type::Typedef { name: Cow::Owned(name), to: Box::new(pointer) },
+            None => pointer,
         }
     }
 
@@ -137,12 +164,16 @@ impl Types<'_> {
             let ty = self.ty(to);
             let (offset, bits) = position(&unit, child, &ty);
             let bit_offset = base.wrapping_add(offset);
-            match (unit.name(child), &ty) {
-                // The members of a base class are found like those of a struct without a name.
+            match (unit.name(child), ty.resolved()) {
+                // The members of a base class are found like those of a struct without a name. clang may name it by a
+                // typedef.
                 (_, Type::Record(inner)) if is_base => {
                     self.push_members(inner.id.index, bit_offset, nesting, members);
                 }
-                (Some(name), _) => members.push(Member { name, ty, bit_offset, bits, variant: None }),
+                (Some(name), _) => {
+                    let ty = ty.clone();
+                    members.push(Member { name, ty, bit_offset, bits, variant: None });
+                }
                 (None, Type::Record(inner)) if inner.id.origin == self.origin => {
                     self.push_members(inner.id.index, bit_offset, nesting, members);
                 }
@@ -186,6 +217,45 @@ impl Types<'_> {
         }
     }
 
+    /// The classes that are virtual bases of a class, directly or of its bases.
+    pub(crate) fn virtual_bases_at(&self, place: u64) -> Vec<Type> {
+        let (mut bases, mut places, mut next) = (Vec::new(), vec![place], 0);
+        while let Some(place) = places.get(next).copied().filter(|_| next < MAX_BASES) {
+            next += 1;
+            let opened = self.units.containing(place).and_then(|unit| {
+                let entry = unit.local(place)?;
+                Some((unit, entry))
+            });
+            let Some((unit, record)) = opened else { continue };
+            for child in unit.children(record) {
+                let is_base = unit.tag(child) == Some(dw::DW_TAG_inheritance);
+                let Some(to) = unit.type_reference(child).filter(|_| is_base) else { continue };
+                let ty = self.ty(to);
+                if unit.attribute(child, dw::DW_AT_virtuality).is_some() {
+                    if !bases.contains(&ty) {
+                        bases.push(ty);
+                    }
+                } else if let Type::Record(base) = ty.resolved() {
+                    places.push(base.id.index.into());
+                }
+            }
+        }
+        bases
+    }
+
+    pub(crate) fn parameters_at(&self, place: u64) -> Vec<(String, Type)> {
+        let Some((unit, record)) =
+            self.units.containing(place).and_then(|unit| unit.local(place).map(|entry| (unit, entry)))
+        else {
+            return Vec::new();
+        };
+        let children = unit.children(record).into_iter();
+        children
+            .filter(|child| unit.tag(*child) == Some(dw::DW_TAG_template_type_parameter))
+            .filter_map(|child| Some((unit.name(child)?, self.ty(unit.type_reference(child)?))))
+            .collect()
+    }
+
     pub(crate) fn enumerators_at(&self, place: u64) -> Vec<(String, i64)> {
         let Some((unit, entry)) =
             self.units.containing(place).and_then(|unit| unit.local(place).map(|entry| (unit, entry)))
@@ -200,6 +270,20 @@ impl Types<'_> {
     }
 }
 
+/// A pointer to a member of a class: an offset; of a function, its address or place in the table of virtual functions,
+/// and what is added to `this`.
+fn pointer_to_member(member: &Type, class: &Type) -> Type {
+    let class = match class.resolved() {
+        Type::Record(class) => class.name.as_str(),
+        _ => "",
+    };
+    let held = match member.resolved() {
+        Type::Function => Type::array_of(intrinsic::LONG, 2),
+        _ => intrinsic::LONG,
+    };
+    Type::Typedef { name: Cow::Owned(format!("{member} {class}::*")), to: Box::new(held) }
+}
+
 fn base(unit: &Unit<'_>, entry: UnitOffset) -> Type {
     let bytes =
         unit.number(entry, dw::DW_AT_byte_size).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
@@ -210,9 +294,27 @@ fn base(unit: &Unit<'_>, entry: UnitOffset) -> Type {
     };
     match (encoding, bytes) {
         (dw::DW_ATE_float, 4 | 8) => Type::Float { name: Cow::Owned(name), bytes: bytes as u8 },
-        (dw::DW_ATE_float, _) => Type::array_of(intrinsic::UCHAR, bytes.into()),
-        (dw::DW_ATE_signed | dw::DW_ATE_signed_char, _) => integer(&name, bytes, true),
-        _ => integer(&name, bytes, false),
+        (dw::DW_ATE_complex_float, 8 | 16) => {
+            let part = if bytes == 8 { "float" } else { "double" };
+            let part = Type::Float { name: Cow::Borrowed(part), bytes: bytes as u8 / 2 };
+            Type::Typedef { name: Cow::Owned(name), to: Box::new(Type::array_of(part, 2)) }
+        }
+        (dw::DW_ATE_signed | dw::DW_ATE_signed_char, 1..16) => integer(&name, bytes, true),
+        (
+            dw::DW_ATE_unsigned
+            | dw::DW_ATE_unsigned_char
+            | dw::DW_ATE_boolean
+            | dw::DW_ATE_UTF
+            | dw::DW_ATE_address
+            | dw::DW_ATE_ASCII
+            | dw::DW_ATE_UCS,
+            0..16,
+        ) => integer(&name, bytes, false),
+        // D cannot compute with a long double, or an integer of 128 bits.
+        _ => {
+            let to = Box::new(Type::array_of(intrinsic::UCHAR, bytes.into()));
+            Type::Typedef { name: Cow::Owned(name), to }
+        }
     }
 }
 

@@ -55,6 +55,16 @@ impl Types<'_> {
         self.members_at(record.id.index)
     }
 
+    /// The parameters of the template or generic that a struct of this file is an instance of, each with its type.
+    pub fn parameters(&self, record: &Tagged) -> Vec<(String, Type)> {
+        self.parameters_at(record.id.index.into())
+    }
+
+    /// The virtual bases of a class of this file, whose places only the object knows.
+    pub fn virtual_bases(&self, record: &Tagged) -> Vec<Type> {
+        self.virtual_bases_at(record.id.index.into())
+    }
+
     /// Names and values of an enum of this file.
     pub fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
         self.enumerators_at(tagged.id.index)

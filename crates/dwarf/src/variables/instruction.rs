@@ -180,6 +180,7 @@ impl<'d> Reader<'_, 'd> {
             gone: variables(gone),
             returns,
             is_nocall,
+            received: None,
         })
     }
 

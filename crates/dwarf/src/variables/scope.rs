@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 
-use super::term::Location;
+use super::term::{Location, Register};
 
 /// The functions that an instruction belongs to, from the inlined copy that is meant outwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Frame {
     pub returns: Option<u64>,
     /// Whether the function does not obey the calling convention, as the compiler knows all of its callers.
     pub is_nocall: bool,
+    /// The registers that its code reads before it writes to them; `None` if that is not known.
+    pub received: Option<Vec<Register>>,
 }
 
 /// A variable or parameter, and how to read it at one instruction.
@@ -172,6 +174,16 @@ impl fmt::Display for Missing {
                 f.write_str("it is an argument of the caller, which was not saved (DW_OP_GNU_parameter_ref)")
             }
             Missing::Converted => f.write_str("its location converts between types (DW_OP_convert)"),
+            // The numbers of x86-64 and of aarch64; those that both have are saved on aarch64.
+            Missing::Register(number @ 17..=32) => {
+                write!(f, "it is in the vector register %xmm{}, which a probe cannot read", number - 17)
+            }
+            Missing::Register(number @ 33..=40) => {
+                write!(f, "it is in the x87 register %st({}), which a probe cannot read", number - 33)
+            }
+            Missing::Register(number @ 64..=95) => {
+                write!(f, "it is in the vector register v{}, which a probe cannot read", number - 64)
+            }
             Missing::Register(number) => {
                 write!(f, "it is in register {number}, which is not saved at a probe")
             }

@@ -101,6 +101,19 @@ impl Catalog {
         Ok(found.into_iter().map(|(probe, _)| probe).collect())
     }
 
+    /// Returns the entries or returns of functions that a description means, each by the symbol of its function, which
+    /// means that function alone.
+    pub(crate) fn ends_in_programs(&self, space: Space, fields: &Fields) -> Vec<Fields> {
+        let wanted = Wanted::of_name(&fields.name);
+        let of_function = |function: &Function<'_>| {
+            let made = self.of_function(function, &wanted)?;
+            let named =
+                |(probe, _): (Probe, _)| Fields { function: function.own_name.to_owned(), ..probe.name };
+            Ok(made.into_iter().map(named).collect())
+        };
+        self.each_function(space, (&fields.module, &fields.function), of_function).unwrap_or_default()
+    }
+
     /// Returns the probe of a site.
     pub(super) fn at_program_site(&self, site: &Site) -> Result<Vec<Probe>, Box<Diagnostic>> {
         let found = self.probes_in(site.space, (&site.module, &site.function), &Wanted::of_site(site))?;
@@ -122,9 +135,19 @@ impl Catalog {
     fn probes_in(
         &self,
         space: Space,
-        (module, function): (&str, &str),
+        named: (&str, &str),
         wanted: &Wanted,
     ) -> Result<Vec<(Probe, Option<Site>)>, Box<Diagnostic>> {
+        self.each_function(space, named, |function| self.of_function(function, wanted))
+    }
+
+    /// Collects the results for all functions of these names. A function of a glob is left out if it has none.
+    fn each_function<T>(
+        &self,
+        space: Space,
+        (module, function): (&str, &str),
+        make: impl Fn(&Function<'_>) -> Result<Vec<T>, Box<Diagnostic>>,
+    ) -> Result<Vec<T>, Box<Diagnostic>> {
         let programs = self.programs()?;
         let meant = programs.meant(space, module)?;
         let one = !function.is_empty() && !is_glob(function);
@@ -140,7 +163,7 @@ impl Catalog {
         let (mut probes, mut refusal) = (Vec::new(), None);
         for Found { meant: at, symbol, name, own_name } in &found {
             let in_file = Function { space, meant: &meant[*at], symbol: *symbol, name, own_name };
-            match self.of_function(&in_file, wanted) {
+            match make(&in_file) {
                 Ok(made) => probes.extend(made),
                 Err(error) => {
                     if !one {

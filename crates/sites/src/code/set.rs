@@ -6,7 +6,7 @@ use super::deciding::Operand;
 use super::operand::{Around, Unreadable};
 use super::refusal::Refusal;
 use kinst_base::probe::{Jump, When};
-use kinst_dwarf::variables::term::Term;
+use kinst_dwarf::variables::term::{Register, Term};
 
 /// Facts about the instructions of one kind of machine. All analysis of code is built on it.
 ///
@@ -42,6 +42,11 @@ pub(crate) trait InstructionSet: Sync {
     /// Returns the value of an operand in assembly, which is how the note of a program's static probe encodes an
     /// argument; one in memory is loaded with this size.
     fn operand(&self, text: &str, bytes: u8, around: &Around<'_>) -> Result<Term, Unreadable>;
+
+    /// Returns the registers that the code of a function reads before it writes to them; `None` if that is not known.
+    fn received(&self, _code: &[u8], _address: u64) -> Option<Vec<Register>> {
+        None
+    }
 
     /// Whether it is the instruction of a WARN() or BUG().
     fn is_trap(&self, code: &[u8]) -> bool;

@@ -7,6 +7,7 @@ use super::handle::Image;
 use crate::code::decode::{self, Insn};
 use crate::model::LiveInsn;
 use crate::symtab::Symbol;
+use kinst_dwarf::variables::term::Register;
 
 impl<'k> Image<'k> {
     /// Returns the instructions of a function from the file; `None` without a file, or if its machine is not
@@ -15,6 +16,13 @@ impl<'k> Image<'k> {
         let code = self.code(symbol.address, symbol.size)?;
         let (file, _) = self.in_code(symbol.address)?;
         Some(decode::instructions(file.machine()?, code, symbol.address))
+    }
+
+    /// Returns the registers that a function reads before it writes to them; `None` if that is not known.
+    pub(crate) fn received(self, symbol: &Symbol) -> Option<Vec<Register>> {
+        let code = self.code(symbol.address, symbol.size)?;
+        let (file, _) = self.in_code(symbol.address)?;
+        decode::of(file.machine()?).received(code, symbol.address)
     }
 
     /// Returns bytes of the file at an address of the symbols.

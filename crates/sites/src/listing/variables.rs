@@ -104,6 +104,11 @@ fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope>
     let mut scope = Scope { module, function, offset: asked.offset, user: false, frames };
     if let ImageId::File(file) = image.id() {
         in_process(&mut scope, file, (symbol, address));
+        if asked.offset == 0
+            && let Some(own) = scope.frames.last_mut()
+        {
+            own.received = image.received(symbol);
+        }
     }
     Ok(scope)
 }
@@ -208,6 +213,13 @@ impl Catalog {
         answers.extend(of_programs.iter().copied().zip(scopes(&in_programs, place)));
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// Returns the entries or returns of functions in programs that a description means, each by the symbol of its
+    /// function; `None` for other descriptions.
+    pub fn ends_of_functions(&self, fields: &Fields) -> Option<Vec<Fields>> {
+        let space = Space::of_program(&fields.provider)?;
+        matches!(fields.name.as_str(), "entry" | "return").then(|| self.ends_in_programs(space, fields))
     }
 
     /// Returns the file with this key; see [`ProgramFile::key`].

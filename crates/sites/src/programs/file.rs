@@ -222,7 +222,20 @@ impl ProgramFile {
         let mut found: Vec<(Symbol, String)> = found.collect();
         // A constructor has several symbols.
         found.dedup_by_key(|(symbol, _)| symbol.address);
+        if found.is_empty() && name.contains(['<', '{']) {
+            found = self.search_debug_information(name);
+        }
         found.into()
+    }
+
+    /// Returns the functions whose names are in the debug information only: the symbols of older Rust lack the arguments
+    /// of generics, and call closures and the bodies of async functions the same.
+    fn search_debug_information(&self, name: &str) -> Vec<(Symbol, String)> {
+        let Some(file) = self.debug_file() else { return Vec::new() };
+        let symbols = self.functions();
+        let found = kinst_dwarf::code_meant(file, name).unwrap_or_default().into_iter();
+        let symbol = |address| symbols.containing(address).filter(|symbol| symbol.address == address);
+        found.filter_map(|(address, path)| Some((*symbol(address)?, path))).collect()
     }
 
     /// Returns the file with the debug information: this one, or a separate one with its build id.

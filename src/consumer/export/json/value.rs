@@ -6,6 +6,7 @@ use crate::consumer::table::{Aggregate, Bucket};
 use crate::consumer::value::{Member, Value};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
+use std::collections::HashMap;
 
 /// A number, or a decimal string beyond 2^53: many readers store numbers as doubles.
 pub(super) struct Int(pub(super) i128);
@@ -72,9 +73,17 @@ impl Serialize for Shown<'_> {
             }
             Value::Array(elements) => serializer.collect_seq(elements.iter().map(Shown)),
             Value::Record(members) => {
-                let mut map = serializer.serialize_map(None)?;
+                let (mut map, mut seen) = (serializer.serialize_map(None)?, HashMap::new());
                 for member in named(members) {
-                    map.serialize_entry(&member.name, &Shown(&member.value))?;
+                    // Base classes may have members of the same name.
+                    let count: &mut u32 = seen.entry(&member.name).or_default();
+                    *count += 1;
+                    match count {
+                        1 => map.serialize_entry(&member.name, &Shown(&member.value))?,
+                        _ => {
+                            map.serialize_entry(&format!("{}#{count}", member.name), &Shown(&member.value))?
+                        }
+                    }
                 }
                 map.end()
             }

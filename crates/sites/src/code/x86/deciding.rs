@@ -85,7 +85,7 @@ fn is_kept(operand: &Operand, test: &Instruction, after: &[Instruction]) -> bool
 }
 
 /// Returns the register number in debug information, from figure 3.36 of the System V ABI for x86-64.
-fn general(register: Register) -> Option<Named> {
+pub(super) fn general(register: Register) -> Option<Named> {
     const ORDER: [Register; 16] = [
         Register::RAX,
         Register::RDX,

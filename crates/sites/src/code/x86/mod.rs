@@ -5,6 +5,7 @@ mod classes;
 mod deciding;
 mod decode;
 mod operand;
+mod received;
 mod shape;
 mod tables;
 
@@ -17,7 +18,7 @@ use super::operand::{Around, Unreadable};
 use super::refusal::Refusal;
 use super::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
 use kinst_base::probe::{Condition, Jump, When};
-use kinst_dwarf::variables::term::Term;
+use kinst_dwarf::variables::term::{Register, Term};
 
 /// x86-64 in 64-bit mode.
 #[derive(Debug)]
@@ -62,6 +63,10 @@ impl InstructionSet for X86 {
 
     fn operand(&self, text: &str, bytes: u8, around: &Around<'_>) -> Result<Term, Unreadable> {
         operand::value(text, bytes, around)
+    }
+
+    fn received(&self, code: &[u8], address: u64) -> Option<Vec<Register>> {
+        Some(received::received(code, address))
     }
 
     /// ud2, or ud1 with up to two prefixes.
