@@ -189,11 +189,7 @@ impl Checker<'_> {
         let function = || source_name(&fields.function).unwrap_or_else(|| fields.function.clone());
         let untyped = |why| error::Args::WithoutType { function: function(), why, span }.into();
         let Some(prototype) = self.prototype_of(fields) else {
-            let why = match Space::of_program(&fields.provider) {
-                Some(_) => self.why_unknown(fields),
-                None => self.env.kernel.without_types(),
-            };
-            return Err(untyped(why));
+            return Err(untyped(self.why_unknown(fields)));
         };
         let in_vector = |register| in_vector(&prototype, number, register, span);
         if let Some(why) = self.is_irregular(fields, number) {
@@ -272,8 +268,11 @@ impl Checker<'_> {
         Some(Prototype { params: params.collect(), returns: self.complete(returns) })
     }
 
-    /// Returns why nothing is known of a function in a program.
+    /// Returns why the types of a function are unknown.
     fn why_unknown(&self, fields: &Fields) -> Option<String> {
+        if Space::of_program(&fields.provider).is_none() {
+            return self.env.kernel.without_types();
+        }
         match self.scope_at_entry(fields)?.as_ref() {
             Err(why @ (NoScope::DebugInformation(_) | NoScope::Damaged(_))) => Some(why.to_string()),
             Ok(_) | Err(_) => None,
