@@ -193,11 +193,27 @@ pub struct InProgram {
     pub process: Option<u32>,
     /// The end of a function's run, which gives the probe its arguments; `None` for an instruction or an edge.
     pub end: Option<End>,
+    /// Where the function has its arguments at its entry.
+    pub passing: Passing,
     /// The instructions at which it fires, by their addresses in the file's layout.
     pub spots: Vec<Spot>,
     /// The address of a counter that the kernel increments in each process while the probe is there, in the file's
     /// layout: a static probe's semaphore.
     pub semaphore: Option<u64>,
+}
+
+/// A calling convention of programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Passing {
+    /// Of C.
+    #[default]
+    C,
+    /// Of Go, in registers (ABIInternal).
+    Go,
+    /// Of Go's functions in assembly code, on the stack (ABI0).
+    GoStack,
+    /// Of a function of Go in assembly code, which may have either.
+    GoUnknown,
 }
 
 /// An instruction at which a probe fires, and the hits that count: a [`Place`] resolved in the kernel's text.
@@ -406,6 +422,19 @@ impl fmt::Display for Fields {
 /// Whether a function is named by a symbol of C++ or Rust.
 pub fn is_mangled(function: &str) -> bool {
     function.starts_with("_Z") || function.starts_with("_R")
+}
+
+/// Splits the name of a clone that a C compiler has made of a function, `f.isra.0`, from its suffix, which is empty for
+/// other functions. The dots of Go are not of clones: `main.fib`.
+pub fn split_clone(function: &str) -> (&str, &str) {
+    let is_kind = |part: &str| {
+        matches!(part, "constprop" | "isra" | "part" | "cold" | "llvm" | "lto_priv" | "localalias")
+            || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match function.find('.') {
+        Some(dot) if function[dot + 1..].split('.').all(is_kind) => function.split_at(dot),
+        _ => (function, ""),
+    }
 }
 
 /// Returns a function as it is written in a description: the names of C++ and Rust that have other characters than

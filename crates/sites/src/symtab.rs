@@ -1,6 +1,7 @@
 //! sites/symtab.rs: lookup of module, symbol and offset by address, in ELF symbol tables and in /proc/kallsyms.
 
 use kinst_base::image::KERNEL_PROPER;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,6 +25,9 @@ pub struct Symbol {
 
 /// Bit of `rank` that marks freed code.
 const GONE: u16 = 1 << 15;
+/// Bits of labels in assembly code, and of symbols that are not global.
+const UNTYPED: u16 = 1 << 12;
+const LOCAL: u16 = 1 << 8;
 
 /// The code symbols of one module.
 #[derive(Debug, Default)]
@@ -115,6 +119,23 @@ impl Symbols {
             }
         })?;
         Ok(read.finish())
+    }
+
+    /// Adds functions to those of a file: name, address and size. Both have the names that `name` returns.
+    pub fn with(self, functions: &[(&str, u64, u64)], name: impl Fn(&str) -> Cow<'_, str>) -> Symbols {
+        let mut read = Reader::default();
+        let old = self.iter().map(|(name, symbol)| (name, symbol.address, symbol.size, symbol.rank));
+        let new = functions.iter().map(|(name, address, size)| (*name, *address, *size, 0));
+        for (old, address, size, rank) in old.chain(new) {
+            let name = name(old);
+            let (function, global) = (rank & UNTYPED == 0, rank & LOCAL == 0);
+            read.push(
+                CodeSymbol { name: &name, address, size, function, global },
+                rank & GONE != 0,
+                u64::MAX,
+            );
+        }
+        Symbols { text_start: self.text_start, ..read.finish() }
     }
 
     /// Wraps the cached symbols of a module.
@@ -318,8 +339,8 @@ impl Reader {
         self.names.push_str(symbol.name);
         let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
         let rank = (u16::from(gone) * GONE)
-            | (u16::from(!symbol.function) << 12)
-            | (u16::from(!symbol.global) << 8)
+            | (u16::from(!symbol.function) * UNTYPED)
+            | (u16::from(!symbol.global) * LOCAL)
             | underscores.min(0xff) as u16;
         let (address, size) = (symbol.address, symbol.size);
         self.symbols.push(Symbol { address, size, name_at, name_len, rank });
@@ -367,7 +388,7 @@ impl Reader {
 /// Whether the name is a marker in the text, or of padding before a function: never a function. Kallsyms
 /// omits most of them too (scripts/kallsyms.c).
 fn is_no_function(name: &str) -> bool {
-    const MARKS: [&str; 12] = [
+    const MARKS: [&str; 14] = [
         "_text",
         "_stext",
         "_etext",
@@ -377,6 +398,8 @@ fn is_no_function(name: &str) -> bool {
         "__init_end",
         "_sexittext",
         "_eexittext",
+        "runtime.text",
+        "runtime.etext",
         "__indirect_thunk_start",
         "__indirect_thunk_end",
         "__end_of_kernel_reserve",

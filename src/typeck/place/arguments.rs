@@ -14,7 +14,7 @@ use crate::typeck::{error, words};
 use crate::vocabulary::syscalls;
 use kinst_base::diag::tags;
 use kinst_base::glob::is_glob;
-use kinst_base::probe::{Description, Fields, is_mangled};
+use kinst_base::probe::{Description, Fields, is_mangled, split_clone};
 use kinst_base::source::Span;
 use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
@@ -362,7 +362,7 @@ fn has_prototypes(fields: &Fields) -> bool {
 fn is_clone(function: &str) -> bool {
     match is_mangled(function) {
         true => [".constprop.", ".isra.", ".part.", ".cold"].iter().any(|clone| function.contains(clone)),
-        false => function.contains('.'),
+        false => !split_clone(function).1.is_empty(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use foldhash::HashMap;
 
+use crate::golang::{GoQuery, without_instance};
 use crate::query::{Query, generic};
 
 /// The functions to look for; their names have ids.
@@ -11,7 +12,7 @@ pub(crate) enum Names<'n> {
     /// The ids are indices in the list.
     These { numbers: HashMap<&'n [u8], usize>, count: usize },
     /// All matching functions share one id.
-    Meant(Query),
+    Meant(Query, GoQuery),
     /// Ids are assigned in the order of discovery.
     All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
 }
@@ -37,15 +38,23 @@ impl<'n> Names<'n> {
             Names::These { .. } => {
                 self.number(name.as_bytes()).or_else(|| self.number(generic(name).0.as_bytes()))
             }
-            Names::Meant(query) => query.matches(path).then_some(0),
+            Names::Meant(query, _) => query.matches(path).then_some(0),
             Names::All { .. } => self.number(name.as_bytes()),
+        }
+    }
+
+    /// The id of a function of Go, whose name is its path.
+    pub(crate) fn number_in_go(&self, name: &str) -> Option<usize> {
+        match self {
+            Names::Meant(_, query) => query.matches(name).then_some(0),
+            _ => self.number(without_instance(name).as_bytes()),
         }
     }
 
     pub(crate) fn number(&self, name: &[u8]) -> Option<usize> {
         match self {
             Names::These { numbers, .. } => numbers.get(name).copied(),
-            Names::Meant(query) => {
+            Names::Meant(query, _) => {
                 let name = std::str::from_utf8(name).ok()?;
                 query.matches(&[name]).then_some(0)
             }
@@ -66,7 +75,7 @@ impl<'n> Names<'n> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Names::These { count, .. } => *count,
-            Names::Meant(_) => 1,
+            Names::Meant(..) => 1,
             Names::All { next, .. } => *lock(next),
         }
     }
@@ -77,7 +86,7 @@ impl<'n> Names<'n> {
         let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
         match self {
             Names::These { numbers, .. } => numbers.into_iter().for_each(|(name, number)| put(name, number)),
-            Names::Meant(_) => {}
+            Names::Meant(..) => {}
             Names::All { shards, .. } => shards
                 .iter()
                 .for_each(|shard| lock(shard).iter().for_each(|(name, number)| put(name, *number))),

@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::golang::{self, StackCheck};
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
 use crate::code::stapsdt::{self, StaticProbe};
@@ -18,9 +19,9 @@ use crate::image::{Image, Images};
 use crate::symtab::{Role, Symbol, Symbols};
 use kinst_base::diag::Diagnostic;
 use kinst_base::image::{FileId, ImageId};
-use kinst_base::probe::is_mangled;
+use kinst_base::probe::{Passing, is_mangled};
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
-use kinst_dwarf::SymbolSearch;
+use kinst_dwarf::{GoQuery, SymbolSearch};
 use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
@@ -42,6 +43,8 @@ pub struct ProgramFile {
     image: ElfFile,
     debug: OnceLock<Searched>,
     symbols: OnceLock<Symbols>,
+    /// Functions of Go in assembly code whose calling convention is unknown, by address.
+    assembly: OnceLock<Vec<u64>>,
     /// The functions that names mean, see [`ProgramFile::meant`].
     meant: Mutex<HashMap<String, Arc<SourceNames>>>,
     static_probes: OnceLock<Vec<StaticProbe>>,
@@ -71,6 +74,7 @@ impl ProgramFile {
             image,
             debug: OnceLock::new(),
             symbols: OnceLock::new(),
+            assembly: OnceLock::new(),
             meant: Mutex::default(),
             static_probes: OnceLock::new(),
             linked: OnceLock::new(),
@@ -115,6 +119,31 @@ impl ProgramFile {
         &self.image
     }
 
+    /// Whether it is a program of Go.
+    pub(crate) fn is_go(&self) -> bool {
+        self.image.is_go()
+    }
+
+    /// Returns where a function has its arguments at its entry.
+    pub(crate) fn passing(&self, symbol: &Symbol) -> Passing {
+        let (functions, assembly) = (self.functions(), self.assembly.get());
+        let is_named = |part: &str| functions.names_at(symbol.address).any(|name| name.contains(part));
+        match () {
+            // The functions of C in a program of Go have no packages.
+            () if !self.is_go() || !is_named(".") => Passing::C,
+            () if is_named(".abi0") => Passing::GoStack,
+            () if assembly.is_some_and(|list| list.binary_search(&symbol.address).is_ok()) => {
+                Passing::GoUnknown
+            }
+            () => Passing::Go,
+        }
+    }
+
+    /// Returns the prologue of a function of Go.
+    pub(crate) fn stack_check(&self, symbol: &Symbol) -> Option<StackCheck> {
+        self.is_go().then(|| golang::stack_check(self, symbol))?
+    }
+
     /// Returns the file as an image.
     pub fn image(&self) -> Image<'_> {
         Image::new(self, ImageId::File(self.id))
@@ -126,12 +155,25 @@ impl ProgramFile {
             let separate = self.debug_file().filter(|_| !self.image.has_dwarf());
             // A separate file has all symbols, the stripped one only those that it exports.
             let symbols = separate.map(|file| Symbols::of_image(file, Role::Program));
-            match symbols {
+            let symbols = match symbols {
                 Some(Ok(symbols)) if symbols.iter().next().is_some() => symbols,
                 _ => Symbols::of_image(&self.image, Role::Program).unwrap_or_else(|error| {
                     self.warn(error.warning());
                     Symbols::default()
                 }),
+            };
+            if !self.is_go() {
+                return symbols;
+            }
+            match golang::functions(&self.image, symbols) {
+                Ok((symbols, assembly)) => {
+                    self.assembly.get_or_init(|| assembly);
+                    symbols
+                }
+                Err((symbols, why)) => {
+                    self.remark(format!("{}: {why}", self.path.display()));
+                    symbols
+                }
             }
         })
     }
@@ -142,6 +184,10 @@ impl ProgramFile {
     pub(crate) fn meant(&self, name: &str) -> Arc<SourceNames> {
         // A symbol means itself; each place is looked up by one.
         if name.is_empty() || is_mangled(name) {
+            return Arc::default();
+        }
+        // A whole name of Go means itself, too.
+        if self.is_go() && !self.functions().named(name).is_empty() {
             return Arc::default();
         }
         let meant = || self.meant.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,9 +202,13 @@ impl ProgramFile {
 
     fn search(&self, name: &str) -> Arc<SourceNames> {
         let search = SymbolSearch::new(name);
+        let in_go = self.is_go().then(|| GoQuery::new(name));
         let symbols = self.functions();
         let found = symbols.records().par_iter().filter_map(|symbol| {
             let name = symbols.name(symbol);
+            if in_go.as_ref().is_some_and(|query| query.matches(name)) {
+                return Some((*symbol, name.to_owned()));
+            }
             let path = search.path(name).filter(|_| !symbol.gone() && !is_split_part(name))?;
             Some((*symbol, path.join("::")))
         });

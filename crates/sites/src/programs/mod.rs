@@ -1,6 +1,7 @@
 //! sites/programs/: programs and libraries in which probes are placed: the files of a process, or one file.
 
 mod file;
+mod golang;
 mod names;
 mod placing;
 mod process;
