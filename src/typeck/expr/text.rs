@@ -1,4 +1,4 @@
-//! typeck/expr/text.rs: stringof() of the strings of C++ and Rust, which have an address and a length.
+//! typeck/expr/text.rs: stringof() of the strings of C++, Rust and Go, which have an address and a length.
 
 use super::member::in_user_memory;
 use crate::typeck::state::Checker;
@@ -10,26 +10,32 @@ use kinst_types::{Type, TypeSource as _};
 
 /// The members of a string that have the address of its bytes, and their number.
 struct Layout {
+    /// The only types with this layout; all, if empty.
+    types: &'static [&'static str],
     address: &'static [&'static str],
     length: &'static [&'static str],
 }
 
-const LAYOUTS: [Layout; 5] = [
+const LAYOUTS: [Layout; 7] = [
     // &str, and slices of bytes.
-    Layout { address: &["data_ptr"], length: &["length"] },
+    Layout { types: &[], address: &["data_ptr"], length: &["length"] },
     // String, since Rust 1.83 and before.
-    Layout { address: &["vec", "buf", "inner", "ptr", "pointer", "pointer"], length: &["vec", "len"] },
-    Layout { address: &["vec", "buf", "ptr", "pointer", "pointer"], length: &["vec", "len"] },
+    Layout { types: &[], address: &["vec", "buf", "inner", "ptr", "pointer", "pointer"], length: &["vec", "len"] },
+    Layout { types: &[], address: &["vec", "buf", "ptr", "pointer", "pointer"], length: &["vec", "len"] },
     // std::string and std::string_view of libstdc++.
-    Layout { address: &["_M_dataplus", "_M_p"], length: &["_M_string_length"] },
-    Layout { address: &["_M_str"], length: &["_M_len"] },
+    Layout { types: &[], address: &["_M_dataplus", "_M_p"], length: &["_M_string_length"] },
+    Layout { types: &[], address: &["_M_str"], length: &["_M_len"] },
+    // Go's string and []byte: the members of many other types have such names.
+    Layout { types: &["string"], address: &["str"], length: &["len"] },
+    Layout { types: &["[]uint8"], address: &["array"], length: &["len"] },
 ];
 
 impl Checker<'_> {
-    /// Returns the text of a record that is a string of C++ or Rust in a process; `None` for other values.
+    /// Returns the text of a record that is a string of C++, Rust or Go in a process; `None` for other values.
     pub(super) fn text_of(&self, value: &Expr, span: Span) -> Option<Expr> {
-        value.ty.resolved().is_record().then_some(())?;
-        LAYOUTS.iter().find_map(|layout| {
+        let Type::Record(tagged) = value.ty.resolved() else { return None };
+        let is_of = |layout: &&Layout| layout.types.is_empty() || layout.types.contains(&tagged.name.as_str());
+        LAYOUTS.iter().filter(is_of).find_map(|layout| {
             let address = self.at_path(value, layout.address, span)?;
             let length = self.at_path(value, layout.length, span)?;
             let is_text = address.ty.referent().is_some_and(|to| self.layout.size(to) == Some(1));
@@ -40,7 +46,7 @@ impl Checker<'_> {
             let address = Expr::new(ExprKind::Convert(Box::new(address)), ULONG, span);
             let args = vec![address, Expr::new(size, ULONG, span)];
             let text = Expr::new(ExprKind::Call { subroutine: Subr::Copyinstr, args }, Type::String, span);
-            // An empty string of Rust has no memory.
+            // An empty string of Rust or Go has no memory.
             let empty = Expr::new(ExprKind::Str(Vec::new()), Type::String, span);
             let (condition, then, otherwise) = (Box::new(length), Box::new(text), Box::new(empty));
             Some(Expr::new(ExprKind::Conditional { condition, then, otherwise }, Type::String, span))

@@ -17,7 +17,9 @@ const ENTRY: usize = 8;
 const TREE_INDEX: usize = 2;
 /// FUNCDATA_InlTree: the inlined calls of a function.
 const TREE: usize = 3;
-/// FuncFlagAsm
+/// FuncFlagTopFrame, FuncFlagSPWrite, FuncFlagAsm
+const TOP_FRAME: u8 = 1;
+const SP_WRITE: u8 = 2;
 const ASSEMBLY: u8 = 4;
 /// The deepest nesting of inlined calls that is followed.
 const DEEPEST: usize = 128;
@@ -56,6 +58,10 @@ pub struct GoFunction<'a> {
     pub size: u64,
     /// Whether it is written in assembly code.
     pub is_assembly: bool,
+    /// Whether it has no caller: a thread or goroutine begins with it.
+    pub is_outermost: bool,
+    /// Whether it moves the stack pointer to another stack.
+    pub switches: bool,
     /// Offset of its description.
     at: usize,
 }
@@ -110,27 +116,48 @@ impl<'a> GoTable<'a> {
         Ok(GoTable { bytes, format, text, names, values, functions, count })
     }
 
-    /// Returns the functions by address. `is_code` returns the bytes of code from an address on; functions elsewhere,
-    /// and those that are not in order, are left out.
-    pub fn functions(&self, code: impl Fn(u64) -> u64) -> Vec<GoFunction<'a>> {
-        let mut functions = Vec::new();
-        let mut last = None;
-        for number in 0..self.count {
-            let Some(entry) = self.entry(number) else { break };
-            let address = self.text.wrapping_add(entry.0.into());
-            let Some(next) = self.start(number + 1) else { break };
-            let room = u64::from(next).saturating_sub(entry.0.into()).min(code(address));
-            if room == 0 || last.is_some_and(|last| last >= address) {
-                continue;
+    /// Returns the functions by address. `code` returns the number of bytes of code from an address on; functions without
+    /// code, and those that are not in order, are left out.
+    pub fn functions(&self, code: &dyn Fn(u64) -> u64) -> Vec<GoFunction<'a>> {
+        let mut functions: Vec<GoFunction<'a>> = Vec::new();
+        for function in (0..self.count).filter_map(|number| self.function(number, code)) {
+            if functions.last().is_none_or(|last| last.address < function.address) {
+                functions.push(function);
             }
-            last = Some(address);
-            let Some(at) = self.functions.checked_add(entry.1 as usize) else { continue };
-            let Some(name) = word32(self.bytes, at + 4).and_then(|name| self.name(name)) else { continue };
-            let flags = self.bytes.get(at + self.fixed() - 3).copied().unwrap_or(0);
-            let (size, is_assembly) = (self.extent(at, room), flags & ASSEMBLY != 0);
-            functions.push(GoFunction { name, address, size, is_assembly, at });
         }
         functions
+    }
+
+    /// Returns the function that contains an address.
+    pub fn containing(&self, address: u64, code: &dyn Fn(u64) -> u64) -> Option<GoFunction<'a>> {
+        let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.start(middle)? <= offset { low = middle + 1 } else { high = middle }
+        }
+        let function = self.function(low.checked_sub(1)?, code)?;
+        (address - function.address < function.size).then_some(function)
+    }
+
+    /// Reads a function of the list.
+    fn function(&self, number: usize, code: &dyn Fn(u64) -> u64) -> Option<GoFunction<'a>> {
+        let (entry, next) = (self.start(number)?, self.start(number + 1)?);
+        let address = self.text.wrapping_add(entry.into());
+        let room = u64::from(next).saturating_sub(entry.into()).min(code(address));
+        let at = word32(self.bytes, self.functions + ENTRY * number + 4)? as usize;
+        let at = self.functions.checked_add(at).filter(|_| room > 0)?;
+        let name = self.name(word32(self.bytes, at.checked_add(4)?)?)?;
+        let flags = *self.bytes.get(at.checked_add(self.fixed() - 3)?)?;
+        Some(GoFunction {
+            name,
+            address,
+            size: self.extent(at, room),
+            is_assembly: flags & ASSEMBLY != 0,
+            is_outermost: flags & TOP_FRAME != 0,
+            switches: flags & SP_WRITE != 0,
+            at,
+        })
     }
 
     /// Returns the inlined calls of a function; `trees` has the bytes to which offsets of its data refer.
@@ -160,6 +187,19 @@ impl<'a> GoTable<'a> {
             }
         }
         calls
+    }
+
+    /// Returns the bytes of the stack from the stack pointer to the return address, at an instruction of a function.
+    pub fn frame(&self, function: &GoFunction<'_>, address: u64) -> Option<u64> {
+        let offset = address.checked_sub(function.address)?;
+        let table = word32(self.bytes, function.at.checked_add(16)?).filter(|table| *table != 0)?;
+        let mut found = None;
+        self.each_value(table, function.size, |range, value| {
+            if range.contains(&offset) {
+                found = u64::try_from(value).ok();
+            }
+        });
+        found
     }
 
     /// Returns the parts of a function that are inlined calls, and their numbers.
@@ -250,12 +290,6 @@ impl<'a> GoTable<'a> {
             Format::Go118 => 40,
             Format::Go120 => 44,
         }
-    }
-
-    /// Returns the offset of a function's code from the text, and that of its description.
-    fn entry(&self, number: usize) -> Option<(u32, u32)> {
-        let at = self.functions + ENTRY * number;
-        Some((word32(self.bytes, at)?, word32(self.bytes, at + 4)?))
     }
 
     /// Returns the offset of a function's code, or of the end of the last one.

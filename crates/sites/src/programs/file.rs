@@ -1,14 +1,14 @@
 //! sites/programs/file.rs: one program or library: its symbols, its debug information, and its instructions.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::golang::{self, StackCheck};
+use super::golang::{self, GoProgram, StackCheck};
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
 use crate::code::stapsdt::{self, StaticProbe};
@@ -21,7 +21,7 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::{Passing, is_mangled};
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
-use kinst_dwarf::{GoQuery, SymbolSearch};
+use kinst_dwarf::{Function, GoQuery, SymbolSearch};
 use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
@@ -328,6 +328,14 @@ impl Images for ProgramFile {
 
     fn index(&self, _: ImageId) -> Option<&Arc<ImageIndex>> {
         None
+    }
+
+    fn described(&self, _: ImageId, passes: &dyn Fn(&str) -> bool) -> Option<BTreeMap<String, Function>> {
+        if !self.is_go() || self.debug_file().is_some() {
+            return None;
+        }
+        let program = GoProgram::open(&self.image).ok()?;
+        Some(program.inlined(golang::trees(&self.image)?, passes))
     }
 
     fn cached_source(&self, _: ImageId) -> Option<Source> {

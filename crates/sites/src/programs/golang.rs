@@ -4,45 +4,135 @@ use super::file::ProgramFile;
 use crate::code::decode::{self, Control};
 use crate::code::pclntab::{self, GoFunction, GoTable, Unreadable};
 use crate::symtab::{Symbol, Symbols};
-use kinst_debuginfo::ElfFile;
-use kinst_dwarf::without_instance;
+use kinst_debuginfo::{ElfFile, Section};
+use kinst_dwarf::{Caller, Evidence, Function, InlineCopy, Memory, Recurring, Registers, without_instance};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// A Go program's table, and its functions by address.
+/// A Go program and its table.
 pub(crate) struct GoProgram<'a> {
+    image: &'a ElfFile,
     table: GoTable<'a>,
-    functions: Vec<GoFunction<'a>>,
 }
 
 impl<'a> GoProgram<'a> {
-    /// Reads the table of a file.
-    pub(crate) fn read(image: &'a ElfFile) -> Result<GoProgram<'a>, Unreadable> {
-        let section = pclntab::SECTIONS.iter().find_map(|name| image.section(name));
-        let section = section.ok_or(Unreadable::Damaged)?;
+    /// Reads the header of a file's table.
+    pub(crate) fn open(image: &'a ElfFile) -> Result<GoProgram<'a>, Unreadable> {
+        let section = section(image).ok_or(Unreadable::Damaged)?;
         let bytes = image.code_at(section.address).ok_or(Unreadable::Damaged)?;
-        let place = section.address + pclntab::TEXT_START;
-        let relocated = image.relative_addresses(place..place + 1);
+        let place = section.address.wrapping_add(pclntab::TEXT_START);
+        let relocated = image.relative_addresses(place..place.saturating_add(1));
         let table = GoTable::parse(bytes, relocated.first().map(|(_, text)| *text))?;
-        let code = |address| {
-            let section = image.section_at(address).filter(|section| section.executable);
-            section.map_or(0, |section| section.range().end - address)
-        };
-        let functions = table.functions(code);
-        Ok(GoProgram { table, functions })
+        Ok(GoProgram { image, table })
     }
+
+    fn functions(&self) -> Vec<GoFunction<'a>> {
+        self.table.functions(&|address| code_from(self.image, address))
+    }
+
+    /// Returns the caller of the function at an address; `None` if that is not a function of Go, or its frame is unknown.
+    pub(crate) fn caller(&self, address: u64, registers: &Registers, memory: &Memory<'_>) -> Option<Caller> {
+        let function = self.table.containing(address, &|address| code_from(self.image, address))?;
+        if function.is_outermost {
+            return Some(Caller::Outermost);
+        }
+        let frame = self.table.frame(&function, address).filter(|_| !function.switches)?;
+        let registers = registers.by_frame_size(frame, memory)?;
+        Some(Caller::Found { registers, interrupted: false })
+    }
+
+    /// Returns the functions that are inlined, with their copies, by name. A name may be left out.
+    pub(crate) fn inlined(&self, trees: &[u8], passes: &dyn Fn(&str) -> bool) -> BTreeMap<String, Function> {
+        let mut found: BTreeMap<String, Function> = BTreeMap::new();
+        let mut number = 0;
+        for function in self.functions() {
+            for call in self.table.inlined(&function, trees) {
+                number += 1;
+                let name = without_instance(call.name).into_owned();
+                let Some(first) = call.ranges.first().map(|range| range.start).filter(|_| passes(&name)) else {
+                    continue;
+                };
+                let copies = &mut found.entry(name.clone()).or_default().copies;
+                let origin = copies.first().map_or(number, |copy| copy.origin);
+                copies.push(InlineCopy {
+                    die: number,
+                    origin,
+                    function: Some(name.into()),
+                    entry_pc: first,
+                    entries: vec![first],
+                    evidence: Evidence::Lowest,
+                    rows: Arc::default(),
+                    recurring: Recurring::default(),
+                    ranges: call.ranges,
+                    call: None,
+                });
+            }
+        }
+        found.values_mut().for_each(|function| (function.defined, function.inline) = (true, true));
+        found
+    }
+}
+
+/// Returns the bytes to which the offsets of functions' data refer: from an address that the runtime's description of the
+/// program has.
+pub(super) fn trees(image: &ElfFile) -> Option<&[u8]> {
+    if let Some(symbol) = ["go:func.*", "go.func.*"].iter().find_map(|name| image.symbol(name)) {
+        return image.code_at(symbol.address);
+    }
+    let table = section(image)?;
+    let is_later = image.code_at(table.address)?.first() == Some(&0xf1);
+    // The words of runtime.moduledata from the address of the table to that of the data; since 1.20 two more.
+    let place = 8 * if is_later { GOFUNC + 2 } else { GOFUNC };
+    let first = GoProgram::open(image).ok()?.functions().first()?.address;
+    let sections = image.sections().iter().filter(|section| !section.executable);
+    for section in sections {
+        let relocated = image.relative_addresses(section.range());
+        let word = |at: u64| {
+            let known = relocated.binary_search_by_key(&at, |(place, _)| *place);
+            known.ok().map(|known| relocated[known].1).or_else(|| {
+                Some(u64::from_le_bytes(image.code_at(at)?.get(..8)?.try_into().ok()?))
+            })
+        };
+        let mut at = section.address.next_multiple_of(8);
+        while at < section.range().end {
+            // The table, and the lowest address of a function.
+            if word(at) == Some(table.address) && word(at + 8 * MIN_PC) == Some(first) {
+                return image.code_at(word(at + place)?);
+            }
+            at += 8;
+        }
+    }
+    None
+}
+
+/// Words before `minpc` and `gofunc` in runtime.moduledata: the table's header, six slices, and findfunctab; then the
+/// ends of sections.
+const MIN_PC: u64 = 20;
+const GOFUNC: u64 = 38;
+
+fn section(image: &ElfFile) -> Option<&Section> {
+    pclntab::SECTIONS.iter().find_map(|name| image.section(name))
+}
+
+/// Returns the number of bytes of code from an address on.
+fn code_from(image: &ElfFile, address: u64) -> u64 {
+    let section = image.section_at(address).filter(|section| section.executable);
+    section.map_or(0, |section| section.range().end - address)
 }
 
 /// Adds the functions of the table to the symbols of a file, which may be stripped. Returns the symbols, and which of the
 /// added functions are in assembly code; or the symbols, and why there are no further ones.
-pub(super) fn functions(
+pub(crate) fn functions(
     image: &ElfFile,
     symbols: Symbols,
 ) -> Result<(Symbols, Vec<u64>), (Symbols, Unreadable)> {
-    let program = match GoProgram::read(image) {
+    let program = match GoProgram::open(image) {
         Ok(program) => program,
         Err(why) => return Err((symbols.with(&[], without_instance), why)),
     };
+    let functions = program.functions();
     let is_new = |function: &&GoFunction<'_>| symbols.names_at(function.address).next().is_none();
-    let new: Vec<&GoFunction<'_>> = program.functions.iter().filter(is_new).collect();
+    let new: Vec<&GoFunction<'_>> = functions.iter().filter(is_new).collect();
     let assembly = new.iter().filter(|function| function.is_assembly).map(|function| function.address);
     let assembly = assembly.collect();
     let new: Vec<(&str, u64, u64)> =

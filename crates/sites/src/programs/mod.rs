@@ -1,7 +1,7 @@
 //! sites/programs/: programs and libraries in which probes are placed: the files of a process, or one file.
 
 mod file;
-mod golang;
+pub(crate) mod golang;
 mod names;
 mod placing;
 mod process;
