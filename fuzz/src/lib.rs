@@ -16,6 +16,7 @@ mod locals;
 mod notes;
 mod options;
 mod parse;
+mod pclntab;
 mod stapsdt;
 mod types;
 mod uprobes;
@@ -28,6 +29,7 @@ pub use locals::locals;
 pub use notes::notes;
 pub use options::options;
 pub use parse::parse;
+pub use pclntab::pclntab;
 pub use stapsdt::stapsdt;
 pub use types::btf;
 pub use uprobes::uprobes;
@@ -52,6 +54,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("index", index),
     ("notes", notes),
     ("stapsdt", stapsdt),
+    ("pclntab", pclntab),
     ("lcov", lcov),
     ("uprobes", uprobes),
 ];

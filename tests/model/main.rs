@@ -16,6 +16,7 @@ mod counting;
 mod counts_model;
 mod exits_model;
 mod functions;
+mod golang;
 mod libraries;
 mod live;
 mod many;

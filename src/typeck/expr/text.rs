@@ -20,7 +20,11 @@ const LAYOUTS: [Layout; 7] = [
     // &str, and slices of bytes.
     Layout { types: &[], address: &["data_ptr"], length: &["length"] },
     // String, since Rust 1.83 and before.
-    Layout { types: &[], address: &["vec", "buf", "inner", "ptr", "pointer", "pointer"], length: &["vec", "len"] },
+    Layout {
+        types: &[],
+        address: &["vec", "buf", "inner", "ptr", "pointer", "pointer"],
+        length: &["vec", "len"],
+    },
     Layout { types: &[], address: &["vec", "buf", "ptr", "pointer", "pointer"], length: &["vec", "len"] },
     // std::string and std::string_view of libstdc++.
     Layout { types: &[], address: &["_M_dataplus", "_M_p"], length: &["_M_string_length"] },
@@ -34,7 +38,8 @@ impl Checker<'_> {
     /// Returns the text of a record that is a string of C++, Rust or Go in a process; `None` for other values.
     pub(super) fn text_of(&self, value: &Expr, span: Span) -> Option<Expr> {
         let Type::Record(tagged) = value.ty.resolved() else { return None };
-        let is_of = |layout: &&Layout| layout.types.is_empty() || layout.types.contains(&tagged.name.as_str());
+        let is_of =
+            |layout: &&Layout| layout.types.is_empty() || layout.types.contains(&tagged.name.as_str());
         LAYOUTS.iter().filter(is_of).find_map(|layout| {
             let address = self.at_path(value, layout.address, span)?;
             let length = self.at_path(value, layout.length, span)?;

@@ -268,6 +268,9 @@ impl Checker<'_> {
         let is_gone = |parameter: &Variable| parameter.location == Err(Missing::OptimisedOut);
         match is_return(fields) {
             true if number == 0 => None,
+            false if is_go(&fields.function) => {
+                Some("the debug information has no place of it, and Go passes arguments in its own way")
+            }
             _ if own.is_nocall => Some("the compiler passes its arguments in its own way (DW_CC_nocall)"),
             true => None,
             false => own.parameters.iter().take(number.saturating_add(1)).any(is_gone).then_some(
@@ -364,6 +367,11 @@ fn is_clone(function: &str) -> bool {
         true => [".constprop.", ".isra.", ".part.", ".cold"].iter().any(|clone| function.contains(clone)),
         false => !split_clone(function).1.is_empty(),
     }
+}
+
+/// Whether a function of a program is one of Go: its name begins with its package.
+fn is_go(function: &str) -> bool {
+    !is_mangled(function) && !function.contains("::") && function.contains('.') && !is_clone(function)
 }
 
 fn is_return(fields: &Fields) -> bool {

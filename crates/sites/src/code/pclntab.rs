@@ -328,3 +328,152 @@ fn varint(rest: &mut &[u8]) -> Option<u32> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: u64 = 0x40_1000;
+    const NAMES: &[u8] = b"\0main.main\0main.f\0main.small\0main.inner\0";
+
+    /// Values by program counter: each value and its bytes of code.
+    fn values(runs: &[(i32, u8)]) -> Vec<u8> {
+        let mut last = -1;
+        let mut bytes = Vec::new();
+        for (value, length) in runs {
+            let change = value - last;
+            bytes.extend([((change << 1) ^ (change >> 31)) as u8, *length]);
+            last = *value;
+        }
+        bytes.push(0);
+        bytes
+    }
+
+    /// A table of two functions, and the data of the first: it has an inlined call with another one in it.
+    fn table(magic: u32) -> (Vec<u8>, Vec<u8>) {
+        let is_later = magic == 0xffff_fff1;
+        let name = |text: &str| memchr::memmem::find(NAMES, text.as_bytes()).unwrap() as u32;
+        let mut pctab = vec![0];
+        let mut add = |runs: &[(i32, u8)]| {
+            let at = pctab.len() as u32;
+            pctab.extend(values(runs));
+            at
+        };
+        let frames = add(&[(0, 4), (24, 40), (0, 4)]);
+        let index = add(&[(-1, 16), (0, 8), (1, 8), (0, 4), (-1, 12)]);
+        let leaf = add(&[(0, 16)]);
+        let function = |entry: u32, text: &str, frames: u32, index: u32, flag: u8| {
+            let mut words = vec![entry, name(text), 0, 0, frames, frames, frames, 3, 0];
+            words.extend(is_later.then_some(7));
+            let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            bytes.extend([0, flag, 0, 4]);
+            let lists = [0, 0, index, u32::MAX, u32::MAX, u32::MAX, if index == 0 { u32::MAX } else { 8 }];
+            bytes.extend(lists.iter().flat_map(|word| word.to_le_bytes()));
+            bytes
+        };
+        // Three entries, the last one without a description.
+        let (first, second) =
+            (function(0, "main.main", frames, index, 0), function(0x40, "main.f", leaf, 0, ASSEMBLY));
+        let at = 20_u32;
+        let list = [0, at, 0x40, at + first.len() as u32, 0x60];
+        let list: Vec<u8> = list.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let (names, pctab_at) = (HEADER, HEADER + NAMES.len());
+        let functions = pctab_at + pctab.len();
+        let mut bytes = [&magic.to_le_bytes()[..], &[0, 0, 1, 8]].concat();
+        for word in [2, 0, TEXT as usize, names, names, names, pctab_at, functions] {
+            bytes.extend((word as u64).to_le_bytes());
+        }
+        bytes.extend([NAMES, &pctab, &list, &first, &second].concat());
+        let call = |text: &str, parent: i16, place: u32| match is_later {
+            true => [[0, 0, 0, 0], name(text).to_le_bytes(), place.to_le_bytes(), [1, 0, 0, 0]].concat(),
+            false => {
+                let parent = [&parent.to_le_bytes()[..], &[0, 0]].concat();
+                [&parent[..], &[0; 8], &name(text).to_le_bytes(), &place.to_le_bytes()].concat()
+            }
+        };
+        let trees = [vec![0; 8], call("main.small", -1, 4), call("main.inner", 0, 17)].concat();
+        (bytes, trees)
+    }
+
+    fn code(address: u64) -> u64 {
+        if address >= TEXT { (TEXT + 0x60).saturating_sub(address) } else { 0 }
+    }
+
+    #[test]
+    fn functions_and_their_frames() {
+        for magic in [0xffff_fff0, 0xffff_fff1] {
+            let (bytes, _) = table(magic);
+            let table = GoTable::parse(&bytes, None).unwrap();
+            let functions = table.functions(&code);
+            let found: Vec<_> =
+                functions.iter().map(|one| (one.name, one.address, one.size, one.is_assembly)).collect();
+            assert_eq!(found, [("main.main", TEXT, 48, false), ("main.f", TEXT + 0x40, 16, true)]);
+            let frame = |offset: u64| table.frame(&functions[0], TEXT + offset);
+            assert_eq!([frame(0), frame(4), frame(43), frame(44)], [Some(0), Some(24), Some(24), Some(0)]);
+            assert_eq!(frame(48), None);
+            let at = |offset: u64| table.containing(TEXT + offset, &code).map(|one| one.name);
+            assert_eq!(
+                [at(0), at(47), at(48), at(0x40)],
+                [Some("main.main"), Some("main.main"), None, Some("main.f")]
+            );
+            assert_eq!((at(0x50), table.containing(TEXT - 1, &code)), (None, None));
+            assert_eq!(GoTable::parse(&bytes, Some(0x1000)).unwrap().functions(&code), []);
+        }
+    }
+
+    #[test]
+    fn inlined_calls() {
+        for magic in [0xffff_fff0, 0xffff_fff1] {
+            let (bytes, trees) = table(magic);
+            let table = GoTable::parse(&bytes, None).unwrap();
+            let functions = table.functions(&code);
+            let calls = table.inlined(&functions[0], &trees);
+            let found: Vec<_> = calls.iter().map(|call| (call.name, &call.ranges[..])).collect();
+            let (outer, inner) = (TEXT + 16..TEXT + 36, TEXT + 24..TEXT + 32);
+            assert_eq!(found, [("main.small", &[outer][..]), ("main.inner", &[inner][..])]);
+            assert_eq!(table.inlined(&functions[1], &trees), []);
+            assert_eq!(table.inlined(&functions[0], &[]), []);
+        }
+    }
+
+    #[test]
+    fn other_formats() {
+        let of = |magic: u32| GoTable::parse(&table(magic).0, None).err();
+        assert_eq!(of(0xffff_fffa), Some(Unreadable::Old("1.16 or 1.17")));
+        assert_eq!(of(0xffff_fffb), Some(Unreadable::Old("1.15 or older")));
+        assert_eq!(of(0x1234), Some(Unreadable::Unknown));
+        assert_eq!(GoTable::parse(&[], None).err(), Some(Unreadable::Damaged));
+        assert_eq!(
+            GoTable::parse(&table(0xffff_fff1).0[..HEADER - 1], None).err(),
+            Some(Unreadable::Damaged)
+        );
+    }
+
+    #[test]
+    fn no_bytes_are_trusted() {
+        let read = |bytes: &[u8], trees: &[u8]| {
+            let Ok(table) = GoTable::parse(bytes, None) else { return };
+            for function in table.functions(&code) {
+                table.inlined(&function, trees);
+                table.frame(&function, function.address + 1);
+                table.containing(function.address, &code);
+            }
+        };
+        for magic in [0xffff_fff0, 0xffff_fff1] {
+            let (bytes, trees) = table(magic);
+            for end in 0..bytes.len() {
+                read(&bytes[..end], &trees);
+            }
+            for at in 0..bytes.len() + trees.len() {
+                for value in [0, 1, 2, 8, 0x10, 0x7f, 0x80, 0xff] {
+                    let (mut bytes, mut trees) = (bytes.clone(), trees.clone());
+                    match bytes.get_mut(at) {
+                        Some(byte) => *byte = value,
+                        None => trees[at - bytes.len()] = value,
+                    }
+                    read(&bytes, &trees);
+                }
+            }
+        }
+    }
+}

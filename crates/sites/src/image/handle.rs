@@ -37,11 +37,7 @@ pub trait Images: Sync {
     fn index(&self, image: ImageId) -> Option<&Arc<ImageIndex>>;
     /// Returns the functions with inlined copies that pass, by name, if the image has no debug information but another
     /// description of them.
-    fn described(
-        &self,
-        image: ImageId,
-        passes: &dyn Fn(&str) -> bool,
-    ) -> Option<BTreeMap<String, Function>>;
+    fn described(&self, image: ImageId, passes: &dyn Fn(&str) -> bool) -> Option<BTreeMap<String, Function>>;
     /// Returns the frames and lines, if cached.
     fn cached_source(&self, image: ImageId) -> Option<Source>;
     /// Returns the command that installs the missing debug information.

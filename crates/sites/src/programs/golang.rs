@@ -49,7 +49,8 @@ impl<'a> GoProgram<'a> {
             for call in self.table.inlined(&function, trees) {
                 number += 1;
                 let name = without_instance(call.name).into_owned();
-                let Some(first) = call.ranges.first().map(|range| range.start).filter(|_| passes(&name)) else {
+                let Some(first) = call.ranges.first().map(|range| range.start).filter(|_| passes(&name))
+                else {
                     continue;
                 };
                 let copies = &mut found.entry(name.clone()).or_default().copies;
@@ -89,9 +90,10 @@ pub(super) fn trees(image: &ElfFile) -> Option<&[u8]> {
         let relocated = image.relative_addresses(section.range());
         let word = |at: u64| {
             let known = relocated.binary_search_by_key(&at, |(place, _)| *place);
-            known.ok().map(|known| relocated[known].1).or_else(|| {
-                Some(u64::from_le_bytes(image.code_at(at)?.get(..8)?.try_into().ok()?))
-            })
+            known
+                .ok()
+                .map(|known| relocated[known].1)
+                .or_else(|| Some(u64::from_le_bytes(image.code_at(at)?.get(..8)?.try_into().ok()?)))
         };
         let mut at = section.address.next_multiple_of(8);
         while at < section.range().end {
