@@ -1,7 +1,11 @@
 // tests/support/values.go: functions of Go with arguments of many types, which the program prints too.
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+	"os"
+)
 
 type Inner struct {
 	small uint8
@@ -54,4 +58,8 @@ func main() {
 	fmt.Println(pair.scale(3, "name "))
 	fmt.Println(many(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))
 	fmt.Println(total([]Shape{Square{2}, Square{3}}))
+	// Until its input ends, its mappings can be read.
+	if len(os.Args) > 1 {
+		io.ReadAll(os.Stdin)
+	}
 }

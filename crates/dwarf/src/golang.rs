@@ -35,12 +35,24 @@ impl GoQuery {
 
 /// A function's name as Go's runtime has it: all instances of a generic have the same.
 pub fn without_instance(name: &str) -> Cow<'_, str> {
+    // Functions that the compiler makes for types have the whole names of these.
+    if name.starts_with("type:") || name.starts_with("type..") {
+        return name.into();
+    }
     match (name.find('['), name.rfind(']')) {
         (Some(start), Some(end)) if start < end && &name[start..=end] != ARGUMENTS => {
             format!("{}{ARGUMENTS}{}", &name[..start], &name[end + 1..]).into()
         }
         _ => name.into(),
     }
+}
+
+/// The method that a wrapper for pointers calls, if the type has it: `main.T.Get` of `main.(*T).Get`. A type cannot have
+/// both as methods.
+pub fn method_of_value(name: &str) -> Option<String> {
+    let (package, rest) = name.split_once("(*")?;
+    let (of_type, method) = rest.split_once(')')?;
+    Some(format!("{package}{of_type}{method}"))
 }
 
 /// The components of a name: the package with its path, the type of a method, the function, functions in it. A type is
@@ -64,7 +76,7 @@ fn components(name: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GoQuery, components, without_instance};
+    use super::{GoQuery, components, method_of_value, without_instance};
 
     #[test]
     fn components_of_names() {
@@ -118,6 +130,14 @@ mod tests {
         assert_eq!(without_instance("main.fib"), "main.fib");
         assert_eq!(without_instance("main.Map[...]"), "main.Map[...]");
         assert_eq!(without_instance("]["), "][");
+        assert_eq!(without_instance("type:.eq.[6]main.T"), "type:.eq.[6]main.T");
+    }
+
+    #[test]
+    fn methods_of_values() {
+        assert_eq!(method_of_value("main.(*T).Get").as_deref(), Some("main.T.Get"));
+        assert_eq!(method_of_value("main.(*T[...]).Get").as_deref(), Some("main.T[...].Get"));
+        assert_eq!(method_of_value("main.T.Get"), None);
     }
 
     proptest::proptest! {

@@ -27,7 +27,7 @@ pub use extent::merge;
 pub use frames::info::DebugInfo;
 pub use frames::info::is_of;
 pub use frames::{Body, Definition, Frame};
-pub use golang::{GoQuery, without_instance};
+pub use golang::{GoQuery, method_of_value, without_instance};
 pub use lines::{Line, Lines, Row, Sequence, Statement};
 pub use mangled::{SymbolSearch, demangled, source_name};
 pub use recurring::Recurring;

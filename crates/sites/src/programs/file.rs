@@ -21,7 +21,7 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::image::{FileId, ImageId};
 use kinst_base::probe::{Passing, is_mangled};
 use kinst_debuginfo::{ElfFile, Error, Reference, Searched, debug_file_of};
-use kinst_dwarf::{Function, GoQuery, SymbolSearch};
+use kinst_dwarf::{Function, GoQuery, SymbolSearch, method_of_value};
 use rayon::prelude::*;
 
 /// Functions of C++ and Rust by address, with their paths in the source.
@@ -207,7 +207,10 @@ impl ProgramFile {
         let found = symbols.records().par_iter().filter_map(|symbol| {
             let name = symbols.name(symbol);
             if in_go.as_ref().is_some_and(|query| query.matches(name)) {
-                return Some((*symbol, name.to_owned()));
+                // The wrapper that calls a method through a pointer is not meant.
+                let is_wrapper =
+                    method_of_value(name).is_some_and(|method| !symbols.named(&method).is_empty());
+                return (!is_wrapper).then(|| (*symbol, name.to_owned()));
             }
             let path = search.path(name).filter(|_| !symbol.gone() && !is_split_part(name))?;
             Some((*symbol, path.join("::")))
