@@ -113,32 +113,48 @@ fn all_functions() {
     }
 }
 
+/// Clauses that print typed arguments of values.go. The argument `pair` of see() is on the stack, where Go's compiler does
+/// not describe it.
+const TYPED: &str = r#"
+pid$target:a.out:main.see:entry {
+    printf("%d %s %s %d %d ", args[0], stringof(args[1]), stringof(args[2]), args[2].len, args[2].cap);
+    printf("%s %d\n", args[5] ? "true" : "false", args[6]);
+    printf("%d %s\n", args[4]->left, stringof(args[4]->text));
+}
+pid$target:a.out:see:0 { printf("%d %s\n", locals->number, stringof(locals->text)); }
+pid$target:a.out:see:return { printf("%d\n", args[1]); }
+pid$target:a.out:"main.(*Pair).scale":entry { printf("%d %d %s\n", args[0]->left, args[1], stringof(args[2])); }
+pid$target:a.out:"Square.Area":entry { printf("side %d\n", args[0].side); }
+pid$target:a.out:total:entry { printf("%d shapes\n", args[0].len); }
+"#;
+const TYPED_LINES: [&str; 8] = [
+    "42 a text",
+    "42 a text abc 3 8 true -5",
+    "-7 of a pair",
+    "84",
+    "-7 3 name ",
+    "2 shapes",
+    "side 2",
+    "side 3",
+];
+
+/// The same of raw arguments, which need no debug information.
+const RAW: &str = r#"
+pid$target:a.out:many:entry {
+    printf("%d %d %d %d %d %d %d %d %d\n", arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8);
+}
+pid$target:a.out:many:return { printf("%d\n", arg1); }
+pid$target:a.out:"Pair.scale":entry { printf("%d %s\n", arg1, copyinstr(arg2, arg3 + 1)); }
+pid$target:a.out:"Pair.scale":return { printf("%d\n", (int64_t)arg1); }
+"#;
+const RAW_LINES: [&str; 4] = ["3 name ", "-21", "1 2 3 4 5 6 7 8 9", "151"];
+
 /// The arguments that the program prints.
 #[test]
 fn arguments() {
     if !can_trace() {
         return;
     }
-    // The argument `pair` of see() is on the stack, where Go's compiler does not describe it.
-    let typed = r#"
-        pid$target:a.out:main.see:entry {
-            printf("%d %s %s %d %d ", args[0], stringof(args[1]), stringof(args[2]), args[2].len, args[2].cap);
-            printf("%s %d\n", args[5] ? "true" : "false", args[6]);
-            printf("%d %s\n", args[4]->left, stringof(args[4]->text));
-        }
-        pid$target:a.out:see:0 { printf("%d %s\n", locals->number, stringof(locals->text)); }
-        pid$target:a.out:see:return { printf("%d\n", args[1]); }
-        pid$target:a.out:"main.(*Pair).scale":entry { printf("%d %d %s\n", args[0]->left, args[1], stringof(args[2])); }
-        pid$target:a.out:"Square.Area":entry { printf("side %d\n", args[0].side); }
-        pid$target:a.out:total:entry { printf("%d shapes\n", args[0].len); }"#;
-    let raw = r#"
-        pid$target:a.out:many:entry {
-            printf("%d %d %d %d %d %d %d %d %d\n", arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8);
-        }
-        pid$target:a.out:many:return { printf("%d\n", arg1); }
-        pid$target:a.out:"Pair.scale":entry { printf("%d %s\n", arg1, stringof(copyin(arg2, arg3), arg3)); }
-        pid$target:a.out:"Pair.scale":return { printf("%d\n", (int64_t)arg1); }"#;
-    let raw = raw.replace("stringof(copyin(arg2, arg3), arg3)", "copyinstr(arg2, arg3 + 1)");
     for go in needs::golang() {
         for (options, is_described) in WAYS {
             let way = format!("{} {options:?}", go.name);
@@ -153,21 +169,10 @@ fn arguments() {
                 let traced = std::fs::read_to_string(&out).expect("the output");
                 traced.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
             };
-            assert_eq!(lines(&raw), ["3 name ", "-21", "1 2 3 4 5 6 7 8 9", "151"], "{way}");
+            assert_eq!(lines(RAW), RAW_LINES, "{way}");
             if is_described {
-                let expected = [
-                    "42 a text",
-                    "42 a text abc 3 8 true -5",
-                    "-7 of a pair",
-                    "84",
-                    "-7 3 name ",
-                    "2 shapes",
-                    "side 2",
-                    "side 3",
-                ];
-                assert_eq!(lines(typed), expected, "{way}");
+                assert_eq!(lines(TYPED), TYPED_LINES, "{way}");
             }
-            let script = format!("{typed} {raw}");
             let refusals: &[(&str, &str)] = match is_described {
                 true => &[("see:entry { print(args[3]); }", "Go passes arguments in its own way")],
                 false => {
@@ -177,11 +182,7 @@ fn arguments() {
             let all = [("many:entry { trace(arg9); }", "nine arguments are in registers")];
             for (clause, message) in refusals.iter().chain(&all) {
                 let ran = dtrace(&["-qn", &format!("pid$target:a.out:{clause}"), "-c", &program], None);
-                assert!(
-                    text(&ran.stderr).contains(message),
-                    "{way} {clause}: {} {script}",
-                    text(&ran.stderr)
-                );
+                assert!(text(&ran.stderr).contains(message), "{way} {clause}: {}", text(&ran.stderr));
                 assert_eq!(ran.status.code(), Some(1), "{way} {clause}");
             }
         }
@@ -327,5 +328,32 @@ fn names() {
             let none = dtrace(&["-ln", &format!("uprobe:{program}:main.nothing:entry")], None);
             assert_eq!(none.status.code(), Some(1), "{way}: {}", text(&none.stderr));
         }
+    }
+}
+
+/// The table of an older Go, which is refused by its version.
+#[test]
+fn older_tables() {
+    if !can_trace() {
+        return;
+    }
+    for go in needs::golang() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let program = build(&go, "values.go", &["-ldflags=-s -w"], dir.path());
+        let elf = ElfFile::open(Path::new(&program)).expect("ELF");
+        let section = elf.section(".gopclntab").expect("a table").address;
+        let at = usize::try_from(elf.offset_of(section).expect("in the file")).expect("an offset");
+        let mut bytes = std::fs::read(&program).expect("the program");
+        bytes[at] = 0xfa;
+        let old = dir.path().join("old").display().to_string();
+        std::fs::write(&old, bytes).expect("written");
+        let list = dtrace(&["-ln", &format!("uprobe:{old}:main.see:entry")], None);
+        assert_eq!(list.status.code(), Some(1), "{}", go.name);
+        assert!(
+            text(&list.stderr).contains("built by Go 1.16 or 1.17"),
+            "{}: {}",
+            go.name,
+            text(&list.stderr)
+        );
     }
 }

@@ -465,3 +465,24 @@ impl fmt::Display for Target {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::split_clone;
+
+    #[test]
+    fn dots_of_clones_and_of_go() {
+        for (name, function, suffix) in [
+            ("f.isra.0", "f", ".isra.0"),
+            ("f.constprop.0.isra.1", "f", ".constprop.0.isra.1"),
+            ("f.cold", "f", ".cold"),
+            ("f.0", "f", ".0"),
+            ("f", "f", ""),
+            ("main.fib", "main.fib", ""),
+            ("main.main.func1.2", "main.main.func1.2", ""),
+            ("example.org/x.(*T).f", "example.org/x.(*T).f", ""),
+        ] {
+            assert_eq!(split_clone(name), (function, suffix));
+        }
+    }
+}

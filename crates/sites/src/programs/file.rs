@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::golang::{self, GoProgram, StackCheck};
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
+use crate::code::pclntab::Unreadable;
 use crate::code::stapsdt::{self, StaticProbe};
 use crate::code::tables::Tables;
 use crate::flow::callers::Callers;
@@ -43,8 +44,9 @@ pub struct ProgramFile {
     image: ElfFile,
     debug: OnceLock<Searched>,
     symbols: OnceLock<Symbols>,
-    /// Functions of Go in assembly code whose calling convention is unknown, by address.
-    assembly: OnceLock<Vec<u64>>,
+    /// In a program of Go, the functions in assembly code whose calling convention is unknown, by address; or why its
+    /// table of functions cannot be read.
+    table: OnceLock<Result<Vec<u64>, Unreadable>>,
     /// The functions that names mean, see [`ProgramFile::meant`].
     meant: Mutex<HashMap<String, Arc<SourceNames>>>,
     static_probes: OnceLock<Vec<StaticProbe>>,
@@ -74,7 +76,7 @@ impl ProgramFile {
             image,
             debug: OnceLock::new(),
             symbols: OnceLock::new(),
-            assembly: OnceLock::new(),
+            table: OnceLock::new(),
             meant: Mutex::default(),
             static_probes: OnceLock::new(),
             linked: OnceLock::new(),
@@ -124,9 +126,16 @@ impl ProgramFile {
         self.image.is_go()
     }
 
+    /// Whether the table of a program of Go can be read; `None` for other programs.
+    pub(crate) fn go_table(&self) -> Option<Result<(), Unreadable>> {
+        self.functions();
+        Some(self.table.get()?.as_ref().map(|_| ()).map_err(|why| *why))
+    }
+
     /// Returns where a function has its arguments at its entry.
     pub(crate) fn passing(&self, symbol: &Symbol) -> Passing {
-        let (functions, assembly) = (self.functions(), self.assembly.get());
+        let functions = self.functions();
+        let assembly = self.table.get().and_then(|table| table.as_ref().ok());
         let is_named = |part: &str| functions.names_at(symbol.address).any(|name| name.contains(part));
         match () {
             // The functions of C in a program of Go have no packages.
@@ -165,16 +174,9 @@ impl ProgramFile {
             if !self.is_go() {
                 return symbols;
             }
-            match golang::functions(&self.image, symbols) {
-                Ok((symbols, assembly)) => {
-                    self.assembly.get_or_init(|| assembly);
-                    symbols
-                }
-                Err((symbols, why)) => {
-                    self.remark(format!("{}: {why}", self.path.display()));
-                    symbols
-                }
-            }
+            let (symbols, table) = golang::functions(&self.image, symbols);
+            self.table.get_or_init(|| table);
+            symbols
         })
     }
 

@@ -123,14 +123,11 @@ fn code_from(image: &ElfFile, address: u64) -> u64 {
 }
 
 /// Adds the functions of the table to the symbols of a file, which may be stripped. Returns the symbols, and which of the
-/// added functions are in assembly code; or the symbols, and why there are no further ones.
-pub(crate) fn functions(
-    image: &ElfFile,
-    symbols: Symbols,
-) -> Result<(Symbols, Vec<u64>), (Symbols, Unreadable)> {
+/// added functions are in assembly code, or why there are no further ones.
+pub(crate) fn functions(image: &ElfFile, symbols: Symbols) -> (Symbols, Result<Vec<u64>, Unreadable>) {
     let program = match GoProgram::open(image) {
         Ok(program) => program,
-        Err(why) => return Err((symbols.with(&[], without_instance), why)),
+        Err(why) => return (symbols.with(&[], without_instance), Err(why)),
     };
     let functions = program.functions();
     let is_new = |function: &&GoFunction<'_>| symbols.names_at(function.address).next().is_none();
@@ -139,7 +136,7 @@ pub(crate) fn functions(
     let assembly = assembly.collect();
     let new: Vec<(&str, u64, u64)> =
         new.iter().map(|function| (function.name, function.address, function.size)).collect();
-    Ok((symbols.with(&new, without_instance), assembly))
+    (symbols.with(&new, without_instance), Ok(assembly))
 }
 
 /// The check of a function of Go for room on its stack. If there is none, the function calls the runtime, which moves the

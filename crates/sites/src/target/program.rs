@@ -39,7 +39,7 @@ impl Program {
     fn of_image(image: ElfFile) -> Option<Program> {
         let symbols = Symbols::of_image(&image, Role::Program).ok()?;
         let symbols = match image.is_go() {
-            true => golang::functions(&image, symbols).map_or_else(|(symbols, _)| symbols, |found| found.0),
+            true => golang::functions(&image, symbols).0,
             false => symbols,
         };
         Some(Program { image, symbols, callers: OnceCell::new() })
