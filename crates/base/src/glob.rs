@@ -1,6 +1,6 @@
 //! base/glob.rs: the patterns of probe descriptions: `* ? [set] [!set] \`.
 
-/// Parts of names of Go that are no patterns, `main.(*T).Method` and `main.Map[...]`, and how a pattern has them.
+/// Parts of names of Go that have no special meaning, `main.(*T).Method` and `main.Map[...]`, and how a pattern has them.
 const LITERAL: [(&str, &str); 2] = [("(*", "(\\*"), ("[...]", "\\[...]")];
 
 /// Whether the text has characters with a special meaning.

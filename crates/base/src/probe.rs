@@ -193,7 +193,7 @@ pub struct InProgram {
     pub process: Option<u32>,
     /// The end of a function's run, which gives the probe its arguments; `None` for an instruction or an edge.
     pub end: Option<End>,
-    /// Where the function has its arguments at its entry.
+    /// The convention by which the function gets its arguments.
     pub passing: Passing,
     /// The instructions at which it fires, by their addresses in the file's layout.
     pub spots: Vec<Spot>,
@@ -205,14 +205,14 @@ pub struct InProgram {
 /// A calling convention of programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Passing {
-    /// Of C.
+    /// The registers and stack of C.
     #[default]
     C,
-    /// Of Go, in registers (ABIInternal).
+    /// Registers of Go (ABIInternal).
     Go,
-    /// Of Go's functions in assembly code, on the stack (ABI0).
+    /// The stack, as for functions of Go in assembly code (ABI0).
     GoStack,
-    /// Of a function of Go in assembly code, which may have either.
+    /// Either of Go: a function in assembly code of a stripped program.
     GoUnknown,
 }
 

@@ -150,7 +150,7 @@ impl ProgramFile {
 
     /// Returns the prologue of a function of Go.
     pub(crate) fn stack_check(&self, symbol: &Symbol) -> Option<StackCheck> {
-        self.is_go().then(|| golang::stack_check(self, symbol))?
+        self.is_go().then(|| golang::stack_check(&self.image, self.functions(), symbol))?
     }
 
     /// Returns the file as an image.

@@ -1,6 +1,5 @@
 //! sites/programs/golang.rs: the functions of a Go program, from the table that its runtime needs.
 
-use super::file::ProgramFile;
 use crate::code::decode::{self, Control};
 use crate::code::pclntab::{self, GoFunction, GoTable, Unreadable};
 use crate::symtab::{Symbol, Symbols};
@@ -157,15 +156,15 @@ const CALL: usize = 80;
 const MORE_STACK: &str = "runtime.morestack";
 
 /// Returns the check at the beginning of a function.
-pub(super) fn stack_check(file: &ProgramFile, symbol: &Symbol) -> Option<StackCheck> {
+pub(super) fn stack_check(image: &ElfFile, functions: &Symbols, symbol: &Symbol) -> Option<StackCheck> {
     let end = symbol.address.checked_add(symbol.size)?;
-    let machine = file.elf().machine()?;
+    let machine = image.machine()?;
     let steps = |from: u64| {
-        let code = (from < end).then(|| file.elf().code_at(from)).flatten().unwrap_or_default();
+        let code = (from < end).then(|| image.code_at(from)).flatten().unwrap_or_default();
         let code = &code[..code.len().min(usize::try_from(end.saturating_sub(from)).unwrap_or(0))];
         decode::of(machine).steps(code, from)
     };
-    let is_more_stack = |to: u64| file.functions().names_at(to).any(|name| name.starts_with(MORE_STACK));
+    let is_more_stack = |to: u64| functions.names_at(to).any(|name| name.starts_with(MORE_STACK));
     let restart = |from: u64| {
         let mut steps = steps(from).take(CALL);
         steps
