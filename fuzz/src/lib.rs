@@ -16,6 +16,7 @@ mod locals;
 mod notes;
 mod options;
 mod parse;
+mod pclntab;
 mod split;
 mod stapsdt;
 mod types;
@@ -29,6 +30,7 @@ pub use locals::locals;
 pub use notes::notes;
 pub use options::options;
 pub use parse::parse;
+pub use pclntab::pclntab;
 pub use split::{files, split_files};
 pub use stapsdt::stapsdt;
 pub use types::btf;
@@ -54,6 +56,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("index", index),
     ("notes", notes),
     ("stapsdt", stapsdt),
+    ("pclntab", pclntab),
     ("lcov", lcov),
     ("split_files", split_files),
     ("uprobes", uprobes),

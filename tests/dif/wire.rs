@@ -9,7 +9,7 @@ use kinst::dif::{
     Action, ActionKind, Clause, CtfKind, Options, Program, Scope, Type, Variable, VariableKind,
 };
 use kinst::image::FileId;
-use kinst::probe::{Fields, InProgram, Place, Probe};
+use kinst::probe::{Fields, InProgram, Passing, Place, Probe};
 use kinst::uapi::{self, Verify};
 use kinst_oracle::verify::{Limits, Refusal, verify};
 
@@ -199,7 +199,14 @@ fn what_cannot_be_encoded_says_why() {
     assert_eq!(encode(&program(), &[nul], &[]), Err(EncodeError::NulInName("a\0b".to_string())));
     let long = Probe { place: Place::Insn { func: 1, offset: 0, bytes: vec![0; 17] }, ..probe.clone() };
     assert_eq!(encode(&program(), &[long], &[]), Err(EncodeError::InsnBytes(0)));
-    let place = InProgram { file: FileId(0), process: None, end: None, spots: Vec::new(), semaphore: None };
+    let place = InProgram {
+        file: FileId(0),
+        process: None,
+        end: None,
+        passing: Passing::C,
+        spots: Vec::new(),
+        semaphore: None,
+    };
     let place = Place::Program(Box::new(place));
     assert_eq!(encode(&program(), &[Probe { place, ..probe }], &[]), Err(EncodeError::NotKernel(0)));
     let mut bad = program();

@@ -19,6 +19,7 @@ mod debugged;
 mod debugserver;
 mod exits_model;
 mod functions;
+mod golang;
 mod leaves;
 mod libraries;
 mod live;

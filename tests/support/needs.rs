@@ -132,6 +132,33 @@ pub(crate) fn pprof() -> Option<PathBuf> {
     dir.map(|dir| dir.join("pprof"))
 }
 
+/// A toolchain of Go.
+pub(crate) struct Go {
+    /// For messages.
+    pub name: &'static str,
+    /// The program `go`.
+    pub program: PathBuf,
+    /// The value of `GOROOT`, unless it is that of the program.
+    pub root: Option<PathBuf>,
+}
+
+/// Returns the toolchain of this machine, and a newer one.
+#[track_caller]
+pub(crate) fn golang() -> Vec<Go> {
+    let mut found = Vec::new();
+    if program("go") {
+        found.push(Go { name: "this machine's Go", program: "go".into(), root: None });
+    }
+    let newer = cache().map(|cache| cache.join("golang")).filter(|dir| dir.join(".complete").exists());
+    match newer.map(|dir| dir.join("usr/lib/go-1.23")) {
+        Some(root) => {
+            found.push(Go { name: "Go 1.23", program: root.join("bin/go"), root: Some(root) });
+        }
+        None => missing("newer Go", SETUP),
+    }
+    found
+}
+
 /// Returns the folder with the sources of libraries.
 #[track_caller]
 pub(crate) fn libraries() -> Option<PathBuf> {

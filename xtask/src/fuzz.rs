@@ -97,6 +97,7 @@ fn seed(name: &str, corpus: &Path) -> Result<()> {
         "parse" | "compile" => seed_texts(corpus),
         "btf" => seed_types(corpus),
         "stapsdt" => seed_notes(corpus),
+        "pclntab" => seed_functions(corpus),
         "walk" | "frames" | "lines" | "callers" | "locals" | "index" => seed_changes(corpus),
         _ => Ok(()),
     }
@@ -148,6 +149,15 @@ fn compiled(corpus: &Path, source: &str, section: &str) -> Result<Vec<u8>> {
     let how = ["-O", "binary", &only, "--set-section-flags", &loaded];
     exec::run(Command::new("objcopy").args(how).args([&object, &cut]))?;
     Ok(fs::read(&cut)?)
+}
+
+/// The tables of small programs of Go, after a byte for the place of their data.
+fn seed_functions(corpus: &Path) -> Result<()> {
+    for entry in fs::read_dir(workspace::root().join("fuzz/regressions/pclntab"))? {
+        let path = entry?.path();
+        fs::copy(&path, corpus.join(path.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
 }
 
 /// The BTF of the tests' types, as gcc writes it, after a byte for their kind.

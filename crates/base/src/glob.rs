@@ -1,8 +1,13 @@
 //! base/glob.rs: the patterns of probe descriptions: `* ? [set] [!set] \`.
 
+/// Parts of names of Go that have no special meaning, `main.(*T).Method` and `main.Map[...]`, and how a pattern has them.
+const LITERAL: [(&str, &str); 2] = [("(*", "(\\*"), ("[...]", "\\[...]")];
+
 /// Whether the text has characters with a special meaning.
 pub fn is_glob(pattern: &str) -> bool {
-    pattern.contains(['*', '?', '[', '\\'])
+    let is_special = |text: &str| text.contains(['*', '?', '[', '\\']);
+    is_special(pattern)
+        && is_special(&LITERAL.iter().fold(pattern.to_owned(), |text, one| text.replace(one.0, "")))
 }
 
 /// A field of a probe description; an empty one matches anything.
@@ -21,7 +26,10 @@ impl Pattern {
     pub fn new(field: &str) -> Pattern {
         match field {
             "" | "*" => Pattern::Any,
-            text if is_glob(text) => Pattern::Glob(text.chars().collect()),
+            text if is_glob(text) => {
+                let text = LITERAL.iter().fold(text.to_owned(), |text, one| text.replace(one.0, one.1));
+                Pattern::Glob(text.chars().collect())
+            }
             text => Pattern::Exact(text.to_owned()),
         }
     }
@@ -146,9 +154,22 @@ mod tests {
             ("a\\*b", "axb", false),
             ("**", "", true),
             ("?", "", false),
+            ("main.(*T).Add", "main.(*T).Add", true),
+            ("main.(*T).Add", "main.(xT).Add", false),
+            ("main.(*T).A*", "main.(*T).Add", true),
+            ("main.(*T).A*", "main.(xT).Add", false),
+            ("Map[...]", "Map[...]", true),
+            ("*[...]", "main.Map[...]", true),
+            ("*[...]", "main.Map.", false),
         ] {
             assert_eq!(Pattern::new(pattern).matches(text), expected, "{pattern} on {text}");
         }
+    }
+
+    #[test]
+    fn names_of_go_are_no_patterns() {
+        assert!(!super::is_glob("main.(*T).Add") && !super::is_glob("main.Map[...]"));
+        assert!(super::is_glob("main.(*T).A*") && super::is_glob("(**") && super::is_glob("[..]"));
     }
 
     #[test]

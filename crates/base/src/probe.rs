@@ -193,11 +193,27 @@ pub struct InProgram {
     pub process: Option<u32>,
     /// The end of a function's run, which gives the probe its arguments; `None` for an instruction or an edge.
     pub end: Option<End>,
+    /// The convention by which the function gets its arguments.
+    pub passing: Passing,
     /// The instructions at which it fires, by their addresses in the file's layout.
     pub spots: Vec<Spot>,
     /// The address of a counter that the kernel increments in each process while the probe is there, in the file's
     /// layout: a static probe's semaphore.
     pub semaphore: Option<u64>,
+}
+
+/// A calling convention of programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Passing {
+    /// The registers and stack of C.
+    #[default]
+    C,
+    /// Registers of Go (ABIInternal).
+    Go,
+    /// The stack, as for functions of Go in assembly code (ABI0).
+    GoStack,
+    /// Either of Go: a function in assembly code of a stripped program.
+    GoUnknown,
 }
 
 /// An instruction at which a probe fires, and the hits that count: a [`Place`] resolved in the kernel's text.
@@ -408,6 +424,19 @@ pub fn is_mangled(function: &str) -> bool {
     function.starts_with("_Z") || function.starts_with("_R")
 }
 
+/// Splits the name of a clone that a C compiler has made of a function, `f.isra.0`, from its suffix, which is empty for
+/// other functions. The dots of Go are not of clones: `main.fib`.
+pub fn split_clone(function: &str) -> (&str, &str) {
+    let is_kind = |part: &str| {
+        matches!(part, "constprop" | "isra" | "part" | "cold" | "llvm" | "lto_priv" | "localalias")
+            || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match function.find('.') {
+        Some(dot) if function[dot + 1..].split('.').all(is_kind) => function.split_at(dot),
+        _ => (function, ""),
+    }
+}
+
 /// Returns a function as it is written in a description: the names of C++ and Rust that have other characters than
 /// names in C are in quotes.
 pub fn in_description(function: &str) -> Cow<'_, str> {
@@ -435,6 +464,27 @@ impl fmt::Display for Target {
         match &self.function {
             None => write!(f, "{}", self.offset),
             Some(function) => write!(f, "{function}+{}", self.offset),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_clone;
+
+    #[test]
+    fn dots_of_clones_and_of_go() {
+        for (name, function, suffix) in [
+            ("f.isra.0", "f", ".isra.0"),
+            ("f.constprop.0.isra.1", "f", ".constprop.0.isra.1"),
+            ("f.cold", "f", ".cold"),
+            ("f.0", "f", ".0"),
+            ("f", "f", ""),
+            ("main.fib", "main.fib", ""),
+            ("main.main.func1.2", "main.main.func1.2", ""),
+            ("example.org/x.(*T).f", "example.org/x.(*T).f", ""),
+        ] {
+            assert_eq!(split_clone(name), (function, suffix));
         }
     }
 }

@@ -124,7 +124,7 @@ fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeK
         Place::Event { .. } => ProbeKind::Event,
         Place::Program(place) => match place.end {
             None => ProbeKind::UserInsn,
-            Some(End::Entry) => ProbeKind::UserEntry,
+            Some(End::Entry) => ProbeKind::UserEntry(place.passing),
             Some(End::Return) => ProbeKind::UserReturn,
         },
         // The clauses of ERROR are part of every program.
@@ -136,7 +136,7 @@ fn kind(place: &Place, arguments: Option<&u8>, by: Option<&By>) -> Option<ProbeK
 mod tests {
     use super::*;
     use kinst_base::image::FileId;
-    use kinst_base::probe::{Fields, InProgram, Jump, Probe};
+    use kinst_base::probe::{Fields, InProgram, Jump, Passing, Probe};
 
     /// Each of the places with the clause 0, and its instructions.
     fn grouped(places: Vec<InProgram>) -> Vec<(ProbeKind, Option<u32>, Vec<u64>)> {
@@ -157,7 +157,7 @@ mod tests {
     fn place(file: u32, process: Option<u32>, end: Option<End>, when: &[When]) -> InProgram {
         let spot = |when: &When| Spot { address: 0x1000, exit: 0, when: *when, keys: Vec::new() };
         let spots = when.iter().map(spot).collect();
-        InProgram { file: FileId(file), process, end, spots, semaphore: None }
+        InProgram { file: FileId(file), process, end, passing: Passing::C, spots, semaphore: None }
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(grouped(places.to_vec()), expected);
         let ends = [Some(End::Return), None, Some(End::Entry)].map(|end| place(0, None, end, &always));
         let kinds: Vec<_> = grouped(ends.to_vec()).into_iter().map(|group| group.0).collect();
-        assert_eq!(kinds, [UserInsn, UserEntry, UserReturn]);
+        assert_eq!(kinds, [UserInsn, UserEntry(Passing::C), UserReturn]);
         // An operand is tested by code for this place.
         let jumps = [When::Goes(Jump::default(), 1), When::Goes(Jump::default(), 2), When::Always];
         assert_eq!(grouped(vec![place(0, None, None, &jumps)]).len(), 3);

@@ -18,6 +18,14 @@ pub enum Missing {
     /// The variable `ipl`, if the location of the interrupt count is unknown.
     #[error("the variable ipl is not supported: the kernel does not show where it counts interrupts")]
     Interrupts,
+    /// A further argument of a function of Go, whose registers are fewer.
+    #[error("arg9 is not supported at a function of Go: nine arguments are in registers")]
+    GoArgument,
+    /// An argument of a function of Go in assembly code, in a stripped program.
+    #[error(
+        "a function of Go in assembly code has its arguments in registers or on the stack, which only the program's symbols tell"
+    )]
+    GoAssembly,
     /// Anything else, by the name for the message.
     #[error("{0} is not supported")]
     Other(&'static str),

@@ -244,6 +244,11 @@ impl ElfFile {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
     }
 
+    /// Whether it is a program of Go, or the file with the debug information of one.
+    pub fn is_go(&self) -> bool {
+        self.section(".note.go.buildid").is_some() || self.section(".go.buildinfo").is_some()
+    }
+
     /// Drops this process's pages of the file; they are read again on demand.
     pub fn give_back(&self) {
         self.bytes.give_back();

@@ -95,6 +95,15 @@ impl Registers {
         caller.set(RSP, above(16));
         Some(caller)
     }
+
+    /// The caller's registers by the size of the frame, from rsp to the return address; only rsp and rip are known.
+    pub fn by_frame_size(&self, bytes: u64, memory: &Memory<'_>) -> Option<Registers> {
+        let at = self.sp()?.checked_add(bytes)?;
+        let mut caller = Registers::default();
+        caller.set(RIP, Some(memory(at)?));
+        caller.set(RSP, at.checked_add(8));
+        Some(caller)
+    }
 }
 
 impl Callers {

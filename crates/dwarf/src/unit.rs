@@ -16,6 +16,8 @@ pub(crate) struct Unit<'a> {
     pub first: Option<UnitOffset>,
     /// Whether functions may be defined anywhere, in types and in namespaces: not in C.
     pub nested_definitions: bool,
+    /// Whether the names of functions are whole paths, as in Go.
+    pub is_go: bool,
     /// Whether copies may have their origin in another unit (link-time optimisation, dwz).
     pub has_foreign_origins: bool,
     /// Whether the compiler records the entries of copies, and omits only an entry where the copy's code
@@ -112,6 +114,7 @@ impl<'a> Unit<'a> {
             },
             first: None,
             nested_definitions: false,
+            is_go: false,
             has_foreign_origins: false,
             tells_entries: true,
             base: 0,
@@ -189,7 +192,8 @@ impl<'a> Unit<'a> {
                     self.line_program = Some(offset)
                 }
                 (dw::DW_AT_language, AttributeValue::Language(language)) => {
-                    self.nested_definitions = !is_c(language)
+                    self.nested_definitions = !is_c(language);
+                    self.is_go = language == dw::DW_LANG_Go;
                 }
                 _ => {}
             }

@@ -26,6 +26,7 @@ pub use catalog::tracepoints::EVENTS;
 pub use catalog::{Begun, Catalog, DTRACE, Reach, Unreachable};
 pub use code::decode::text as insn_text;
 pub use code::notes::parse as read_notes;
+pub use code::pclntab::{GoFunction, GoInlined, GoTable, Unreadable as UnreadableGoTable};
 pub use code::refusal::Refusal;
 pub use code::stapsdt::{Notes as StaticNotes, StaticProbe};
 pub use code::tables::Rewriting;

@@ -1,6 +1,7 @@
 //! sites/symtab.rs: lookup of module, symbol and offset by address, in ELF symbol tables and in /proc/kallsyms.
 
 use kinst_base::image::KERNEL_PROPER;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,6 +25,9 @@ pub struct Symbol {
 
 /// Bit of `rank` that marks freed code.
 const GONE: u16 = 1 << 15;
+/// Bits of labels in assembly code, and of symbols that are not global.
+const UNTYPED: u16 = 1 << 12;
+const LOCAL: u16 = 1 << 8;
 
 /// The code symbols of one module.
 #[derive(Debug, Default)]
@@ -115,6 +119,23 @@ impl Symbols {
             }
         })?;
         Ok(read.finish())
+    }
+
+    /// Adds functions to those of a file: name, address and size. Both have the names that `name` returns.
+    pub fn with(self, functions: &[(&str, u64, u64)], name: impl Fn(&str) -> Cow<'_, str>) -> Symbols {
+        let mut read = Reader::default();
+        let old = self.iter().map(|(name, symbol)| (name, symbol.address, symbol.size, symbol.rank));
+        let new = functions.iter().map(|(name, address, size)| (*name, *address, *size, 0));
+        for (old, address, size, rank) in old.chain(new) {
+            let name = name(old);
+            let (function, global) = (rank & UNTYPED == 0, rank & LOCAL == 0);
+            read.push(
+                CodeSymbol { name: &name, address, size, function, global },
+                rank & GONE != 0,
+                u64::MAX,
+            );
+        }
+        Symbols { text_start: self.text_start, ..read.finish() }
     }
 
     /// Wraps the cached symbols of a module.
@@ -318,8 +339,8 @@ impl Reader {
         self.names.push_str(symbol.name);
         let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
         let rank = (u16::from(gone) * GONE)
-            | (u16::from(!symbol.function) << 12)
-            | (u16::from(!symbol.global) << 8)
+            | (u16::from(!symbol.function) * UNTYPED)
+            | (u16::from(!symbol.global) * LOCAL)
             | underscores.min(0xff) as u16;
         let (address, size) = (symbol.address, symbol.size);
         self.symbols.push(Symbol { address, size, name_at, name_len, rank });
@@ -367,7 +388,7 @@ impl Reader {
 /// Whether the name is a marker in the text, or of padding before a function: never a function. Kallsyms
 /// omits most of them too (scripts/kallsyms.c).
 fn is_no_function(name: &str) -> bool {
-    const MARKS: [&str; 12] = [
+    const MARKS: [&str; 14] = [
         "_text",
         "_stext",
         "_etext",
@@ -377,6 +398,8 @@ fn is_no_function(name: &str) -> bool {
         "__init_end",
         "_sexittext",
         "_eexittext",
+        "runtime.text",
+        "runtime.etext",
         "__indirect_thunk_start",
         "__indirect_thunk_end",
         "__end_of_kernel_reserve",
@@ -422,69 +445,4 @@ fn is_clone_suffix(suffix: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KALLSYMS: &str = "\
-0000000000000000 A fixed_percpu_data
-ffffffff81000000 T _text
-ffffffff81000000 T startup_64
-ffffffff81000100 t show
-ffffffff81000140 T __x64_sys_getppid
-ffffffff81000140 T __se_sys_getppid
-ffffffff81000140 t aliased
-ffffffff81000180 t show
-ffffffff810001c0 t split.isra.0
-ffffffff810001e0 t split.part.0
-ffffffff810001f0 t split.cold
-ffffffff81000200 D some_data
-ffffffff82000000 T _sinittext
-ffffffff82000000 t early_setup
-ffffffff82001000 R __init_end
-ffffffffc0000000 t show\t[ext4]
-ffffffffc0001000 t bpf_prog_1\t[bpf]
-";
-
-    #[test]
-    fn kallsyms_are_sorted_by_module() {
-        let modules = Symbols::of_kallsyms(KALLSYMS, true);
-        assert_eq!(modules.len(), 2);
-        let vmlinux = &modules["vmlinux"];
-        let containing = |address| vmlinux.containing(address).map(|symbol| vmlinux.name(symbol));
-        assert_eq!(containing(0xffffffff81000013), Some("startup_64"));
-        assert_eq!(containing(0xffffffff80ffffff), None);
-        assert_eq!(containing(0xffffffff81000150), Some("__se_sys_getppid"));
-        let shows: Vec<u64> = vmlinux.named("show").iter().map(|symbol| symbol.address).collect();
-        assert_eq!(shows, [0xffffffff81000100, 0xffffffff81000180]);
-        assert!(vmlinux.named("early_setup").iter().all(|symbol| symbol.gone()));
-        assert_eq!(vmlinux.named("some_data").len(), 0);
-        assert_eq!(modules["ext4"].named("show").len(), 1);
-    }
-
-    #[test]
-    fn parts_of_a_function_are_no_instances() {
-        let modules = Symbols::of_kallsyms(KALLSYMS, true);
-        assert_eq!(modules["vmlinux"].instances("split"), ["split.isra.0"]);
-        assert_eq!(modules["vmlinux"].instances("show"), ["show"]);
-        assert!(modules["vmlinux"].instances("early_setup").is_empty());
-        assert!(modules["vmlinux"].instances("sho").is_empty());
-        for (suffix, clone) in [
-            ("", true),
-            (".isra.0.constprop.1", true),
-            (".isra.0.cold", false),
-            (".part.0", false),
-            ("x", false),
-        ] {
-            assert_eq!(is_clone_suffix(suffix), clone, "{suffix}");
-        }
-    }
-
-    #[test]
-    fn hidden_addresses_keep_the_order() {
-        let text = "0000000000000000 T first\n0000000000000000 t again\n";
-        let modules = Symbols::of_kallsyms(text, true);
-        let names: Vec<&str> = modules["vmlinux"].iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["first", "again"]);
-        assert!(modules["vmlinux"].containing(0).is_none());
-    }
-}
+mod tests;

@@ -282,7 +282,7 @@ fn load_unit(
         ProbeKind::Fexit => ProgramKind::Fexit(function),
         ProbeKind::MultiEntry | ProbeKind::MultiReturn => ProgramKind::KprobeMulti,
         ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => ProgramKind::Kprobe,
-        ProbeKind::UserInsn | ProbeKind::UserEntry | ProbeKind::UserReturn => match uprobes() {
+        ProbeKind::UserInsn | ProbeKind::UserEntry(_) | ProbeKind::UserReturn => match uprobes() {
             Ok(Uprobes::Multi) => ProgramKind::UprobeMulti,
             Ok(Uprobes::Events(_)) | Err(_) => ProgramKind::Kprobe,
         },

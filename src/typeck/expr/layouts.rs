@@ -109,6 +109,13 @@ const LAYOUTS: &[Layout] = &[
     Layout { names: &["Rc<", "Arc<"], address: &["ptr", "pointer"], extent: Extent::One },
 ];
 
+/// The types of Go. The members of many others have such names, so the name decides.
+const OF_GO: &[Layout] = &[
+    Layout { names: &["string"], address: &["str"], extent: Extent::Text(&["len"]) },
+    Layout { names: &["[]"], address: &["array"], extent: Extent::Elements(&["len"]) },
+    Layout { names: &["[]uint8"], address: &["array"], extent: Extent::Text(&["len"]) },
+];
+
 impl Layout {
     fn is_of(&self, name: &str) -> bool {
         let is_beginning = |known: &str| !known.ends_with(|last: char| last.is_ascii_alphanumeric());
@@ -123,13 +130,19 @@ impl Checker<'_> {
     /// Returns the text that a value with the members of a string has, whatever its type is called.
     pub(super) fn text_in(&self, value: &Expr, span: Span) -> Option<Memory> {
         let is_text = |layout: &&Layout| matches!(layout.extent, Extent::Text(_));
-        LAYOUTS.iter().filter(is_text).find_map(|layout| self.memory_by(layout, value, None, span))
+        let name = match value.ty.resolved() {
+            Type::Record(record) => record.name.as_str(),
+            _ => "",
+        };
+        let of_go = OF_GO.iter().filter(|layout| layout.is_of(name));
+        let layouts = LAYOUTS.iter().chain(of_go).filter(is_text);
+        layouts.into_iter().find_map(|layout| self.memory_by(layout, value, None, span))
     }
 
     /// Returns the memory that a value of a standard library's type refers to; `None` if it is of another type, or its
     /// members are not those that are known.
     pub(in crate::typeck) fn memory_of(&self, value: &Expr, record: &Tagged, span: Span) -> Option<Memory> {
-        let layouts = LAYOUTS.iter().filter(|layout| layout.is_of(&record.name));
+        let layouts = LAYOUTS.iter().chain(OF_GO).filter(|layout| layout.is_of(&record.name));
         layouts.into_iter().find_map(|layout| self.memory_by(layout, value, Some(record), span))
     }
 

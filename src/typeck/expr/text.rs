@@ -1,4 +1,4 @@
-//! typeck/expr/text.rs: stringof() of the strings of C++ and Rust, which have an address and a length.
+//! typeck/expr/text.rs: stringof() of the strings of C++, Rust and Go, which have an address and a length.
 
 use super::layouts::Memory;
 use crate::typeck::state::Checker;
@@ -9,7 +9,7 @@ use kinst_types::Type;
 use kinst_types::intrinsic::ULONG;
 
 impl Checker<'_> {
-    /// Returns the text of a record that is a string of C++ or Rust in a process; `None` for other values.
+    /// Returns the text of a record that is a string of C++, Rust or Go in a process; `None` for other values.
     pub(super) fn text_of(&self, value: &Expr, span: Span) -> Option<Expr> {
         value.ty.resolved().is_record().then_some(())?;
         let Memory { address, bytes: length, .. } = self.text_in(value, span)?;

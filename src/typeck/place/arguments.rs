@@ -14,7 +14,7 @@ use crate::typeck::{error, words};
 use crate::vocabulary::syscalls;
 use kinst_base::diag::tags;
 use kinst_base::glob::is_glob;
-use kinst_base::probe::{Description, Fields, is_mangled};
+use kinst_base::probe::{Description, Fields, is_mangled, split_clone};
 use kinst_base::source::Span;
 use kinst_base::space::Space;
 use kinst_dif::insn::Builtin;
@@ -294,6 +294,9 @@ impl Checker<'_> {
         if is_return && number == 0 {
             return None;
         }
+        if !is_return && is_go(&fields.function) {
+            return Some("the debug information has no place of it, and Go passes arguments in its own way");
+        }
         if own.is_nocall {
             return Some("the compiler passes its arguments in its own way (DW_CC_nocall)");
         }
@@ -424,8 +427,13 @@ fn has_prototypes(fields: &Fields) -> bool {
 fn is_clone(function: &str) -> bool {
     match is_mangled(function) {
         true => [".constprop.", ".isra.", ".part.", ".cold"].iter().any(|clone| function.contains(clone)),
-        false => function.contains('.'),
+        false => !split_clone(function).1.is_empty(),
     }
+}
+
+/// Whether a function of a program is one of Go: its name begins with its package.
+fn is_go(function: &str) -> bool {
+    !is_mangled(function) && !function.contains("::") && function.contains('.') && !is_clone(function)
 }
 
 fn is_return(fields: &Fields) -> bool {

@@ -1,6 +1,6 @@
 //! typeck/place/described.rs: descriptions of instructions: which they are, and where a function begins.
 
-use kinst_base::probe::{Description, Fields, Site, is_mangled};
+use kinst_base::probe::{Description, Fields, Site, is_mangled, split_clone};
 use kinst_base::space::Space;
 
 /// Returns the site of the first instruction of a function, for the variables of the function itself.
@@ -13,7 +13,7 @@ pub(in crate::typeck) fn first_instruction(fields: &Fields) -> Site {
             let name = match is_mangled(&function) {
                 // Symbols of Rust may have dots.
                 true => Some(function.as_str()),
-                false => function.split(['.', '#']).next(),
+                false => function.split('#').next().map(|name| split_clone(name).0),
             };
             let copy = name.map(str::to_owned);
             Site { space, module, function, copy, ..Site::default() }

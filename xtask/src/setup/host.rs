@@ -50,6 +50,8 @@ const TESTS: Needs = &[
     ("clang", "clang"),
     // It makes the programs that count their own calls.
     ("csmith", "csmith"),
+    // Its functions have other names, arguments and stacks.
+    ("go", "golang-go"),
     // It reads clang's own counters of executed lines.
     ("llvm-cov", "llvm"),
     ("dwz", "dwz"),

@@ -4,6 +4,7 @@
 pub(crate) mod arm64;
 pub(crate) mod cross;
 mod decoder;
+mod golang;
 pub(crate) mod host;
 mod image;
 mod instrument;
@@ -100,6 +101,7 @@ impl Part {
                 decoder::is_there()?
                     && monitoring::is_there()?
                     && pprof::is_there()?
+                    && golang::is_there()?
                     && kernel::have_images()?
             }
         };
@@ -137,6 +139,7 @@ impl Part {
                 decoder::ensure()?;
                 monitoring::ensure()?;
                 pprof::ensure()?;
+                golang::ensure()?;
                 kernel::ensure_images()
             }
         }

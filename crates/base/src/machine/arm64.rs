@@ -57,6 +57,7 @@ const CALL: i16 = x(35);
 
 const PT_REGS: PtRegs = PtRegs {
     arguments: &[x(0), x(1), x(2), x(3), x(4), x(5), x(6), x(7)],
+    go_arguments: &[x(0), x(1), x(2), x(3), x(4), x(5), x(6), x(7), x(8), x(9)],
     on_stack: 0,
     returned: x(0),
     stack_pointer: SP,

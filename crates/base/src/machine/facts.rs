@@ -92,6 +92,8 @@ pub struct Room {
 pub struct PtRegs {
     /// The arguments of a call that are in registers, in order.
     pub arguments: &'static [i16],
+    /// The same for functions of Go.
+    pub go_arguments: &'static [i16],
     /// Distance from the stack pointer to the first of the other arguments, at a function's entry.
     pub on_stack: i32,
     /// The return value.

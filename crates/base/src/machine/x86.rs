@@ -58,6 +58,8 @@ const SP: i16 = 19 * 8;
 
 const PT_REGS: PtRegs = PtRegs {
     arguments: &[14 * 8, 13 * 8, 12 * 8, CX, 9 * 8, 8 * 8],
+    // rax, rbx, rcx, rdi, rsi, r8 to r11
+    go_arguments: &[10 * 8, 5 * 8, CX, 14 * 8, 13 * 8, 9 * 8, 8 * 8, 7 * 8, 6 * 8],
     // After the return address.
     on_stack: 8,
     returned: 10 * 8,

@@ -7,6 +7,7 @@ use crate::insn::{Alu, Cond, Helper, Width};
 use crate::memory::cpu;
 use crate::missing::Missing;
 use kinst_base::machine::PtRegs;
+use kinst_base::probe::Passing;
 use kinst_base::uapi::Flt;
 use kinst_dif::insn::Builtin;
 
@@ -60,12 +61,13 @@ impl Object<'_, '_> {
         let word = |number: usize| cpu::ARGUMENTS + 8 * number as i16;
         let registers = self.registers();
         match self.shared.probe {
-            ProbeKind::Entry | ProbeKind::MultiEntry | ProbeKind::UserEntry => {
-                match registers.arguments.get(number) {
-                    Some(offset) => self.asm.load(Width::Double, R1, R6, *offset),
-                    None => self.argument_on_stack(number),
-                }
+            ProbeKind::Entry | ProbeKind::MultiEntry | ProbeKind::UserEntry(Passing::C) => {
+                self.argument_in(registers.arguments, number);
             }
+            ProbeKind::UserEntry(Passing::Go) if number < registers.go_arguments.len() => {
+                self.argument_in(registers.go_arguments, number);
+            }
+            ProbeKind::UserEntry(Passing::GoStack) => self.argument_in(&[], number),
             ProbeKind::Timer if number < 2 => self.interrupted(number),
             ProbeKind::Fentry => self.argument_of_function(number),
             ProbeKind::Return | ProbeKind::Fexit | ProbeKind::MultiReturn | ProbeKind::UserReturn
@@ -90,6 +92,7 @@ impl Object<'_, '_> {
             | ProbeKind::Fexit
             | ProbeKind::MultiReturn
             | ProbeKind::UserInsn
+            | ProbeKind::UserEntry(Passing::Go | Passing::GoUnknown)
             | ProbeKind::UserReturn
             | ProbeKind::Timer
             | ProbeKind::Bare
@@ -112,10 +115,18 @@ impl Object<'_, '_> {
         self.asm.load(Width::Double, R1, Frame, COPY);
     }
 
-    /// Loads a function's argument from the stack at its entry.
+    /// Loads a function's argument at its entry from one of these registers; those after them are on the stack.
+    fn argument_in(&mut self, arguments: &[i16], number: usize) {
+        match arguments.get(number) {
+            Some(offset) => self.asm.load(Width::Double, R1, R6, *offset),
+            None => self.argument_on_stack(number - arguments.len()),
+        }
+    }
+
+    /// Loads one of a function's arguments on the stack at its entry.
     fn argument_on_stack(&mut self, number: usize) {
-        let PtRegs { arguments, on_stack, stack_pointer, .. } = *self.registers();
-        let above = on_stack + 8 * (number as i32 - arguments.len() as i32);
+        let PtRegs { on_stack, stack_pointer, .. } = *self.registers();
+        let above = on_stack + 8 * number as i32;
         let bad = self.fault(Flt::BADADDR);
         let read = self.asm.label();
         self.asm.load(Width::Double, R3, R6, stack_pointer);

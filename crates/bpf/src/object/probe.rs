@@ -5,6 +5,7 @@ use crate::insn::Reg::{self, R6};
 use crate::insn::Width;
 use crate::machine::Machine;
 use kinst_base::machine::PtRegs;
+use kinst_base::probe::Passing;
 
 /// The kind of context that a program gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,7 +28,7 @@ pub enum ProbeKind {
     /// Registers of a program at one of its instructions; no arguments.
     UserInsn,
     /// Registers of a program at a function's entry.
-    UserEntry,
+    UserEntry(Passing),
     /// Registers of a program at a function's exit.
     UserReturn,
     /// A timer; its context begins with registers.
@@ -54,7 +55,7 @@ impl ProbeKind {
 
     /// Whether it is at an instruction of a program (uprobe), with the program's registers as its context.
     pub fn is_in_program(self) -> bool {
-        matches!(self, ProbeKind::UserInsn | ProbeKind::UserEntry | ProbeKind::UserReturn)
+        matches!(self, ProbeKind::UserInsn | ProbeKind::UserEntry(_) | ProbeKind::UserReturn)
     }
 
     /// Whether it has a trampoline, at one function.
@@ -91,7 +92,7 @@ impl ProbeKind {
     /// Returns the register that holds the return address, at an entry or exit where the function has no frame.
     pub fn link(self, machine: &dyn Machine) -> Option<i16> {
         use ProbeKind as K;
-        let is_end = matches!(self, K::Entry | K::Return | K::UserEntry | K::UserReturn);
+        let is_end = matches!(self, K::Entry | K::Return | K::UserEntry(_) | K::UserReturn);
         machine.registers().link.filter(|_| is_end)
     }
 

@@ -34,7 +34,7 @@ impl Walk {
                 Walk::Own
             }
             // The kernel was entered by the breakpoint: it has no functions below the handler's.
-            K::UserInsn | K::UserEntry | K::UserReturn => Walk::Nowhere,
+            K::UserInsn | K::UserEntry(_) | K::UserReturn => Walk::Nowhere,
             K::Error => Walk::Nowhere,
         }
     }
@@ -80,7 +80,7 @@ impl Object<'_, '_> {
     /// address is in the link register or at the stack pointer.
     pub(super) fn user_caller(&mut self) {
         let (context, machine) = (self.shared.context, self.shared.memory.machine);
-        if !matches!(context, ProbeKind::UserEntry | ProbeKind::UserReturn) {
+        if !matches!(context, ProbeKind::UserEntry(_) | ProbeKind::UserReturn) {
             return self.frame(USER_STACK);
         }
         if let Some(link) = context.link(machine) {

@@ -8,6 +8,7 @@ use crate::library::Function;
 use crate::memory::{Map, ZONE, cpu, globals};
 use crate::missing::Missing;
 use crate::support::REGISTERS;
+use kinst_base::probe::Passing;
 use kinst_base::uapi::Flt;
 use kinst_dif::Scope;
 use kinst_dif::insn::{Builtin, FIRST_USER_VARIABLE, Opcode};
@@ -44,6 +45,15 @@ impl Object<'_, '_> {
     fn builtin(&mut self, builtin: Builtin) -> Result<(), Missing> {
         use Builtin::*;
         match builtin {
+            // On the stack, results are among the arguments.
+            Arg9 if self.shared.probe == ProbeKind::UserEntry(Passing::Go) => {
+                return Err(Missing::GoArgument);
+            }
+            Arg0 | Arg1 | Arg2 | Arg3 | Arg4 | Arg5 | Arg6 | Arg7 | Arg8 | Arg9
+                if self.shared.probe == ProbeKind::UserEntry(Passing::GoUnknown) =>
+            {
+                return Err(Missing::GoAssembly);
+            }
             Arg0 | Arg1 | Arg2 | Arg3 | Arg4 | Arg5 | Arg6 | Arg7 | Arg8 | Arg9 => {
                 self.argument((builtin.number() - Arg0.number()) as usize);
             }

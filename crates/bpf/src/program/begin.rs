@@ -123,7 +123,7 @@ impl Writer<'_> {
             | ProbeKind::Bare
             | ProbeKind::Error
             | ProbeKind::UserInsn
-            | ProbeKind::UserEntry
+            | ProbeKind::UserEntry(_)
             | ProbeKind::UserReturn
             | ProbeKind::Trace(_)
             | ProbeKind::Event => {
@@ -304,7 +304,7 @@ impl Writer<'_> {
             | ProbeKind::Fentry
             | ProbeKind::MultiEntry
             | ProbeKind::UserInsn
-            | ProbeKind::UserEntry
+            | ProbeKind::UserEntry(_)
             | ProbeKind::Timer
             | ProbeKind::Bare
             | ProbeKind::Error

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::names::Names;
 use super::scan::for_each_function;
+use crate::golang::GoQuery;
 use crate::query::Query;
 use crate::sections::{Dwarf, Sections, headers};
 use crate::unit::Unit;
@@ -15,7 +16,7 @@ use kinst_debuginfo::{ElfFile, Error};
 pub fn code_meant(image: &ElfFile, name: &str) -> Result<Vec<(u64, String)>, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
-    let names = Names::Meant(Query::new(name));
+    let names = Names::Meant(Query::new(name), GoQuery::new(name));
     let found = headers(image, &dwarf)?.into_par_iter().flat_map_iter(|header| {
         let unit = Unit::new(&dwarf, header).ok();
         // A unit that cannot be read has no functions.
@@ -32,7 +33,7 @@ fn in_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, names: &Names<'_>) -> gimli::
     let mut bodies = Vec::new();
     for_each_function(dwarf, unit, |function| {
         if !function.declaration
-            && let Some(path) = function.path()
+            && let Some(path) = function.path(unit)
         {
             let parts: Vec<&str> = path.iter().map(|part| &**part).collect();
             if names.number_of(&parts, function.symbol().as_deref()).is_some() {

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use foldhash::HashMap;
 
+use crate::golang::{GoQuery, without_instance};
 use crate::mangled::trait_of_symbol;
 use crate::query::{Query, generic};
 
@@ -12,7 +13,7 @@ pub(crate) enum Names<'n> {
     /// The ids are indices in the list.
     These { numbers: HashMap<&'n [u8], usize>, count: usize },
     /// All matching functions share one id.
-    Meant(Query),
+    Meant(Query, GoQuery),
     /// Ids are assigned in the order of discovery.
     All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
 }
@@ -38,7 +39,7 @@ impl<'n> Names<'n> {
             Names::These { .. } => {
                 self.number(name.as_bytes()).or_else(|| self.number(generic(name).0.as_bytes()))
             }
-            Names::Meant(query) => {
+            Names::Meant(query, _) => {
                 let is_of_trait = |symbol| query.is_of_trait(&trait_of_symbol(symbol).unwrap_or_default());
                 let is_meant = query.matches(path) && (!query.has_trait() || symbol.is_some_and(is_of_trait));
                 is_meant.then_some(0)
@@ -47,10 +48,18 @@ impl<'n> Names<'n> {
         }
     }
 
+    /// The id of a function of Go, whose name is its path.
+    pub(crate) fn number_in_go(&self, name: &str) -> Option<usize> {
+        match self {
+            Names::Meant(_, query) => query.matches(name).then_some(0),
+            _ => self.number(without_instance(name).as_bytes()),
+        }
+    }
+
     pub(crate) fn number(&self, name: &[u8]) -> Option<usize> {
         match self {
             Names::These { numbers, .. } => numbers.get(name).copied(),
-            Names::Meant(query) => {
+            Names::Meant(query, _) => {
                 let name = std::str::from_utf8(name).ok()?;
                 (query.matches(&[name]) && !query.has_trait()).then_some(0)
             }
@@ -71,7 +80,7 @@ impl<'n> Names<'n> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Names::These { count, .. } => *count,
-            Names::Meant(_) => 1,
+            Names::Meant(..) => 1,
             Names::All { next, .. } => *lock(next),
         }
     }
@@ -82,7 +91,7 @@ impl<'n> Names<'n> {
         let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
         match self {
             Names::These { numbers, .. } => numbers.into_iter().for_each(|(name, number)| put(name, number)),
-            Names::Meant(_) => {}
+            Names::Meant(..) => {}
             Names::All { shards, .. } => shards
                 .iter()
                 .for_each(|shard| lock(shard).iter().for_each(|(name, number)| put(name, *number))),

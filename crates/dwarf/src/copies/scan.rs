@@ -10,6 +10,7 @@ use gimli::{Abbreviation, AttributeValue, EntriesRaw, UnitOffset, constants as d
 use super::names::Names;
 use crate::entries::is_declaration;
 use crate::extent::Extent;
+use crate::golang::without_instance;
 use crate::mangled::path_of_method;
 use crate::query::without_arguments;
 use crate::sections::{Dwarf, Slice};
@@ -69,8 +70,9 @@ impl Scan {
             if function.declaration {
                 return;
             }
-            let path = unit.nested_definitions.then(|| function.path()).flatten();
+            let path = unit.nested_definitions.then(|| function.path(unit)).flatten();
             let name = match &path {
+                Some(path) if unit.is_go => path.last().and_then(|name| names.number_in_go(name)),
                 Some(path) => {
                     let path: Vec<&str> = path.iter().map(|part| &**part).collect();
                     names.number_of(&path, function.symbol().as_deref())
@@ -162,7 +164,7 @@ pub(crate) fn inline_names<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Res
     let mut names = BTreeSet::new();
     for_each_function(dwarf, unit, |function| {
         if let Some(name) = function.name.filter(|_| function.inline) {
-            let path = unit.nested_definitions.then(|| function.path()).flatten();
+            let path = unit.nested_definitions.then(|| function.path(unit)).flatten();
             names.insert(match path {
                 Some(path) => without_arguments(&path.join("::")),
                 None => name.to_string_lossy().into_owned(),
@@ -201,8 +203,11 @@ impl<'a> Function<'a, '_> {
 
     /// Its name, preceded by its scopes' names. Where Rust has only an index (`{impl#3}`), the type comes
     /// from the symbol.
-    pub(crate) fn path(&self) -> Option<Vec<Cow<'a, str>>> {
+    pub(crate) fn path(&self, unit: &Unit<'a>) -> Option<Vec<Cow<'a, str>>> {
         let name = self.name?.to_string_lossy();
+        if unit.is_go {
+            return Some(vec![without_instance(&name).into_owned().into()]);
+        }
         let scope: Vec<Cow<'a, str>> = self.scope.iter().map(|part| part.to_string_lossy()).collect();
         if scope.iter().any(|part| part.starts_with("{impl#"))
             && let Some(path) = self.symbol().and_then(|symbol| path_of_method(&symbol))

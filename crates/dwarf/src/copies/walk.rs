@@ -9,6 +9,7 @@ use super::found::{AllFindings, Findings, Function};
 use super::mention;
 use super::names::Names;
 use super::scan::{self, Scan};
+use crate::golang::GoQuery;
 use crate::parts::Parts;
 use crate::query::{self, Query};
 use crate::sections::{Dwarf, Slice, headers};
@@ -28,12 +29,12 @@ pub fn find(image: &ElfFile, wanted: &[String], call_sites: bool) -> Result<Find
 
 /// Like [`find`], for all functions that a user's name matches.
 pub fn find_meant(image: &ElfFile, name: &str, call_sites: bool) -> Result<Findings, Error> {
-    if query::is_plain(name) {
+    if query::is_plain(name) && !image.is_go() {
         return find(image, &[name.to_owned()], call_sites);
     }
     let parts = Parts::load(image, &[])?;
     let dwarf = parts.dwarf();
-    let names = Names::Meant(Query::new(name));
+    let names = Names::Meant(Query::new(name), GoQuery::new(name));
     let finder = CopyFinder { dwarf: &dwarf, call_sites };
     Ok(walk(&finder, &parts, &names, &headers(image, &dwarf)?, &|_| true))
 }
@@ -219,6 +220,10 @@ pub fn missing(image: &ElfFile) -> BTreeMap<Missing, usize> {
 /// Whether the file can contain any of the names: each is in .debug_str, unless it is so short that the
 /// compiler stores it inline, or the debug information is in other files.
 pub fn may_know(image: &ElfFile, wanted: &[String]) -> bool {
+    // Go has all names in .debug_info.
+    if image.is_go() {
+        return true;
+    }
     let known = |image: &ElfFile| match image.debug_section(".debug_str") {
         Ok(strings) => mention::in_file(&strings, wanted),
         Err(_) => true,

@@ -11,6 +11,8 @@ pub type RunTime<'r> = dyn Fn(u64) -> Option<u64> + 'r;
 pub(crate) struct Described<'d> {
     pub die: u64,
     pub(super) parameter: bool,
+    /// Whether it is a result of a function of Go, which are described like parameters.
+    pub(super) is_result: bool,
     /// Whether it is only a declaration.
     pub(super) declaration: bool,
     pub name: Option<String>,

@@ -154,6 +154,8 @@ impl<'d> Reader<'_, 'd> {
         let (mut parameters, locals): (Vec<_>, Vec<_>) =
             own.into_iter().map(|(described, _)| described).partition(|described| described.parameter);
         parameters.sort_by_key(|parameter| parameter.die);
+        let results = locals.iter().chain(&abstracts).filter(|described| described.is_result);
+        let result = results.min_by_key(|described| described.die).and_then(|result| result.ty);
         let mut gone = Vec::new();
         let mut declared = Vec::new();
         for described in abstracts {
@@ -170,7 +172,7 @@ impl<'d> Reader<'_, 'd> {
         declared.extend(parameters);
         let function = self.described(frame.die)?;
         let is_nocall = function.is_nocall;
-        let returns = self.completed(function).ty;
+        let returns = self.completed(function).ty.or(result);
         let variables =
             |list: Vec<Described<'d>>| list.into_iter().map(|described| self.variable(described)).collect();
         Ok(scope::Frame {
@@ -232,7 +234,8 @@ impl<'d> Reader<'_, 'd> {
                 tag @ (dw::DW_TAG_formal_parameter | dw::DW_TAG_variable) => {
                     let mut described = self.described(unit.global(offset))?;
                     // A parameter belongs to the function, not to a block in it.
-                    described.parameter = tag == dw::DW_TAG_formal_parameter && depth == 1;
+                    described.parameter =
+                        tag == dw::DW_TAG_formal_parameter && depth == 1 && !described.is_result;
                     found.push((described, depth));
                     unit.skip_tree(&mut entries, abbreviation)?;
                 }
@@ -282,6 +285,9 @@ impl<'d> Reader<'_, 'd> {
                 dw::DW_AT_abstract_origin | dw::DW_AT_specification => {
                     described.origin = unit.target(&attribute.value());
                 }
+                dw::DW_AT_variable_parameter => {
+                    described.is_result = unit.is_go && attribute.value() == AttributeValue::Flag(true);
+                }
                 dw::DW_AT_calling_convention => {
                     let value = attribute.value();
                     described.is_nocall = value == AttributeValue::CallingConvention(dw::DW_CC_nocall);
@@ -302,6 +308,8 @@ impl<'d> Reader<'_, 'd> {
             let Ok(of) = reader.described(die) else { break };
             described.name = described.name.or(of.name);
             described.ty = described.ty.or(of.ty);
+            described.is_result |= of.is_result;
+            described.parameter &= !of.is_result;
             if described.location.is_none() && described.value.is_none() {
                 (described.location, described.value) = (of.location, of.value);
                 described.of = die;

@@ -31,7 +31,7 @@ pub struct Frame {
     pub locals: Vec<Variable>,
     /// Variables of the function that this copy has lost entirely.
     pub gone: Vec<Variable>,
-    /// The offset of the result's type in .debug_info; `None` for void.
+    /// The offset of the type of the result, in Go the first one, in .debug_info; `None` for void.
     pub returns: Option<u64>,
     /// Whether the function does not obey the calling convention, as the compiler knows all of its callers.
     pub is_nocall: bool,

@@ -42,9 +42,11 @@ impl<'a> Function<'a> {
         Ok(found.iter().map(|offset| u64::from(*offset)).collect())
     }
 
-    /// Returns the spot of the function's first instruction.
+    /// Returns the spot of the function's first instruction; in Go, of the first one after the check of the stack, which
+    /// may run twice for one call.
     pub(super) fn entry(&self) -> Result<Vec<Spot>, NoEnd> {
-        Ok(vec![always(self.symbol.address)])
+        let check = self.meant.file.stack_check(&self.symbol);
+        Ok(vec![always(check.map_or(self.symbol.address, |check| check.body))])
     }
 
     /// Returns the spots where control leaves the function: returns, and jumps to other functions.
@@ -67,7 +69,10 @@ impl<'a> Function<'a> {
             };
             Some(Spot { exit, when, ..always(point.address()) })
         };
-        let spots: Option<Vec<Spot>> = exits.sites.iter().map(spot).collect();
+        // The function that begins again in Go does not return.
+        let restart = self.meant.file.stack_check(&self.symbol).map(|check| Point::At(check.restart));
+        let sites = exits.sites.iter().filter(|point| Some(**point) != restart);
+        let spots: Option<Vec<Spot>> = sites.map(spot).collect();
         some_exit(spots.ok_or(NoEnd::UnknownBranch)?)
     }
 
@@ -227,8 +232,8 @@ impl Catalog {
             Known::Edge(from, _) => (None, space.number(from)),
             Known::Static(_) => (None, String::new()),
         };
-        let place =
-            InProgram { file: meant.file.id(), process: space.process(), end, spots, semaphore: None };
+        let (file, process, passing) = (meant.file.id(), space.process(), meant.file.passing(symbol));
+        let place = InProgram { file, process, end, passing, spots, semaphore: None };
         let probe = self.make_at(at, place, Fields::new(&space.provider(), &meant.module, name, &last));
         Probe { name: Fields { function: (*name).to_owned(), ..probe.name }, ..probe }
     }

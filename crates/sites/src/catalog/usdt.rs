@@ -8,7 +8,7 @@ use crate::model::{Driven, DrivenArgument, DrivenType};
 use crate::programs::Meant;
 use kinst_base::diag::Diagnostic;
 use kinst_base::glob::{Pattern, is_glob};
-use kinst_base::probe::{Fields, InProgram, Probe, Spot, When};
+use kinst_base::probe::{Fields, InProgram, Passing, Probe, Spot, When};
 use kinst_base::space::{Space, USDT};
 use kinst_dwarf::source_name;
 
@@ -106,7 +106,7 @@ impl Catalog {
         let at: At = (space, file, probe.at, Known::Static(number));
         let spot = Spot { address: probe.at, exit: 0, when: When::Always, keys: Vec::new() };
         let (process, semaphore) = (space.process(), probe.semaphore);
-        let place = InProgram { file, process, end: None, spots: vec![spot], semaphore };
+        let place = InProgram { file, process, end: None, passing: Passing::C, spots: vec![spot], semaphore };
         let name = match process {
             Some(pid) => {
                 Fields::new(&format!("{}{pid}", probe.provider), &meant.module, function, &probe.name)
@@ -128,7 +128,7 @@ impl Catalog {
 
 fn driven(argument: &Argument) -> DrivenArgument {
     let signed = argument.kind == Kind::Signed;
-    let value = argument.value.as_ref().map(Clone::clone).map_err(ToString::to_string);
+    let value = argument.value.clone().map_err(|why| why.to_string());
     DrivenArgument { ty: DrivenType::Number { bytes: argument.bytes, signed }, written: None, value }
 }
 

@@ -6,6 +6,7 @@ pub(super) mod decode;
 pub(super) mod leaving;
 pub(super) mod notes;
 pub(super) mod operand;
+pub(super) mod pclntab;
 mod reader;
 pub(super) mod refusal;
 mod set;

@@ -1,11 +1,13 @@
 //! sites/image/handle.rs: one image in a set that is searched together, and a trait of such sets.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use kinst_base::diag::Diagnostic;
 use kinst_base::image::ImageId;
 use kinst_debuginfo::{ElfFile, Reference};
+use kinst_dwarf::Function;
 
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
@@ -33,6 +35,9 @@ pub trait Images: Sync {
     fn binary(&self, image: ImageId) -> Option<&ElfFile>;
     /// Returns the index of inlined functions, if cached.
     fn index(&self, image: ImageId) -> Option<&Arc<ImageIndex>>;
+    /// Returns the functions with inlined copies that pass, by name, if the image has no debug information but another
+    /// description of them.
+    fn described(&self, image: ImageId, passes: &dyn Fn(&str) -> bool) -> Option<BTreeMap<String, Function>>;
     /// Returns the frames and lines, if cached.
     fn cached_source(&self, image: ImageId) -> Option<Source>;
     /// Returns the command that installs the missing debug information.
@@ -117,6 +122,10 @@ impl<'k> Image<'k> {
 
     pub(crate) fn index(self) -> Option<&'k Arc<ImageIndex>> {
         self.all.index(self.id)
+    }
+
+    pub(crate) fn described(self, passes: &dyn Fn(&str) -> bool) -> Option<BTreeMap<String, Function>> {
+        self.all.described(self.id, passes)
     }
 
     pub(crate) fn callers(self) -> Option<Callers<'k>> {

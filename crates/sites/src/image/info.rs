@@ -97,6 +97,9 @@ impl<'k> Image<'k> {
         if let Some(index) = self.index() {
             return index.names().map(str::to_owned).collect();
         }
+        if let Some(described) = self.described(&|_| true) {
+            return described.into_keys().collect();
+        }
         let names = self.debug().and_then(|file| kinst_dwarf::inline_names(file).ok());
         names.unwrap_or_default().into_iter().collect()
     }

@@ -9,7 +9,7 @@ use crate::flow::points::Point;
 use crate::image::Image;
 use crate::model::{Boundary, FunctionSites};
 use crate::symtab::Symbols;
-use kinst_dwarf::{Function, query};
+use kinst_dwarf::{Function, GoQuery, query};
 
 /// A function of an image: the sites of its copies, and its out-of-line symbols.
 #[derive(Debug)]
@@ -60,6 +60,12 @@ pub(super) fn among(image: Image<'_>, names: &[String]) -> Vec<ImageFunction> {
 /// Returns the functions of a program that a name, which may be a path or a pattern, means, sorted by name: those of C++
 /// and Rust under their paths, all others under the name.
 pub(super) fn meant(image: Image<'_>, function: &str) -> Vec<(String, Known)> {
+    let query = GoQuery::new(function);
+    if let Some(described) = image.described(&|name| query.matches(name)) {
+        let (names, functions): (Vec<String>, Vec<Function>) = described.into_iter().unzip();
+        let known = resolve(image, &functions);
+        return names.into_iter().zip(known).collect();
+    }
     let Some(file) = image.debug() else { return Vec::new() };
     if query::is_plain(function) && !image.may_know(file, &[function.to_owned()]) {
         return Vec::new();
@@ -143,7 +149,11 @@ fn explored(image: Image<'_>, names: Vec<String>) -> Vec<ImageFunction> {
                 }
             }
         }
-        None => vec![Function::default(); names.len()],
+        None => {
+            let is_one = |name: &str| names.iter().any(|one| one == name);
+            let mut described = image.described(&is_one).unwrap_or_default();
+            names.iter().map(|name| described.remove(name).unwrap_or_default()).collect()
+        }
     };
     if functions.is_empty() {
         return Vec::new();

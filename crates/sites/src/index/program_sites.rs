@@ -163,7 +163,7 @@ fn remark(meant: &Meant, found: &ImageFunction) {
     for remark in found.known.dropped.remarks() {
         image.all().remark(format!("{}: {}: {remark}", meant.module, found.name));
     }
-    if meant.file.debug_file().is_none() {
+    if meant.file.debug_file().is_none() && meant.file.go_table() != Some(Ok(())) {
         let path = meant.file.path().display();
         image
             .all()

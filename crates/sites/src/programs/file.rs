@@ -5,24 +5,26 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::golang::{self, GoProgram, StackCheck};
+use super::servers::Servers;
 use crate::cache::image::ImageIndex;
 use crate::cache::source::Source;
+use crate::code::pclntab::Unreadable;
 use crate::code::stapsdt::StaticProbe;
 use crate::code::tables::Tables;
-use crate::copies::calls::{incomplete, with_missing};
 use crate::flow::Flow;
 use crate::flow::callers::Callers;
 use crate::flow::marks::Linked;
 use crate::image::{Image, Images};
 use crate::symtab::{Role, Symbol, Symbols};
-use kinst_base::diag::{Diagnostic, Severity};
+use kinst_base::diag::Diagnostic;
 use kinst_base::image::{FileId, ImageId};
-use kinst_base::probe::is_mangled;
-use kinst_debuginfo::{BuildId, ElfFile, Error, Home, Reference, Searched, debug_file_of};
-use kinst_dwarf::{Handlers, Missing, SymbolSearch};
+use kinst_base::probe::{Passing, is_mangled};
+use kinst_debuginfo::{ElfFile, Error, Home, Reference, Searched, debug_file_of};
+use kinst_dwarf::{Function, GoQuery, Handlers, Missing, SymbolSearch, method_of_value};
 use kinst_host::distribution::Family;
 use kinst_host::programs::DebugPackage;
 use kinst_os::overlays::{self, Copied};
@@ -38,31 +40,6 @@ struct Last {
     offsets: Option<(u64, Option<Arc<[u32]>>)>,
 }
 
-/// A callback that reports what the program is waiting for.
-pub(super) type Say = dyn Fn(&str) + Send + Sync;
-
-/// The user's debuginfod servers.
-pub(super) struct Servers {
-    say: Box<Say>,
-    /// Whether a query has failed: others would, too, and each may take its time.
-    failed: AtomicBool,
-}
-
-impl Servers {
-    pub(super) fn new(say: Box<Say>) -> Servers {
-        Servers { say, failed: AtomicBool::new(false) }
-    }
-
-    /// Queries them for a file that was not found.
-    fn ask(&self, searched: &mut Searched, wanted: Option<&BuildId>, of: &Path) {
-        if !self.failed.load(Ordering::Relaxed)
-            && !searched.ask(wanted, &of.display().to_string(), &*self.say)
-        {
-            self.failed.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 /// A program or library, open for queries. It is a set of one image: a description in a program names the file of
 /// each probe.
 pub struct ProgramFile {
@@ -76,7 +53,10 @@ pub struct ProgramFile {
     image: ElfFile,
     debug: OnceLock<Searched>,
     symbols: OnceLock<Symbols>,
-    missing: OnceLock<BTreeMap<Missing, usize>>,
+    /// In a program of Go, the functions in assembly code whose calling convention is unknown, by address; or why its
+    /// table of functions cannot be read.
+    table: OnceLock<Result<Vec<u64>, Unreadable>>,
+    pub(super) missing: OnceLock<BTreeMap<Missing, usize>>,
     /// The functions that names mean, see [`ProgramFile::meant`].
     meant: Mutex<HashMap<String, Arc<SourceNames>>>,
     pub(super) static_probes: OnceLock<Vec<StaticProbe>>,
@@ -91,7 +71,7 @@ pub struct ProgramFile {
     copies: OnceLock<()>,
     servers: Option<Arc<Servers>>,
     completed: OnceLock<()>,
-    warned: AtomicBool,
+    pub(super) warned: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
 }
@@ -117,6 +97,7 @@ impl ProgramFile {
             image,
             debug: OnceLock::new(),
             symbols: OnceLock::new(),
+            table: OnceLock::new(),
             missing: OnceLock::new(),
             meant: Mutex::default(),
             static_probes: OnceLock::new(),
@@ -167,6 +148,38 @@ impl ProgramFile {
         &self.image
     }
 
+    /// Whether it is a program of Go.
+    pub(crate) fn is_go(&self) -> bool {
+        self.image.is_go()
+    }
+
+    /// Whether the table of a program of Go can be read; `None` for other programs.
+    pub(crate) fn go_table(&self) -> Option<Result<(), Unreadable>> {
+        self.functions();
+        Some(self.table.get()?.as_ref().map(|_| ()).map_err(|why| *why))
+    }
+
+    /// Returns where a function has its arguments at its entry.
+    pub(crate) fn passing(&self, symbol: &Symbol) -> Passing {
+        let functions = self.functions();
+        let assembly = self.table.get().and_then(|table| table.as_ref().ok());
+        let is_named = |part: &str| functions.names_at(symbol.address).any(|name| name.contains(part));
+        match () {
+            // The functions of C in a program of Go have no packages.
+            () if !self.is_go() || !is_named(".") => Passing::C,
+            () if is_named(".abi0") => Passing::GoStack,
+            () if assembly.is_some_and(|list| list.binary_search(&symbol.address).is_ok()) => {
+                Passing::GoUnknown
+            }
+            () => Passing::Go,
+        }
+    }
+
+    /// Returns the prologue of a function of Go.
+    pub(crate) fn stack_check(&self, symbol: &Symbol) -> Option<StackCheck> {
+        self.is_go().then(|| golang::stack_check(&self.image, self.functions(), symbol))?
+    }
+
     /// Returns the file as an image.
     pub fn image(&self) -> Image<'_> {
         Image::new(self, ImageId::File(self.id))
@@ -178,7 +191,7 @@ impl ProgramFile {
             let separate = self.debug_file().filter(|_| !self.image.has_dwarf());
             // A separate file has all symbols, the stripped one only those that it exports.
             let symbols = separate.map(|file| Symbols::of_image(file, Role::Program));
-            match symbols {
+            let symbols = match symbols {
                 Some(Ok(symbols)) if symbols.iter().next().is_some() => symbols,
                 _ => {
                     if let Some(Err(error)) = self.image.mini() {
@@ -189,7 +202,13 @@ impl ProgramFile {
                         Symbols::default()
                     })
                 }
+            };
+            if !self.is_go() {
+                return symbols;
             }
+            let (symbols, table) = golang::functions(&self.image, symbols);
+            self.table.get_or_init(|| table);
+            symbols
         })
     }
 
@@ -199,6 +218,10 @@ impl ProgramFile {
     pub(crate) fn meant(&self, name: &str) -> Arc<SourceNames> {
         // A symbol means itself; each place is looked up by one.
         if name.is_empty() || is_mangled(name) {
+            return Arc::default();
+        }
+        // A whole name of Go means itself, too.
+        if self.is_go() && !self.functions().named(name).is_empty() {
             return Arc::default();
         }
         let meant = || self.meant.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,9 +236,16 @@ impl ProgramFile {
 
     fn search(&self, name: &str) -> Arc<SourceNames> {
         let search = SymbolSearch::new(name);
+        let in_go = self.is_go().then(|| GoQuery::new(name));
         let symbols = self.functions();
         let found = symbols.records().par_iter().filter_map(|symbol| {
             let name = symbols.name(symbol);
+            if in_go.as_ref().is_some_and(|query| query.matches(name)) {
+                // The wrapper that calls a method through a pointer is not meant.
+                let is_wrapper =
+                    method_of_value(name).is_some_and(|method| !symbols.named(&method).is_empty());
+                return (!is_wrapper).then(|| (*symbol, name.to_owned()));
+            }
             let path = search.path(name).filter(|_| !symbol.gone() && !is_split_part(name))?;
             Some((*symbol, path.join("::")))
         });
@@ -267,41 +297,6 @@ impl ProgramFile {
             }
             searched
         })
-    }
-
-    /// Returns the files with split debug information that are missing, and the number of units that each has.
-    pub(crate) fn missing(&self) -> &BTreeMap<Missing, usize> {
-        self.missing.get_or_init(|| self.debug_file().map(kinst_dwarf::missing).unwrap_or_default())
-    }
-
-    /// Warns of functions that are unknown, as files with split debug information are missing.
-    pub(crate) fn warn_of_missing(&self) {
-        if self.warned.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        if let Some(file) = self.debug_file().filter(|_| self.is_incomplete()) {
-            let warning = self
-                .with_missing(incomplete(file))
-                .note("functions that are inlined there, and copies there, are unknown");
-            self.warn(Diagnostic { severity: Severity::Warning, ..warning });
-        }
-    }
-
-    /// Whether a part of the debug information is in a file that cannot be used.
-    pub(crate) fn is_incomplete(&self) -> bool {
-        !self.missing().is_empty() || self.no_alternate().is_some()
-    }
-
-    /// Adds the files with debug information that cannot be used.
-    pub(crate) fn with_missing(&self, error: Diagnostic) -> Diagnostic {
-        let Some(why) = self.no_alternate() else { return with_missing(error, self.missing()) };
-        let why = why.diagnostic();
-        let error = why.notes.into_iter().fold(error.note(why.title), Diagnostic::note);
-        why.help.into_iter().fold(error, Diagnostic::help)
-    }
-
-    fn no_alternate(&self) -> Option<&Error> {
-        self.debug_file()?.alternate()?.err()
     }
 
     /// Whether the function at an address handles exceptions, or cleans up after one.
@@ -418,6 +413,14 @@ impl Images for ProgramFile {
 
     fn index(&self, _: ImageId) -> Option<&Arc<ImageIndex>> {
         None
+    }
+
+    fn described(&self, _: ImageId, passes: &dyn Fn(&str) -> bool) -> Option<BTreeMap<String, Function>> {
+        if !self.is_go() || self.debug_file().is_some() {
+            return None;
+        }
+        let program = GoProgram::open(&self.image).ok()?;
+        Some(program.inlined(golang::trees(&self.image)?, passes))
     }
 
     fn cached_source(&self, _: ImageId) -> Option<Source> {

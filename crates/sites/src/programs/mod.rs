@@ -1,10 +1,13 @@
 //! sites/programs/: programs and libraries in which probes are placed: the files of a process, or one file.
 
 mod file;
+pub(crate) mod golang;
+mod missing;
 mod names;
 mod placing;
 mod process;
 mod refusals;
+mod servers;
 mod set;
 mod static_probes;
 

@@ -9,6 +9,7 @@ use crate::image::Images as _;
 use kinst_base::diag::{Diagnostic, suggest, tags};
 use kinst_base::machine::Machine;
 use kinst_debuginfo::{Searched, debuginfod};
+use kinst_dwarf::GoQuery;
 use kinst_dwarf::query::{Query, split};
 use kinst_os::io_text;
 use kinst_os::maps::Mapping;
@@ -166,9 +167,12 @@ fn helped(found: Diagnostic) -> Diagnostic {
 
 /// The function has no separate code, and the description needs that: its instructions, or an edge.
 pub(crate) fn only_inlined(files: &[&ProgramFile], function: &str) -> Option<Diagnostic> {
-    let query = Query::new(function);
-    let is_meant = |name: &String| name == function || query.matches(&split(name, "::"));
-    let is_inlined = |file: &&&ProgramFile| file.image().inline_names().iter().any(is_meant);
+    let (query, in_go) = (Query::new(function), GoQuery::new(function));
+    let is_meant = |file: &ProgramFile, name: &String| {
+        name == function || query.matches(&split(name, "::")) || file.is_go() && in_go.matches(name)
+    };
+    let is_inlined =
+        |file: &&&ProgramFile| file.image().inline_names().iter().any(|name| is_meant(file, name));
     let file = files.iter().find(is_inlined)?;
     let title = format!("`{function}` exists only as inlined copies in {}", file.path().display());
     Some(
@@ -201,8 +205,18 @@ pub(crate) fn no_function(files: &[&ProgramFile], function: &str, anonymous: boo
     if let [one] = files
         && one.debug_file().is_none()
     {
-        found = found.note("it has no debug information: functions that are only inlined are unknown");
-        found = helped(with_refused(found, one.searched()).help(one.debug_package()));
+        found = match one.go_table() {
+            // The table has the inlined functions, too.
+            Some(Ok(())) => found,
+            Some(Err(why)) => {
+                found.note(why.to_string()).help("build it without the options -s and -w of the linker")
+            }
+            None => {
+                let found =
+                    found.note("it has no debug information: functions that are only inlined are unknown");
+                helped(with_refused(found, one.searched()).help(one.debug_package()))
+            }
+        };
     }
     if anonymous {
         found = found.note("code that the process has made at run time is in no file, and cannot be traced");

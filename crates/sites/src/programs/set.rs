@@ -5,10 +5,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::file::{ProgramFile, Say, Servers};
+use super::file::ProgramFile;
 use super::placing;
 use super::process::{Mapped, Process, shown_name};
 use super::refusals;
+use super::servers::{Say, Servers};
 use crate::cache::file::Cache;
 use crate::image::Images as _;
 use crate::model::{NotPlaced, ProgramFiles};

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
+use crate::programs::golang::{self, GoProgram};
 use crate::symtab::{Role, Symbols};
 use kinst_debuginfo::{Bytes, ElfFile};
 use kinst_dwarf::{Caller, Callers, Memory, Registers, demangled};
@@ -37,6 +38,10 @@ impl Program {
 
     fn of_image(image: ElfFile) -> Option<Program> {
         let symbols = Symbols::of_image(&image, Role::Program).ok()?;
+        let symbols = match image.is_go() {
+            true => golang::functions(&image, symbols).0,
+            false => symbols,
+        };
         Some(Program { image, symbols, callers: OnceCell::new() })
     }
 
@@ -72,6 +77,12 @@ impl Program {
     ) -> Option<Caller> {
         let callers = self.callers.get_or_init(|| Callers::read(&self.image).ok()).as_ref()?;
         if callers.is_empty() {
+            // Go has the sizes of frames in another table.
+            let of_go = self.image.is_go().then(|| GoProgram::open(&self.image).ok()).flatten();
+            let address = self.image.address_of(file_offset)?;
+            if let Some(caller) = of_go.and_then(|program| program.caller(address, registers, memory)) {
+                return Some(caller);
+            }
             let registers = registers.by_frame_pointer(memory)?;
             return Some(Caller::Found { registers, interrupted: false });
         }

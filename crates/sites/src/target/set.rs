@@ -1,11 +1,13 @@
 //! sites/target/set.rs: a kernel as a set of images: the kernel proper and its modules.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use kinst_base::diag::Diagnostic;
 use kinst_base::image::{ImageId, ModuleId};
 use kinst_debuginfo::{ElfFile, Reference};
+use kinst_dwarf::Function;
 
 use super::kernel::Kernel;
 use crate::cache::image::ImageIndex;
@@ -81,6 +83,10 @@ impl Images for Kernel {
 
     fn index(&self, image: ImageId) -> Option<&Arc<ImageIndex>> {
         Kernel::index(self, module(image)?)
+    }
+
+    fn described(&self, _: ImageId, _: &dyn Fn(&str) -> bool) -> Option<BTreeMap<String, Function>> {
+        None
     }
 
     fn cached_source(&self, image: ImageId) -> Option<Source> {

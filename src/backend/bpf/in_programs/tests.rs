@@ -7,7 +7,7 @@ use crate::options::Options as Settings;
 use crate::parser::Macros;
 use crate::pipeline::{self, Given};
 use kinst_base::image::FileId;
-use kinst_base::probe::{Condition, End, Fields, InProgram, Jump, Place, Probe, Spot, When};
+use kinst_base::probe::{Condition, End, Fields, InProgram, Jump, Passing, Place, Probe, Spot, When};
 use kinst_base::source::{Origin, Source, Sources};
 use kinst_base::uapi::{AggEntry, Flt, Plain as _};
 use kinst_debuginfo::ElfFile;
@@ -89,7 +89,7 @@ impl Served {
     }
 
     fn place(&self, end: Option<End>, spots: Vec<Spot>) -> InProgram {
-        InProgram { file: FileId(0), process: None, end, spots, semaphore: None }
+        InProgram { file: FileId(0), process: None, end, passing: Passing::C, spots, semaphore: None }
     }
 
     /// The program, which waits; and the distance of its addresses from the file's layout.
