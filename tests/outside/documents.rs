@@ -94,7 +94,7 @@ fn every_example_about_a_program_is_d() {
     let mut count = 0;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("example.d");
-    for document in ["README.md", "docs/guide/src/programs.md"] {
+    for document in ["README.md", "docs/guide/src/programs.md", "docs/guide/src/usdt.md"] {
         let text = std::fs::read_to_string(Path::new(ROOT).join(document)).unwrap();
         for command in program_examples(&text) {
             let mut program = command.split('\'').nth(1).unwrap().to_owned();
