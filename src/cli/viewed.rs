@@ -117,6 +117,13 @@ impl Viewed {
         let target = processes.as_deref().map_or(0, processes::target);
         let all = programs.iter().map(|one| in_programs(one, target)).collect();
         let code = ProgramCode::new(files, all, Box::new(bpf::nop5::nop5));
+        // A name without a provider may have been meant as one of the kernel's modules.
+        let plain = programs.iter().filter(|one| parse(one) == Written::Plain);
+        let unknown = plain.into_iter().find_map(|one| unknown_module(config, subject, one));
+        let code = code.map_err(|error| match unknown {
+            Some(module) => Box::new(error.note(format!("the kernel has no module `{module}`, either"))),
+            None => error,
+        });
         Ok(Viewed { code: Code::Programs(console.reported(code)?), processes })
     }
 

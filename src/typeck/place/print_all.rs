@@ -73,7 +73,7 @@ impl Checker<'_> {
         for number in 0..names.len().max(1) {
             let name = names.get(number).cloned().unwrap_or_default();
             lines.push(match self.check_traced("print", &[element(number)], span) {
-                Ok(value) => Printed::Variable { name, printed: self.printed_value(value) },
+                Ok(value) => Printed::Variable { name, printed: Box::new(self.printed_value(value)) },
                 Err(error) => match error.vector_register() {
                     Some((register, ty)) => {
                         let why =
@@ -119,6 +119,6 @@ impl Checker<'_> {
             let absence = self.absences.pop().and_then(|absence| absence.places.into_iter().next());
             return missing(name, absence.map(|(_, why)| why).unwrap_or_default());
         }
-        Ok(Printed::Variable { name, printed: self.printed_value(value) })
+        Ok(Printed::Variable { name, printed: Box::new(self.printed_value(value)) })
     }
 }

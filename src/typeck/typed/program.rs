@@ -152,7 +152,7 @@ pub enum Printed {
         /// The variable's name in the output.
         name: String,
         /// The value.
-        printed: PrintedValue,
+        printed: Box<PrintedValue>,
     },
     /// A variable that cannot be read there, with its type and the reason.
     Missing {

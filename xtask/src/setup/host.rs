@@ -74,7 +74,7 @@ const TESTS: Needs = &[
 const TESTS_FILES: Needs = &[
     ("/usr/include/csmith/csmith.h", "libcsmith-dev"),
     // The library of clang's own counters.
-    ("/usr/share/doc/libclang-rt-14-dev", "libclang-rt-14-dev"),
+    ("/usr/share/doc/libclang-rt-dev", "libclang-rt-dev"),
 ];
 
 pub(crate) fn missing_for_guests() -> Vec<&'static str> {

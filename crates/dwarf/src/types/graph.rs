@@ -236,7 +236,7 @@ impl Types<'_> {
                         bases.push(ty);
                     }
                 } else if let Type::Record(base) = ty.resolved() {
-                    places.push(base.id.index.into());
+                    places.push(base.id.index);
                 }
             }
         }

@@ -57,12 +57,12 @@ impl Types<'_> {
 
     /// The parameters of the template or generic that a struct of this file is an instance of, each with its type.
     pub fn parameters(&self, record: &Tagged) -> Vec<(String, Type)> {
-        self.parameters_at(record.id.index.into())
+        self.parameters_at(record.id.index)
     }
 
     /// The virtual bases of a class of this file, whose places only the object knows.
     pub fn virtual_bases(&self, record: &Tagged) -> Vec<Type> {
-        self.virtual_bases_at(record.id.index.into())
+        self.virtual_bases_at(record.id.index)
     }
 
     /// Names and values of an enum of this file.
