@@ -91,7 +91,9 @@ impl Config {
 
     /// Whether a program names probes in the process of -c or -p: `pid$target`, or `python$target`.
     pub(crate) fn names_target(&self) -> bool {
-        self.files.iter().any(|file| has_provider_of(OF_TARGET, &self.sources.get(*file).text))
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let names = |text: &str| text.match_indices("$target").any(|(at, _)| text[..at].ends_with(is_name));
+        self.files.iter().any(|file| names(&self.sources.get(*file).text))
     }
 
     /// Returns the values of the macro variables; `target` is $target, or 0.
@@ -183,12 +185,4 @@ fn macro_variables(target: u32) -> Vec<(String, i64)> {
         ("target", target.into()),
     ];
     values.map(|(name, value)| (name.to_owned(), value)).to_vec()
-}
-/// The macro variable of the process of -c or -p.
-const OF_TARGET: &str = "$target";
-
-/// Whether a text has a name that ends with a macro variable, as providers of one process do.
-fn has_provider_of(variable: &str, text: &str) -> bool {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.match_indices(variable).any(|(at, _)| text[..at].ends_with(is_name))
 }

@@ -10,7 +10,7 @@ use crate::analysis::whose::Whose;
 use crate::backend::bpf;
 use crate::options::key;
 use kinst_base::probe::{Description, Fields, Probe, Site};
-use kinst_base::space::Space;
+use kinst_base::space::{PROGRAM, Space, TARGET};
 use kinst_os::process::Process;
 use kinst_sites::listing::disas::Disassembler;
 use kinst_sites::listing::{InPrograms, ProgramCode, Searched};
@@ -43,11 +43,6 @@ enum Written<'d> {
     /// `/usr/bin/x:f`, `uprobe:/usr/bin/x:f`: a file, and whether its provider is given.
     File(&'d str, &'d str, bool),
 }
-
-/// The provider of the process of -c or -p.
-const TARGET: &str = "pid$target";
-/// The program of that process.
-const PROGRAM: &str = "a.out";
 
 /// Parses a description.
 fn parse(description: &str) -> Written<'_> {

@@ -25,6 +25,26 @@ fn build(go: &Go, source: &str, options: &[&str], folder: &Path) -> String {
     program
 }
 
+/// A source that a version of Go has compiled in one of the ways.
+struct Built {
+    /// The version and the options.
+    way: String,
+    program: String,
+    /// Whether it has debug information.
+    is_described: bool,
+    dir: tempfile::TempDir,
+}
+
+/// Compiles a source with each version of Go in each of the ways.
+fn built(source: &str) -> impl Iterator<Item = Built> {
+    let versions = needs::golang().into_iter();
+    versions.flat_map(|go| WAYS.map(|way| (go.clone(), way))).map(move |(go, (options, is_described))| {
+        let dir = tempfile::tempdir().expect("a directory");
+        let program = build(&go, source, options, dir.path());
+        Built { way: format!("{} {options:?}", go.name), program, is_described, dir }
+    })
+}
+
 fn with_root<'c>(go: &Go, command: &'c mut Command) -> &'c mut Command {
     command.env("GO111MODULE", "off").env("GOTOOLCHAIN", "local").env("GOFLAGS", "");
     match &go.root {
@@ -46,46 +66,40 @@ fn calls_under_load() {
     if !can_trace() {
         return;
     }
-    for go in needs::golang() {
-        for (options, _) in WAYS {
-            let way = format!("{} {options:?}", go.name);
-            let dir = tempfile::tempdir().expect("a directory");
-            let program = build(&go, "load.go", options, dir.path());
-            let command = format!("sh -c \"{program}; echo status $?\"");
-            let alone = text(
-                &Command::new("sh")
-                    .args(["-c", &format!("{program}; echo status $?")])
-                    .output()
-                    .expect("a shell")
-                    .stdout,
-            );
-            let (lines, counted) = counters(&alone);
-            let mut script = String::new();
-            for function in counted.keys() {
-                for (kind, end) in [("e", "entry"), ("r", "return")] {
-                    script += &format!(
-                        "uprobe:{program}:\"{function}\":{end} {{ @{kind}[\"{function}\"] = count(); }}\n"
-                    );
-                }
+    for Built { way, program, dir: _dir, .. } in built("load.go") {
+        let command = format!("sh -c \"{program}; echo status $?\"");
+        let alone = text(
+            &Command::new("sh")
+                .args(["-c", &format!("{program}; echo status $?")])
+                .output()
+                .expect("a shell")
+                .stdout,
+        );
+        let (lines, counted) = counters(&alone);
+        let mut script = String::new();
+        for function in counted.keys() {
+            for (kind, end) in [("e", "entry"), ("r", "return")] {
+                script += &format!(
+                    "uprobe:{program}:\"{function}\":{end} {{ @{kind}[\"{function}\"] = count(); }}\n"
+                );
             }
-            script += "END { printa(\"=e %s %@u\\n\", @e); printa(\"=r %s %@u\\n\", @r); }";
-            let ran = dtrace(&["-qn", &script, "-c", &command], None);
-            let (stdout, stderr) = (text(&ran.stdout), text(&ran.stderr));
-            assert!(ran.status.success(), "{way}: {stderr}");
-            assert_eq!(
-                counters(&stdout),
-                (lines, counted.clone()),
-                "{way}: another output under dtrace: {stderr}"
-            );
-            assert!(stdout.contains("status 3"), "{way}: {stdout}");
-            for (function, calls) in counted {
-                for kind in ["e", "r"] {
-                    let prefix = format!("={kind} {function} ");
-                    let found =
-                        stdout.lines().find_map(|line| line.strip_prefix(&prefix)?.parse::<u64>().ok());
-                    assert_eq!(found, Some(calls), "{way}: {function} {kind}: {stderr}");
-                    assert!(calls > 0, "{way}: {function}");
-                }
+        }
+        script += "END { printa(\"=e %s %@u\\n\", @e); printa(\"=r %s %@u\\n\", @r); }";
+        let ran = dtrace(&["-qn", &script, "-c", &command], None);
+        let (stdout, stderr) = (text(&ran.stdout), text(&ran.stderr));
+        assert!(ran.status.success(), "{way}: {stderr}");
+        assert_eq!(
+            counters(&stdout),
+            (lines, counted.clone()),
+            "{way}: another output under dtrace: {stderr}"
+        );
+        assert!(stdout.contains("status 3"), "{way}: {stdout}");
+        for (function, calls) in counted {
+            for kind in ["e", "r"] {
+                let prefix = format!("={kind} {function} ");
+                let found = stdout.lines().find_map(|line| line.strip_prefix(&prefix)?.parse::<u64>().ok());
+                assert_eq!(found, Some(calls), "{way}: {function} {kind}: {stderr}");
+                assert!(calls > 0, "{way}: {function}");
             }
         }
     }
@@ -155,36 +169,31 @@ fn arguments() {
     if !can_trace() {
         return;
     }
-    for go in needs::golang() {
-        for (options, is_described) in WAYS {
-            let way = format!("{} {options:?}", go.name);
-            let dir = tempfile::tempdir().expect("a directory");
-            let program = build(&go, "values.go", options, dir.path());
-            let lines = |script: &str| {
-                let out = dir.path().join("trace").display().to_string();
-                // The output is appended.
-                let _ = std::fs::remove_file(&out);
-                let ran = dtrace(&["-qn", script, "-o", &out, "-c", &program], None);
-                assert!(ran.status.success(), "{way}: {}", text(&ran.stderr));
-                let traced = std::fs::read_to_string(&out).expect("the output");
-                traced.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
-            };
-            assert_eq!(lines(RAW), RAW_LINES, "{way}");
-            if is_described {
-                assert_eq!(lines(TYPED), TYPED_LINES, "{way}");
+    for Built { way, program, is_described, dir } in built("values.go") {
+        let lines = |script: &str| {
+            let out = dir.path().join("trace").display().to_string();
+            // The output is appended.
+            let _ = std::fs::remove_file(&out);
+            let ran = dtrace(&["-qn", script, "-o", &out, "-c", &program], None);
+            assert!(ran.status.success(), "{way}: {}", text(&ran.stderr));
+            let traced = std::fs::read_to_string(&out).expect("the output");
+            traced.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(RAW), RAW_LINES, "{way}");
+        if is_described {
+            assert_eq!(lines(TYPED), TYPED_LINES, "{way}");
+        }
+        let refusals: &[(&str, &str)] = match is_described {
+            true => &[("see:entry { print(args[3]); }", "Go passes arguments in its own way")],
+            false => {
+                &[("see:entry { print(args[0]); }", "the type of this argument of main.see() is unknown")]
             }
-            let refusals: &[(&str, &str)] = match is_described {
-                true => &[("see:entry { print(args[3]); }", "Go passes arguments in its own way")],
-                false => {
-                    &[("see:entry { print(args[0]); }", "the type of this argument of main.see() is unknown")]
-                }
-            };
-            let all = [("many:entry { trace(arg9); }", "nine arguments are in registers")];
-            for (clause, message) in refusals.iter().chain(&all) {
-                let ran = dtrace(&["-qn", &format!("pid$target:a.out:{clause}"), "-c", &program], None);
-                assert!(text(&ran.stderr).contains(message), "{way} {clause}: {}", text(&ran.stderr));
-                assert_eq!(ran.status.code(), Some(1), "{way} {clause}");
-            }
+        };
+        let all = [("many:entry { trace(arg9); }", "nine arguments are in registers")];
+        for (clause, message) in refusals.iter().chain(&all) {
+            let ran = dtrace(&["-qn", &format!("pid$target:a.out:{clause}"), "-c", &program], None);
+            assert!(text(&ran.stderr).contains(message), "{way} {clause}: {}", text(&ran.stderr));
+            assert_eq!(ran.status.code(), Some(1), "{way} {clause}");
         }
     }
 }
@@ -195,36 +204,31 @@ fn stacks_and_goroutines() {
     if !can_trace() {
         return;
     }
-    for go in needs::golang() {
-        for (options, _) in WAYS {
-            let way = format!("{} {options:?}", go.name);
-            let dir = tempfile::tempdir().expect("a directory");
-            let program = build(&go, "values.go", options, dir.path());
-            let ends = ["entry", "return"].map(|end| format!("uprobe:{program}:\"Square.Area\":{end}"));
-            let script = format!("{} {{ printf(\"= %s\", probefunc); ustack(); }}", ends.join(", "));
-            let command = format!("sh -c \"sleep 3 | {program} waits\"");
-            let ran = dtrace(&["-qn", &script, "-c", &command], None);
-            let stdout = text(&ran.stdout);
-            let stacks: Vec<Vec<&str>> = stdout
-                .split("= main.Square.Area")
-                .skip(1)
-                .map(|stack| {
-                    let names = stack.lines().filter_map(|line| line.split_once('`')?.1.split('+').next());
-                    names.map(|name| name.trim_end_matches(".abi0")).collect()
-                })
-                .collect();
-            assert_eq!(stacks.len(), 4, "{way}: {stdout}{}", text(&ran.stderr));
-            let expected = [
-                "main.Square.Area",
-                "main.(*Square).Area",
-                "main.total",
-                "main.main",
-                "runtime.main",
-                "runtime.goexit",
-            ];
-            for stack in stacks {
-                assert_eq!(stack, expected, "{way}: {stdout}");
-            }
+    for Built { way, program, dir: _dir, .. } in built("values.go") {
+        let ends = ["entry", "return"].map(|end| format!("uprobe:{program}:\"Square.Area\":{end}"));
+        let script = format!("{} {{ printf(\"= %s\", probefunc); ustack(); }}", ends.join(", "));
+        let command = format!("sh -c \"sleep 3 | {program} waits\"");
+        let ran = dtrace(&["-qn", &script, "-c", &command], None);
+        let stdout = text(&ran.stdout);
+        let stacks: Vec<Vec<&str>> = stdout
+            .split("= main.Square.Area")
+            .skip(1)
+            .map(|stack| {
+                let names = stack.lines().filter_map(|line| line.split_once('`')?.1.split('+').next());
+                names.map(|name| name.trim_end_matches(".abi0")).collect()
+            })
+            .collect();
+        assert_eq!(stacks.len(), 4, "{way}: {stdout}{}", text(&ran.stderr));
+        let expected = [
+            "main.Square.Area",
+            "main.(*Square).Area",
+            "main.total",
+            "main.main",
+            "runtime.main",
+            "runtime.goexit",
+        ];
+        for stack in stacks {
+            assert_eq!(stack, expected, "{way}: {stdout}");
         }
     }
 }
@@ -300,34 +304,29 @@ fn names() {
     if !can_trace() {
         return;
     }
-    for go in needs::golang() {
-        for (options, _) in WAYS {
-            let way = format!("{} {options:?}", go.name);
-            let dir = tempfile::tempdir().expect("a directory");
-            let program = build(&go, "load.go", options, dir.path());
-            for (written, function) in [
-                ("main.deep", "main.deep"),
-                ("deep", "main.deep"),
-                ("\"main.(*Counter).Add\"", "main.(*Counter).Add"),
-                ("\"(*Counter).Add\"", "main.(*Counter).Add"),
-                ("Counter.Add", "main.(*Counter).Add"),
-                ("apply", "main.apply[...]"),
-                ("main.apply[...]", "main.apply[...]"),
-                ("work.func1", "main.work.func1"),
-                ("strings.Repeat", "strings.Repeat"),
-            ] {
-                let list = dtrace(&["-ln", &format!("uprobe:{program}:{written}:entry")], None);
-                let stdout = text(&list.stdout);
-                let mut found: Vec<&str> =
-                    stdout.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3)).collect();
-                found.dedup();
-                assert_eq!(found, [function], "{way} {written}: {}", text(&list.stderr));
-            }
-            let list = dtrace(&["-ln", &format!("uprobe:{program}:Add:entry")], None);
-            assert!(text(&list.stdout).contains("main.(*Counter).Add"), "{way}");
-            let none = dtrace(&["-ln", &format!("uprobe:{program}:main.nothing:entry")], None);
-            assert_eq!(none.status.code(), Some(1), "{way}: {}", text(&none.stderr));
+    for Built { way, program, dir: _dir, .. } in built("load.go") {
+        for (written, function) in [
+            ("main.deep", "main.deep"),
+            ("deep", "main.deep"),
+            ("\"main.(*Counter).Add\"", "main.(*Counter).Add"),
+            ("\"(*Counter).Add\"", "main.(*Counter).Add"),
+            ("Counter.Add", "main.(*Counter).Add"),
+            ("apply", "main.apply[...]"),
+            ("main.apply[...]", "main.apply[...]"),
+            ("work.func1", "main.work.func1"),
+            ("strings.Repeat", "strings.Repeat"),
+        ] {
+            let list = dtrace(&["-ln", &format!("uprobe:{program}:{written}:entry")], None);
+            let stdout = text(&list.stdout);
+            let mut found: Vec<&str> =
+                stdout.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3)).collect();
+            found.dedup();
+            assert_eq!(found, [function], "{way} {written}: {}", text(&list.stderr));
         }
+        let list = dtrace(&["-ln", &format!("uprobe:{program}:Add:entry")], None);
+        assert!(text(&list.stdout).contains("main.(*Counter).Add"), "{way}");
+        let none = dtrace(&["-ln", &format!("uprobe:{program}:main.nothing:entry")], None);
+        assert_eq!(none.status.code(), Some(1), "{way}: {}", text(&none.stderr));
     }
 }
 

@@ -133,6 +133,7 @@ pub(crate) fn pprof() -> Option<PathBuf> {
 }
 
 /// A toolchain of Go.
+#[derive(Clone)]
 pub(crate) struct Go {
     /// For messages.
     pub name: &'static str,

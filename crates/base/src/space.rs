@@ -6,6 +6,12 @@ pub const UPROBE: &str = "uprobe";
 /// The provider of the static probes of a file in every process that maps it.
 pub const USDT: &str = "usdt";
 
+/// The provider of the instructions of the process of -c or -p, before its number is known.
+pub const TARGET: &str = "pid$target";
+
+/// The name of a process's program in descriptions.
+pub const PROGRAM: &str = "a.out";
+
 /// The prefix of the provider of one process's instructions: `pid1234`.
 const PID: &str = "pid";
 

@@ -67,20 +67,9 @@ pub(super) fn load<'i>(
     more: &[SectionId],
 ) -> Result<DwarfSections<Cow<'i, [u8]>>, Error> {
     // Locations, macros and indices are not needed to find copies, and unpacking or relocating them costs time.
-    const USED: [SectionId; 10] = [
-        SectionId::DebugAbbrev,
-        SectionId::DebugAddr,
-        SectionId::DebugInfo,
-        SectionId::DebugLine,
-        SectionId::DebugLineStr,
-        SectionId::DebugStr,
-        SectionId::DebugStrOffsets,
-        SectionId::DebugRanges,
-        SectionId::DebugRngLists,
-        SectionId::DebugTypes,
-    ];
+    const RANGES: [SectionId; 2] = [SectionId::DebugRanges, SectionId::DebugRngLists];
     DwarfSections::load(|id| {
-        if USED.contains(&id) || more.contains(&id) {
+        if TYPES.contains(&id) || RANGES.contains(&id) || more.contains(&id) {
             image.debug_section(id.name())
         } else {
             Ok(Cow::Borrowed(&[][..]))

@@ -94,8 +94,6 @@ pub struct Driven {
     pub provider: String,
     /// The kernel, or the code of a program.
     pub space: Space,
-    /// The module, or the key of the file, whose types are meant by the names of types.
-    pub types: String,
     /// Its arguments, in the order of `args[]`.
     pub arguments: Vec<DrivenArgument>,
 }

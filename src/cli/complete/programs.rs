@@ -1,16 +1,10 @@
 //! cli/complete/programs.rs: candidates for probes in programs: files, and the functions in them.
 
 use super::line::Line;
-use kinst_base::space::{Space, UPROBE, USDT};
+use kinst_base::space::{PROGRAM, Space, TARGET, UPROBE, USDT};
 use kinst_sites::{Programs, libraries, library};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// The provider of the process of -c or -p.
-const TARGET: &str = "pid$target";
-
-/// The name of a process's program in descriptions.
-const PROGRAM: &str = "a.out";
 
 /// The providers of programs that the command line has a use for.
 pub(super) fn providers(line: &Line) -> impl Iterator<Item = &'static str> {

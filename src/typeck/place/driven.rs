@@ -142,7 +142,7 @@ impl Checker<'_> {
     fn type_of_driven(&self, argument: &DrivenArgument, driven: &Driven) -> Type {
         let native = native(argument.ty);
         let written = argument.written.as_deref();
-        let written = written.and_then(|text| self.written_type(text, &driven.types));
+        let written = written.and_then(|text| self.written_type(text, &driven.name.module));
         written
             .filter(|ty| ty.is_scalar() && self.layout.size(ty) == self.layout.size(&native))
             .unwrap_or(native)

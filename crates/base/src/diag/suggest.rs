@@ -29,6 +29,14 @@ pub fn nearest_few<'a>(
     near.into_iter().map(|(_, _, candidate)| candidate).collect()
 }
 
+/// Returns a list of names for a message, which says how many are left out.
+pub fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 12;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names.take(SHOWN).collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown}, and {more} more") }
+}
+
 /// Returns Damerau's distance with adjacent swaps (optimal string alignment), or `None` above `most`.
 pub fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     Measure::new(a).distance(b, most)

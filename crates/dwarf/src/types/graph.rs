@@ -26,7 +26,14 @@ pub(crate) fn kind_of(tag: DwTag) -> Option<TagKind> {
     }
 }
 
-impl Types<'_> {
+impl<'a> Types<'a> {
+    /// The entry at an offset, and its unit.
+    fn entry_at(&self, place: u64) -> Option<(Unit<'a>, UnitOffset)> {
+        let unit = self.units.containing(place)?;
+        let entry = unit.local(place)?;
+        Some((unit, entry))
+    }
+
     /// The type of a variable, which may be in its declaration elsewhere.
     pub(crate) fn type_of(&self, unit: &Unit<'_>, entry: UnitOffset) -> Option<Type> {
         if let Some(ty) = unit.type_reference(entry) {
@@ -35,8 +42,8 @@ impl Types<'_> {
         let declared = [dw::DW_AT_specification, dw::DW_AT_abstract_origin]
             .into_iter()
             .find_map(|attribute| unit.reference(entry, attribute))?;
-        let unit = self.units.containing(declared)?;
-        Some(self.ty(unit.type_reference(unit.local(declared)?)?))
+        let (unit, entry) = self.entry_at(declared)?;
+        Some(self.ty(unit.type_reference(entry)?))
     }
 
     /// The type at an offset in .debug_info.
@@ -45,8 +52,7 @@ impl Types<'_> {
     }
 
     fn ty_at(&self, place: u64, depth: usize) -> Type {
-        let opened = self.units.containing(place).and_then(|unit| {
-            let entry = unit.local(place)?;
+        let opened = self.entry_at(place).and_then(|(unit, entry)| {
             let tag = unit.tag(entry)?;
             Some((unit, entry, tag))
         });
@@ -144,9 +150,7 @@ impl Types<'_> {
     }
 
     fn push_members(&self, place: u64, base: u64, nesting: usize, members: &mut Vec<Member>) {
-        let Some((unit, record)) =
-            self.units.containing(place).and_then(|unit| unit.local(place).map(|entry| (unit, entry)))
-        else {
+        let Some((unit, record)) = self.entry_at(place) else {
             return;
         };
         let Some(nesting) = nesting.checked_sub(1) else { return };
@@ -222,11 +226,7 @@ impl Types<'_> {
         let (mut bases, mut places, mut next) = (Vec::new(), vec![place], 0);
         while let Some(place) = places.get(next).copied().filter(|_| next < MAX_BASES) {
             next += 1;
-            let opened = self.units.containing(place).and_then(|unit| {
-                let entry = unit.local(place)?;
-                Some((unit, entry))
-            });
-            let Some((unit, record)) = opened else { continue };
+            let Some((unit, record)) = self.entry_at(place) else { continue };
             for child in unit.children(record) {
                 let is_base = unit.tag(child) == Some(dw::DW_TAG_inheritance);
                 let Some(to) = unit.type_reference(child).filter(|_| is_base) else { continue };
@@ -244,9 +244,7 @@ impl Types<'_> {
     }
 
     pub(crate) fn parameters_at(&self, place: u64) -> Vec<(String, Type)> {
-        let Some((unit, record)) =
-            self.units.containing(place).and_then(|unit| unit.local(place).map(|entry| (unit, entry)))
-        else {
+        let Some((unit, record)) = self.entry_at(place) else {
             return Vec::new();
         };
         let children = unit.children(record).into_iter();
@@ -257,9 +255,7 @@ impl Types<'_> {
     }
 
     pub(crate) fn enumerators_at(&self, place: u64) -> Vec<(String, i64)> {
-        let Some((unit, entry)) =
-            self.units.containing(place).and_then(|unit| unit.local(place).map(|entry| (unit, entry)))
-        else {
+        let Some((unit, entry)) = self.entry_at(place) else {
             return Vec::new();
         };
         let children = unit.children(entry).into_iter();

@@ -135,7 +135,6 @@ impl DriverProbe {
             id: self.probe.id,
             provider: name.provider.clone(),
             space: Space::Kernel,
-            types: name.module.clone(),
             arguments: arguments.collect(),
             name,
         }

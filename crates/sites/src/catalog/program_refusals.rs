@@ -11,9 +11,6 @@ use kinst_base::probe::{End, Target};
 use kinst_base::space::Space;
 use std::collections::BTreeSet;
 
-/// The number of names that a message lists.
-const SHOWN: usize = 12;
-
 fn error(title: String) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, title)
 }
@@ -63,12 +60,7 @@ pub(super) fn no_static_probe(
             (title, name, of_provider, "static probes")
         }
     };
-    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
-    let more = match names.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
-    let found = error(title).note(format!("its {what}: {}{more}", shown.join(", ")));
+    let found = error(title).note(format!("its {what}: {}", suggest::listed(names.iter().copied())));
     match suggest::nearest(wanted, names) {
         Some(near) => found.help(format!("did you mean `{near}`?")),
         None => found,

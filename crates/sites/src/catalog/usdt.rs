@@ -119,7 +119,6 @@ impl Catalog {
             name: made.name.clone(),
             provider: probe.provider.clone(),
             space,
-            types: meant.file.key(),
             arguments: probe.arguments.iter().map(driven).collect(),
         });
         made

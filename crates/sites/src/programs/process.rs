@@ -4,10 +4,8 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use kinst_base::glob::Pattern;
+use kinst_base::space::PROGRAM;
 use kinst_os::maps::{self, Mapping};
-
-/// The name of a process's program in descriptions.
-const PROGRAM: &str = "a.out";
 
 /// A file that a process has mapped as code.
 #[derive(Clone, Debug)]

@@ -15,9 +15,6 @@ use kinst_os::io_text;
 use kinst_os::maps::Mapping;
 use kinst_os::overlays::Copied;
 
-/// The number of names that a message lists.
-const SHOWN: usize = 12;
-
 fn error(title: String) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, title)
 }
@@ -79,10 +76,7 @@ pub(super) fn no_program(pid: u32, process: &Process) -> Diagnostic {
 /// No file of the process has the name.
 pub(super) fn no_module(pid: u32, module: &str, process: &Process) -> Diagnostic {
     let names: Vec<&str> = process.files.iter().map(shown_name).collect();
-    let mut all = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        all += &format!(", and {} more", names.len() - SHOWN);
-    }
+    let all = suggest::listed(names.iter().copied());
     let found =
         error(format!("process {pid} has not mapped `{module}`")).note(format!("it has mapped {all}"));
     let found = match suggest::nearest(module, names) {

@@ -14,9 +14,10 @@ impl ProgramFile {
                 self.warn(error.warning());
                 Cow::default()
             });
+            // The file with the debug information is searched for only if it is needed.
             let symbol = |name: &str| {
-                let files = [Some(self.elf()), self.debug_file()].into_iter().flatten();
-                Some(files.filter_map(|file| file.symbol(name)).next()?.address)
+                let found = self.elf().symbol(name).or_else(|| self.debug_file()?.symbol(name));
+                Some(found?.address)
             };
             let base = self.elf().sections().iter().find(|section| section.name == stapsdt::BASE);
             let notes = stapsdt::Notes {

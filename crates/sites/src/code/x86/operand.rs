@@ -55,13 +55,6 @@ fn address(text: &str, around: &Around<'_>) -> Result<Term, Unreadable> {
     if fields.next().is_some() || scale.is_some_and(|scale| !is_scale(scale)) {
         return Err(unknown());
     }
-    let whole = |text: &str| {
-        let name = text.strip_prefix('%')?;
-        NAMES.iter().any(|names| names[0] == name).then(|| register(name)).flatten().or_else(|| {
-            let is_whole = name.strip_prefix('r').is_some_and(|digits| digits.parse::<u8>().is_ok());
-            is_whole.then(|| register(name)).flatten()
-        })
-    };
     let mut sum = match base {
         "" if index.is_some() => Term::Constant(0),
         base => whole(base).ok_or_else(unknown)?,
@@ -76,6 +69,11 @@ fn address(text: &str, around: &Around<'_>) -> Result<Term, Unreadable> {
         Some(_) => Term::binary(Binary::Add, sum, around.term(displacement)?),
         None => Term::binary(Binary::Add, sum, Term::Constant(displacement.number)),
     })
+}
+
+/// Returns a general register of 64 bits, from its name with the sign.
+fn whole(text: &str) -> Option<Term> {
+    register(text.strip_prefix('%')?).filter(|term| matches!(term, Term::Register(_)))
 }
 
 /// Returns a general register, or the part of it that has this name.
