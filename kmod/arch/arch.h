@@ -37,7 +37,7 @@ struct kinst_arch_insn {
 	u16 reason; /* why it cannot run in a slot, or KINST_OK */
 	u8 len;
 	u8 flow; /* enum kinst_flow */
-	u8 cond; /* of a BRANCH: which condition, for kinst_arch_taken(); never 0 */
+	u16 cond; /* of a BRANCH: which condition, for kinst_arch_taken(); never 0 */
 	u8 nop; /* does nothing: a place that the kernel may have patched */
 	struct kinst_machine_insn machine;
 	u8 bytes[16];
@@ -103,15 +103,47 @@ unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 
 #ifdef __KERNEL__
 struct exception_table_entry;
+struct kinst_func;
 
 #include <machine/cpu.h>
 #include <machine/regs.h>
+
+/* ---- traps ---- */
+
+/*
+ * Handles a hit of the breakpoint at addr. False if it is not ours. Provided by text/trap.c. Context: interrupts off,
+ * NMI-like, any stack.
+ */
+bool kinst_trap(struct pt_regs *regs, unsigned long addr);
+
+/* Makes the kernel's breakpoints call kinst_trap(), and its mirror. */
+int kinst_arch_hook_traps(void);
+void kinst_arch_unhook_traps(void);
 
 /* ---- the text ---- */
 
 /* Writes to the running kernel's text; all CPUs see it after kinst_arch_poke_sync(). With the patch lock held. */
 void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len);
 void kinst_arch_poke_sync(void);
+
+/*
+ * Where a breakpoint may replace an instruction, or the reverse, only while the other CPUs wait: collects a change, which
+ * is in memory after kinst_arch_replace_now(), and returns true. Elsewhere returns false: kinst_arch_poke() does it.
+ */
+bool kinst_arch_replace(unsigned long addr, kinst_opcode_t opcode);
+void kinst_arch_replace_now(void);
+
+/*
+ * Copies the original instruction at addr to buf if a kprobe has replaced it, and returns where it is: buf, or addr
+ * itself; 0 if it is unknown.
+ */
+unsigned long kinst_arch_under_kprobe(u8 *buf, unsigned long addr);
+
+/* Gives a reason to the instructions that may not have a breakpoint for what is around them. */
+void kinst_arch_refuse(struct kinst_func *f);
+
+/* Whether the function is called at a breakpoint before our handler, according to a list that changes. */
+bool kinst_arch_is_before_us(unsigned long start);
 
 /* Writes to the text through a second mapping, from any context; followed by kinst_arch_poke_sync() as above. */
 void kinst_arch_store(kinst_opcode_t *alias, kinst_opcode_t value);

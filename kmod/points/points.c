@@ -444,7 +444,7 @@ int kinst_points_init(void)
 	err = kinst_sites_init();
 	if (err)
 		goto kprobes;
-	err = kinst_trap_init();
+	err = kinst_arch_hook_traps();
 	if (err)
 		goto sites;
 	err = kinst_going_init();
@@ -453,7 +453,7 @@ int kinst_points_init(void)
 	return 0;
 
 trap:
-	kinst_trap_exit();
+	kinst_arch_unhook_traps();
 sites:
 	kinst_sites_exit();
 kprobes:
@@ -469,7 +469,7 @@ hosts:
 void kinst_points_exit(void)
 {
 	kinst_going_exit();
-	kinst_trap_exit();
+	kinst_arch_unhook_traps();
 	kinst_sites_exit();
 	kinst_kprobes_exit();
 	kinst_trap_path_exit();

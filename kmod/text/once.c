@@ -48,7 +48,7 @@ struct kinst_shot {
 	s32 to; /* of a branch: its target, from addr */
 	u16 misses;
 	u8 len; /* of the instruction */
-	u8 cond; /* of a branch, for kinst_arch_taken() */
+	u16 cond; /* of a branch, for kinst_arch_taken() */
 	u8 when; /* enum kinst_when */
 	u8 state; /* enum kinst_once_state */
 	kinst_opcode_t original;

@@ -35,8 +35,4 @@ static nokprobe_inline void kinst_unwatch(bool idle)
 	__preempt_count_sub(PREEMPT_OFFSET); /* a pending reschedule happens when interrupts are turned on */
 }
 
-/* Registers the handler of breakpoints in the kernel. */
-int kinst_trap_init(void);
-void kinst_trap_exit(void);
-
 #endif /* _KINST_TRAP_H */

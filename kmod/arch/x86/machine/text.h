@@ -25,6 +25,9 @@
 #define KINST_FTRACE_LEN 5
 #define KINST_STATIC_CALL_LEN 5
 
+/* ftrace saves all registers, and serves probes of a function's entry. */
+#define KINST_FTRACE_SERVES 1
+
 /* The reach of a short jump. */
 #define KINST_SHORT 130
 
