@@ -293,7 +293,7 @@ static int kinst_once_map(struct kinst_once *once)
 	if (!once->alias)
 		return -ENOMEM;
 	for (i = 0; i < once->n; i++)
-		once->shots[i].alias = kinst_alias_of(once->alias, once->shots[i].addr);
+		once->shots[i].alias = (kinst_opcode_t *)kinst_alias_of(once->alias, once->shots[i].addr);
 	return 0;
 }
 

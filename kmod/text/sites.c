@@ -36,7 +36,7 @@ size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 	struct kinst_site *site = kinst_site_find(addr);
 	size_t len;
 
-	*bytes = kinst_once_original(addr);
+	*bytes = (const u8 *)kinst_once_original(addr);
 	if (*bytes)
 		return sizeof(kinst_opcode_t);
 	if (!site || site->fentry || !site->armed)

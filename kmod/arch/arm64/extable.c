@@ -14,6 +14,6 @@ unsigned long kinst_arch_extable(const struct exception_table_entry *entry, cons
 		     offsetof(struct exception_table_entry, fixup) + sizeof(int));
 	BUILD_BUG_ON(sizeof(*entry) != 3 * sizeof(int));
 	words[0] = (int)(fixup - (unsigned long)&entry->fixup);
-	memcpy(&words[1], &like->type, sizeof(words[1]));
+	words[1] = (u16)like->type | (int)like->data << 16;
 	return (unsigned long)&entry->fixup;
 }

@@ -28,6 +28,10 @@ static __always_inline unsigned long kinst_arch_stack_arg(const struct pt_regs *
 	return i < 8 ? (unsigned long)&regs->regs[i] : regs->sp + 8 * (i - 8);
 }
 
+/* ftrace does not save all registers, and serves no probes. */
+#define KINST_ARCH_FTRACE_FLAGS 0
+#define kinst_arch_ftrace_regs(fregs) NULL
+
 /* The stack pointer of a task that is not running. */
 static inline unsigned long kinst_arch_task_sp(const struct task_struct *task)
 {
