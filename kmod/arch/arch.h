@@ -30,6 +30,13 @@ enum kinst_flow {
 	KINST_FLOW_STOP, /* a trap; does not fall through */
 };
 
+/* The part of an instruction in a sequence that a trap breaks: an exclusive load to an exclusive store. */
+enum kinst_exclusive {
+	KINST_EXCLUSIVE_NO = 0,
+	KINST_EXCLUSIVE_BEGINS,
+	KINST_EXCLUSIVE_ENDS,
+};
+
 /* One decoded instruction. */
 struct kinst_arch_insn {
 	unsigned long addr;
@@ -39,6 +46,7 @@ struct kinst_arch_insn {
 	u8 flow; /* enum kinst_flow */
 	u16 cond; /* of a BRANCH: which condition, for kinst_arch_taken(); never 0 */
 	u8 nop; /* does nothing: a place that the kernel may have patched */
+	u8 exclusive; /* enum kinst_exclusive */
 	struct kinst_machine_insn machine;
 	u8 bytes[16];
 };
@@ -103,7 +111,6 @@ unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 
 #ifdef __KERNEL__
 struct exception_table_entry;
-struct kinst_func;
 
 #include <machine/cpu.h>
 #include <machine/regs.h>
@@ -139,8 +146,8 @@ void kinst_arch_replace_now(void);
  */
 unsigned long kinst_arch_under_kprobe(u8 *buf, unsigned long addr);
 
-/* Gives a reason to the instructions that may not have a breakpoint for what is around them. */
-void kinst_arch_refuse(struct kinst_func *f);
+/* Whether the kernel may rewrite an instruction in [first, last] at any time, as an alternative. */
+bool kinst_arch_is_rewritten(unsigned long first, unsigned long last);
 
 /* Whether the function is called at a breakpoint before our handler, according to a list that changes. */
 bool kinst_arch_is_before_us(unsigned long start);
@@ -199,7 +206,10 @@ bool kinst_arch_loads_handlers(const struct kinst_arch_insn *insn);
 /* Whether this names a thunk that compilers or alternatives substitute for returns and indirect calls. */
 bool kinst_arch_is_thunk_name(const char *name);
 
-/* ---- devices ---- */
+/* ---- memory ---- */
+
+/* Whether the address space in use is the current task's. Context: any, interrupts off. */
+bool kinst_arch_uaccess_okay(void);
 
 /* Whether one of the n bytes from addr on is, or may be, a device register. Context: any, NMI included. */
 bool kinst_arch_is_device(unsigned long addr, size_t n);

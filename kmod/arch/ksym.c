@@ -45,7 +45,6 @@ static const struct kinst_ksym_row kinst_ksym_rows[] = {
 	NEED_IF(CONFIG_HAVE_STATIC_CALL_INLINE, stop_static_call_sites, "__stop_static_call_sites"),
 	NEED_IF(CONFIG_HAVE_STATIC_CALL, static_call_text_start, "__static_call_text_start"),
 	NEED_IF(CONFIG_HAVE_STATIC_CALL, static_call_text_end, "__static_call_text_end"),
-	WANT(nmi_uaccess_okay, "nmi_uaccess_okay"),
 	WANT(cpu_curr_snapshot, "cpu_curr_snapshot"),
 	WANT(perf_event_text_poke, "perf_event_text_poke"),
 	WANT(start_ex_table, "__start___ex_table"),

@@ -30,7 +30,6 @@ struct task_struct;
 	X(perf_event_text_poke)      \
 	X(ct_nmi_enter)              \
 	X(ct_nmi_exit)               \
-	X(nmi_uaccess_okay)          \
 	X(cpu_curr_snapshot)         \
 	KINST_ARCH_KSYM_FUNCTIONS(X)
 
@@ -76,7 +75,6 @@ struct module *kinst_sym_module_text_address(unsigned long addr);
 void kinst_sym_perf_event_text_poke(const void *addr, const void *old, size_t old_len, const void *new, size_t new_len);
 void kinst_sym_ct_nmi_enter(void);
 void kinst_sym_ct_nmi_exit(void);
-bool kinst_sym_nmi_uaccess_okay(void);
 struct task_struct *kinst_sym_cpu_curr_snapshot(int cpu);
 
 #define kinst_text_mutex ((struct mutex *)kinst_addr_text_mutex)

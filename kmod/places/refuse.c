@@ -17,6 +17,7 @@
 #include <linux/vmalloc.h>
 
 #include "arch/ksym.h"
+#include "places/exclusive.h"
 #include "places/func.h"
 #include "places/host.h"
 #include "places/refuse.h"
@@ -141,6 +142,21 @@ static void kinst_mark_static_calls(struct kinst_func *f)
 	kinst_mark_places(f, &kinst_calls, KINST_STATIC_CALL_LEN, KINST_R_STATIC_CALL);
 }
 
+/* Most machines have no such places now, so check the whole function first. */
+static void kinst_mark_alternatives(struct kinst_func *f)
+{
+	u32 i;
+
+	if (!kinst_arch_is_rewritten(f->start, f->start + f->size - 1))
+		return;
+	for (i = 0; i < f->ninsns; i++) {
+		unsigned long at = f->start + f->insns[i].offset;
+
+		if (kinst_arch_is_rewritten(at, at + f->insns[i].len - 1))
+			kinst_func_mark(f, at, 1, KINST_R_ALTERNATIVE);
+	}
+}
+
 /* A kprobe that is optimised, now or later, overwrites several bytes from its address on. */
 static void kinst_mark_kprobes(struct kinst_func *f)
 {
@@ -224,8 +240,9 @@ void kinst_refuse_function(struct kinst_func *f)
 	kinst_mark_ftrace(f);
 	kinst_mark_jump_labels(f);
 	kinst_mark_static_calls(f);
+	kinst_mark_alternatives(f);
 	kinst_mark_kprobes(f);
-	kinst_arch_refuse(f);
+	kinst_mark_exclusive(f);
 }
 
 void kinst_refuse_entry(struct kinst_func *f)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/arm64/device.c: recognizes kernel addresses of device registers. Reading one can have any effect, and need not
+ * arch/arm64/device.c: which memory programs may use. Reading a device register can have any effect, and need not
  * fault: programs do not read there.
  */
 #include <linux/kprobes.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <asm/barrier.h>
 #include <asm/sysreg.h>
 
@@ -27,6 +28,13 @@ static __probe_path bool is_device_page(unsigned long addr)
 	return !(par & SYS_PAR_EL1_F) && !(par >> 60);
 }
 NOKPROBE_SYMBOL(is_device_page);
+
+/* The kernel itself changes the address space for calls to the firmware. */
+__probe_path bool kinst_arch_uaccess_okay(void)
+{
+	return current->active_mm == current->mm;
+}
+NOKPROBE_SYMBOL(kinst_arch_uaccess_okay);
 
 /* Context: any, NMI included; interrupts off. */
 __probe_path bool kinst_arch_is_device(unsigned long addr, size_t n)

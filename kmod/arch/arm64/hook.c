@@ -3,7 +3,8 @@
  * arch/arm64/hook.c: how breakpoints in the kernel reach our handler.
  *
  * The kernel has no chain of handlers for them: a number that it does not know is an oops. So ftrace calls us at the start
- * of the kernel's handler, directly, without its own bookkeeping.
+ * of the kernel's handler, directly, without its own bookkeeping. ftrace cannot be switched off meanwhile, as
+ * text/fentry.c keeps a permanent ftrace_ops.
  */
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -15,7 +16,6 @@
 #include "arch/ksym.h"
 #include "arch/pool.h"
 #include "context.h"
-#include "text/rest.h"
 
 /* brk.S */
 void kinst_brk_entry(void);
@@ -61,48 +61,20 @@ NOKPROBE_SYMBOL(kinst_brk);
 
 static struct ftrace_ops kinst_brk_ops;
 
-static void kinst_stays(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-}
-
-/* ftrace cannot be switched off (sysctl ftrace_enabled) as long as this is registered, for a function nobody calls. */
-static struct ftrace_ops kinst_stay_ops = {
-	.func = kinst_stays,
-	.flags = FTRACE_OPS_FL_PERMANENT,
-};
-
-static int kinst_stay(void)
-{
-	int err = ftrace_set_filter_ip(&kinst_stay_ops, (unsigned long)kinst_fentry_rest, 0, 0);
-
-	return err ?: register_ftrace_function(&kinst_stay_ops);
-}
-
-static void kinst_leave(void)
-{
-	unregister_ftrace_function(&kinst_stay_ops);
-	ftrace_free_filter(&kinst_stay_ops);
-}
-
 int kinst_arch_hook_traps(void)
 {
-	int err = kinst_stay();
+	int err = ftrace_set_filter_ip(&kinst_brk_ops, kinst_addr_do_el1_brk64, 0, 0);
 
-	if (err)
-		goto refused;
-	err = ftrace_set_filter_ip(&kinst_brk_ops, kinst_addr_do_el1_brk64, 0, 0);
 	if (!err)
 		err = register_ftrace_direct(&kinst_brk_ops, (unsigned long)kinst_brk_entry);
-	if (!err)
-		return 0;
-	kinst_leave();
-refused:
-	pr_err("kinst: cannot handle breakpoints in the kernel: ftrace refused do_el1_brk64 (%d)\n", err);
+	if (err)
+		pr_err("kinst: cannot handle breakpoints in the kernel: ftrace refused do_el1_brk64 (%d)\n", err);
+	else
+		pr_notice("kinst: tested on emulated processors of arm64 only, not on hardware (docs/SECURITY.md)\n");
 	return err;
 }
 
 void kinst_arch_unhook_traps(void)
 {
 	unregister_ftrace_direct(&kinst_brk_ops, (unsigned long)kinst_brk_entry, true);
-	kinst_leave();
 }

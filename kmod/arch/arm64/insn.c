@@ -61,7 +61,7 @@ static void decode_system(struct kinst_arch_insn *out, u32 word)
 		out->nop = 1;
 	/* clrex */
 	if ((word & 0xfffff0ff) == 0xd503305f)
-		out->machine.exclusive = 2;
+		out->exclusive = KINST_EXCLUSIVE_ENDS;
 }
 
 static void decode_register_branch(struct kinst_arch_insn *out, u32 word)
@@ -137,7 +137,7 @@ static void decode_memory(struct kinst_arch_insn *out, u32 word)
 	/* ldxr, ldaxr, ldxp, ldaxp; stxr and its kin. Of the same group are ldar (bit 23) and casp (bit 21, not 31). */
 	if ((word & 0x3f000000) == 0x08000000 && !bits(word, 23, 1) && (!bits(word, 21, 1) || bits(word, 31, 1))) {
 		out->reason = KINST_R_INSN_EXCLUSIVE;
-		out->machine.exclusive = bits(word, 22, 1) ? 1 : 2;
+		out->exclusive = bits(word, 22, 1) ? KINST_EXCLUSIVE_BEGINS : KINST_EXCLUSIVE_ENDS;
 		return;
 	}
 	/* cpyfp, cpyfm, cpyfe, setp ...: three instructions that must follow each other */

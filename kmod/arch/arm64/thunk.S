@@ -26,7 +26,6 @@ KINST_THUNK module_text_address
 KINST_THUNK perf_event_text_poke
 KINST_THUNK ct_nmi_enter
 KINST_THUNK ct_nmi_exit
-KINST_THUNK nmi_uaccess_okay
 KINST_THUNK cpu_curr_snapshot
 
 	.section .note.GNU-stack, "", @progbits

@@ -52,7 +52,6 @@ typedef u32 kinst_opcode_t;
 struct kinst_machine_insn {
 	unsigned long address; /* that it computes or loads from, relative to its own */
 	u8 kind; /* enum kinst_arm64_kind, in insn.c */
-	u8 exclusive; /* begins (1) or ends (2) a sequence that an exception breaks */
 };
 
 /*

@@ -13,6 +13,7 @@ struct insn;
 #define KINST_ARCH_KSYM_FUNCTIONS(X) \
 	X(alternatives_text_reserved) \
 	X(insn_decode)               \
+	X(nmi_uaccess_okay)          \
 	X(recover_probed_instruction) \
 	X(text_poke)                 \
 	X(text_poke_sync)
@@ -26,6 +27,7 @@ struct insn;
 	NEED(insn_decode, "insn_decode"),                                          \
 	NEED(die_chain, "die_chain"),                                              \
 	WANT(alternatives_text_reserved, "alternatives_text_reserved"),            \
+	WANT(nmi_uaccess_okay, "nmi_uaccess_okay"),                                \
 	WANT(recover_probed_instruction, "recover_probed_instruction"),            \
 	NEED(text_poke, "text_poke"),                                              \
 	NEED(text_poke_sync, "text_poke_sync", "smp_text_poke_sync_each_cpu"),     \
@@ -34,6 +36,7 @@ struct insn;
 
 int kinst_sym_alternatives_text_reserved(void *first, void *last);
 unsigned long kinst_sym_recover_probed_instruction(u8 *buf, unsigned long addr);
+bool kinst_sym_nmi_uaccess_okay(void);
 int kinst_sym_insn_decode(struct insn *insn, const void *text, int avail, int mode);
 void *kinst_sym_text_poke(void *addr, const void *bytes, size_t len);
 void kinst_sym_text_poke_sync(void);
