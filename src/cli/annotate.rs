@@ -18,6 +18,7 @@ use crate::options::From;
 use kinst_base::probe::{Description, Fields, Place, Probe, Spot};
 use kinst_base::space::Space;
 use kinst_sites::{Catalog, ProbeCatalog as _};
+use std::collections::HashMap;
 
 /// A function or copy, with its executions.
 type Answer<'a> = (&'a Counted, Executions);
@@ -35,6 +36,9 @@ pub(super) fn annotate(
     let mut groups = program::groups(&all, by_call);
     let catalog = subject.catalog(console)?;
     bounded(&config.invocation, &catalog, console, &mut groups)?;
+    if config.invocation.latency {
+        apart(console, &groups)?;
+    }
     let text = program::write(&groups, &question(&config.invocation, &viewed));
     if let Some(status) = written::take(config, subject, console, "--annotate", text)? {
         return Ok(status);
@@ -187,6 +191,21 @@ fn bounded(
                 .fail(&format!("{option}: the entry and return of {function} cannot be probed"), None);
         }
         console.report.notice(&format!("{function}: calls already in progress are counted in part"));
+    }
+    Ok(())
+}
+
+/// Refuses functions of programs that share places: one hit would count as two probes, whose cost is subtracted.
+fn apart(console: &Console, groups: &[Group<'_>]) -> Result<(), Failed> {
+    let mut known: HashMap<Fields, &Group<'_>> = HashMap::new();
+    for group in groups.iter().filter(|group| group.space != Space::Kernel) {
+        for site in group.sites() {
+            if let Some(other) = known.insert(site.fields(), group).filter(|other| other.at != group.at) {
+                let (one, other) = (other.name(), group.name());
+                let title = format!("--latency: {one} and {other} share instructions");
+                return console.fail(&title, Some("one is inlined in the other: time them in two runs"));
+            }
+        }
     }
     Ok(())
 }

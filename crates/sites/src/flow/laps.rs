@@ -58,6 +58,24 @@ impl Flow {
             false => room(self.address[insn as usize]),
         };
         let kind = |insn: u32| kind(self.address[insn as usize]);
+        let is_emulated = |lap: &Lap| self.insn_at(lap.begin).is_some_and(|begin| kind(begin).is_emulated);
+        let is_measured = |lap: &Lap| lap.is_empty || lap.second.is_some() && lap.takes == Takes::Nothing;
+        let mut all = self.laps_at(counts, &room, &kind, true);
+        // Where no cost of an emulated probe can be measured, as few of them as possible are better.
+        if all.iter().any(is_emulated) && !all.iter().any(|lap| is_emulated(lap) && is_measured(lap)) {
+            all = self.laps_at(counts, &room, &kind, false);
+        }
+        self.measure_at_few(&mut all, |begin| kind(begin).is_emulated);
+        all
+    }
+
+    fn laps_at(
+        &self,
+        counts: &Counts,
+        room: &impl Fn(u32) -> Room,
+        kind: &impl Fn(u32) -> Kind,
+        is_cheap: bool,
+    ) -> Vec<Lap> {
         let address = |insn: u32| self.address[insn as usize];
         let mut all = Vec::new();
         for block in (0..self.blocks.len() as u32).filter(|block| counts.looks_at(*block)) {
@@ -66,7 +84,7 @@ impl Flow {
                 self.next(block).len() > 1 && self.next(block).iter().any(|to| !counts.looks_at(*to));
             let leaves = leaves && kind(end - 1).is_emulated;
             while let Some(free) = (from..end).find(|insn| room(*insn).has_space()) {
-                let begin = cheap(free, end, &room, &kind);
+                let begin = if is_cheap { cheap(free, end, room, kind) } else { free };
                 let call = (begin..end).find(|insn| kind(*insn).is_call);
                 let takes = kind(begin).takes;
                 let is_measured = takes < Takes::More && begin + 1 < end && room(begin + 1).has_space();
@@ -86,7 +104,6 @@ impl Flow {
             }
         }
         self.find_empty(counts, &mut all, kind);
-        self.measure_at_few(&mut all, |begin| kind(begin).is_emulated);
         all
     }
 
