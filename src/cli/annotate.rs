@@ -9,8 +9,9 @@ use super::viewed::{self, Viewed};
 use super::written;
 use crate::analysis::counts::counted::{Counted, Executions, How};
 use crate::analysis::counts::gathered::Gathered;
+use crate::analysis::counts::group::{self, Group};
 use crate::analysis::counts::latency::Costs;
-use crate::analysis::counts::program::{Group, Question};
+use crate::analysis::counts::program::Question;
 use crate::analysis::counts::sum::Shown;
 use crate::analysis::counts::text::{Form, Latency};
 use crate::analysis::counts::{html, latency, object, program, sum, text};
@@ -33,7 +34,7 @@ pub(super) fn annotate(
     let all = counted(config, subject, console, &viewed)?;
     readable(&config.invocation, console, &all)?;
     let by_call = config.invocation.when.is_some() || config.invocation.latency;
-    let mut groups = program::groups(&all, by_call);
+    let mut groups = group::groups(&all, by_call);
     let catalog = subject.catalog(console)?;
     bounded(&config.invocation, &catalog, console, &mut groups)?;
     if config.invocation.latency {

@@ -122,7 +122,7 @@ fn laps_are_as_long_as_what_is_in_them() {
         let (insns, _) = annotated(&stepped, &["--latency"], "a.out:sleeps", &command);
         let wall = begun.elapsed().as_nanos() as u64;
         let [longer, shorter] = ["longer", "shorter"].map(|function| total(&insns, function));
-        // Of each function, half of the calls sleep.
+        // Half of the calls sleep.
         for ([_, ns, measured, doubt], each) in [(longer, 4_000_000), (shorter, 1_000_000)] {
             let calls = if each > 1_000_000 { SLEEPING } else { SLEEPING - 10 };
             let least = each * calls / 2;
@@ -142,7 +142,7 @@ fn laps_are_as_long_as_what_is_in_them() {
         let least = 10 * 20_000_000;
         assert!(measured >= least && ns + doubt >= least, "{compiler}: {ns} {measured} {doubt}");
 
-        // What the program measures itself goes beside it, for docs/EVIDENCE.md.
+        // For docs/EVIDENCE.md, the program measures the same itself.
         let (insns, said) = annotated(&stepped, &["--latency"], "a.out:computes", &command);
         let [once, twice] = ["once", "twice"].map(|function| {
             let [_, ns, _, doubt] = total(&insns, function);

@@ -1,6 +1,6 @@
 //! analysis/counts/gathered.rs: the counts of a trace, by probe.
 
-use super::program::{BEGUN, EARLY, ENDED, EXECUTIONS, FIRINGS, LATE, STEPS, TIME};
+use super::aggregations::{BEGUN, EARLY, ENDED, EXECUTIONS, FIRINGS, LATE, STEPS, TIME};
 use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::{Message, What};
 use crate::consumer::table::Aggregate;
@@ -39,7 +39,7 @@ pub(crate) struct Taken {
     /// The number of probes that fired during the interval: one each time, and more if the call made other
     /// calls.
     pub firings: u64,
-    /// Those at which the kernel executes the instruction of a program in a single step.
+    /// The ones at which the kernel executes the instruction of a program in a single step.
     pub steps: u64,
 }
 

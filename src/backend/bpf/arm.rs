@@ -3,9 +3,9 @@
 use super::arm_error::ArmError;
 use super::error::{EnableError, Request, of_file, request};
 use super::events::{Tracefs, Whose};
-use super::in_programs::turn;
 use super::load::load;
 use super::means::{Uprobes, uprobes};
+use super::order::turn;
 use super::session::Session;
 use super::sweep::Sweeper;
 use kinst_base::probe::{Place, Probe};

@@ -61,7 +61,7 @@ impl Flow {
         let is_emulated = |lap: &Lap| self.insn_at(lap.begin).is_some_and(|begin| kind(begin).is_emulated);
         let is_measured = |lap: &Lap| lap.is_empty || lap.second.is_some() && lap.takes == Takes::Nothing;
         let mut all = self.laps_at(counts, &room, &kind, true);
-        // Where no cost of an emulated probe can be measured, as few of them as possible are better.
+        // If no cost of an emulated probe can be measured, as few of them as possible are better.
         if all.iter().any(is_emulated) && !all.iter().any(|lap| is_emulated(lap) && is_measured(lap)) {
             all = self.laps_at(counts, &room, &kind, false);
         }
