@@ -20,6 +20,7 @@ mod debugserver;
 mod exits_model;
 mod functions;
 mod golang;
+mod latency;
 mod leaves;
 mod libraries;
 mod live;

@@ -1,6 +1,6 @@
 //! analysis/coverage/program.rs: the D program that records coverage.
 
-use crate::analysis::counts::program::EXECUTIONS;
+use crate::analysis::counts::aggregations::EXECUTIONS;
 use crate::analysis::coverage::covered::Scope;
 use crate::analysis::whose::Whose;
 use std::fmt::Write as _;

@@ -5,6 +5,7 @@ use super::error::{EnableError, Request, of_file, request};
 use super::events::{Tracefs, Whose};
 use super::load::load;
 use super::means::{Uprobes, uprobes};
+use super::order::turn;
 use super::session::Session;
 use super::sweep::Sweeper;
 use kinst_base::probe::{Place, Probe};
@@ -43,7 +44,9 @@ impl Arming<'_> {
     /// Arms all units. Refusals of the kernel are in [`Arming::refused`]; the rest is armed.
     pub(super) fn run(mut self) -> Result<Vec<(usize, ArmError)>, EnableError> {
         let programs = load_all(&self.image.units, &self.session.maps, self.functions)?;
-        for (unit, program) in self.image.units.iter().zip(programs) {
+        let mut units: Vec<(&Unit, bpf::Program)> = self.image.units.iter().zip(programs).collect();
+        units.sort_by_key(|(unit, _)| turn(unit, self.probes));
+        for (unit, program) in units {
             self.unit(unit, program)?;
         }
         self.forget_refused()?;

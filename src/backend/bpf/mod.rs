@@ -20,6 +20,7 @@ mod memory;
 mod misses;
 mod no_kernel;
 pub(crate) mod nop5;
+mod order;
 pub(crate) mod reach;
 mod ring;
 mod session;
