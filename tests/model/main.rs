@@ -22,6 +22,7 @@ mod functions;
 mod golang;
 mod leaves;
 mod libraries;
+mod lines;
 mod live;
 mod many;
 mod processes;
