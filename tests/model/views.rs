@@ -14,18 +14,24 @@ use crate::step::{Stepped, compilers, follow};
 /// The most instructions of a run.
 const LIMIT: u64 = 20_000_000;
 
-/// Instructions by address, each with the name of its function.
-pub(crate) fn instructions(program: &str) -> BTreeMap<u64, String> {
+/// An instruction of a program.
+pub(crate) struct Insn {
+    function: String,
+    pub text: String,
+}
+
+/// Instructions by address.
+pub(crate) fn instructions(program: &str) -> BTreeMap<u64, Insn> {
     let objdump = binutils::tool("objdump", Path::new(program));
     let text = run(&objdump, &["-d", "--no-show-raw-insn", "-j", ".text", program]);
     let (mut found, mut function) = (BTreeMap::new(), String::new());
     for line in text.lines() {
         if let Some((_, name)) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
             name.clone_into(&mut function);
-        } else if let Some((address, _)) = line.trim_start().split_once(":\t")
+        } else if let Some((address, insn)) = line.trim_start().split_once(":\t")
             && let Ok(address) = u64::from_str_radix(address, 16)
         {
-            found.insert(address, function.clone());
+            found.insert(address, Insn { function: function.clone(), text: insn.to_owned() });
         }
     }
     found
@@ -50,8 +56,9 @@ fn command(program: &str, arguments: &[&str]) -> String {
 fn compare(way: &str, stepped: &Stepped, arguments: &[&str], is_ours: impl Fn(&str) -> bool) -> usize {
     let program = &stepped.program;
     let all = instructions(program);
+    let names = all.values().map(|insn| &insn.function);
     let functions: BTreeSet<&String> =
-        all.values().filter(|name| !name.contains(".cold") && is_ours(name)).collect();
+        names.filter(|name| !name.contains(".cold") && is_ours(name)).collect();
     let operands: Vec<String> = functions.iter().map(|name| format!("a.out:{name}")).collect();
     let counts = stepped.dir.path().join("counts");
     let (counts, traced) = (counts.to_str().expect("text"), command(program, arguments));
@@ -280,15 +287,17 @@ pub(crate) fn profiles() -> bool {
     found
 }
 
-/// The source file and line of each address, by binutils; the line 0 if they are not known.
+/// The source file and line of each address, by LLVM; the line 0 if they are not known. addr2line of binutils 2.40 has
+/// other files for functions of headers.
 pub(crate) fn places<'a>(
     folder: &Path,
     program: &str,
     addresses: impl Iterator<Item = &'a u64>,
 ) -> Vec<(String, usize)> {
     let list = folder.join("addresses");
-    fs::write(&list, addresses.map(|address| format!("{address:#x}\n")).collect::<String>()).expect("written");
-    let text = run("addr2line", &["-e", program, &format!("@{}", list.display())]);
+    fs::write(&list, addresses.map(|address| format!("{address:#x}\n")).collect::<String>())
+        .expect("written");
+    let text = run("llvm-addr2line", &["-e", program, &format!("@{}", list.display())]);
     let place = |text: &str| {
         let (file, line) = text.rsplit_once(':').unwrap_or_default();
         // `file.c:17 (discriminator 3)`
@@ -302,7 +311,7 @@ pub(crate) fn places<'a>(
 /// those of the instructions that are executed.
 #[test]
 fn executed_lines_are_those_of_the_instructions() {
-    if !can_trace() {
+    if !can_trace() || !needs::program("llvm-addr2line") {
         return;
     }
     let name = "coverage.c";

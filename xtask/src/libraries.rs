@@ -16,7 +16,8 @@ pub(crate) struct Options {
     /// The levels of optimisation, each with further options: '-O2 -flto' [default: the library's own, -O2 and -O3]
     #[arg(long = "level", value_name = "LEVEL", allow_hyphen_values = true)]
     levels: Vec<String>,
-    /// Compare the lines of --coverage with those of the compiler's own counters [default level: -O0]
+    /// Compare the lines of --coverage with those of the compiler's own counters [default
+    /// levels: -O0 without inlining, and -O2]
     #[arg(long)]
     coverage: bool,
 }

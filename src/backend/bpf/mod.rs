@@ -22,6 +22,7 @@ mod no_kernel;
 pub(crate) mod nop5;
 pub(crate) mod reach;
 mod ring;
+mod rounds;
 mod session;
 mod speculations;
 pub(crate) mod sweep;
