@@ -21,7 +21,7 @@ const FUNCTIONS: [(&str, &str, &[&str], &str); 4] = [
     ("zlib", "libz-sys/src/zlib", &["-DHAVE_UNISTD_H"], "inflate_fast"),
 ];
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 /// The cost of the block heads is to be at least so many times that of --annotate.
 const AIM: f64 = 4.0;
@@ -100,6 +100,10 @@ impl Round {
 impl<'a> Function<'a> {
     fn new(dtrace: &'a Path, program: &'a Path, name: &'a str) -> Result<Function<'a>> {
         let objects = program.with_extension("json");
+        // dtrace appends to its output file.
+        if objects.exists() {
+            fs::remove_file(&objects)?;
+        }
         let mut command = annotate(dtrace, program, name);
         exec::output(command.arg("--json").arg("-o").arg(&objects))?;
         let text = fs::read_to_string(&objects).with_context(|| objects.display().to_string())?;
