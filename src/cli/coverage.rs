@@ -36,7 +36,6 @@ pub(crate) fn coverage(
     let scope = scope(config, subject, console, &viewed)?;
     let counting = match viewed.whose(written::whose(&config.invocation)) {
         Whose::All if viewed.is_of_programs() => Counting::OnceInPrograms,
-        // A place that other threads have passed is still watched.
         whose if viewed.is_of_programs() => Counting::Of(whose),
         _ => Counting::Once,
     };

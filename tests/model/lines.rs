@@ -154,35 +154,10 @@ fn compare(sources: &Path, library: &Library, compiler: &str, level: &str) -> us
         let whose = if ours[*line] { "--coverage" } else { tool };
         println!("    {}: executed only for {whose}: {}", shown(line), files.line(line));
     }
-    let alone = |one: &Lines, other: &Lines| -> Vec<(PathBuf, usize)> {
-        one.keys().filter(|line| !other.contains_key(*line)).cloned().collect()
-    };
     files.kinds(tool, &alone(&theirs, &ours));
     files.kinds("--coverage", &alone(&ours, &theirs));
 
-    // A line of which no instruction can have a probe is left out.
-    let wrong: Vec<_> = executed
-        .iter()
-        .filter(|(line, executed)| ours.get(*line).is_some_and(|ours| ours != *executed))
-        .collect();
-    let missing = alone(&executed, &ours);
-    let unknown = missing.len();
-    let invented = alone(&ours, &executed);
-    println!(
-        "  {} lines have instructions, {} of them executed; {} are wrong, {unknown} unknown, and {} more have none",
-        executed.len(),
-        executed.values().filter(|executed| **executed).count(),
-        wrong.len(),
-        invented.len()
-    );
-    for line in missing.iter().take(SHOWN) {
-        println!("    {}: unknown: {}", shown(line), files.line(line));
-    }
-    for (line, executed) in wrong.iter().take(SHOWN) {
-        let not = if **executed { "" } else { "not " };
-        println!("    {}: its instructions are {not}executed: {}", shown(line), files.line(line));
-    }
-    assert!(unknown * 100 <= executed.len(), "{unknown} of {} lines are not known", executed.len());
+    let wrong = against_execution(&ours, &executed, &mut files);
     // If a branch goes to a jump, gcc lets it go to the target of the jump, except where gcov counts.
     let skipped = different.iter().filter(|line| theirs[**line] && jumps.contains_key(**line)).count();
     let is_known = |line: &(PathBuf, usize), files: &mut Sources| {
@@ -201,7 +176,40 @@ fn compare(sources: &Path, library: &Library, compiler: &str, level: &str) -> us
     }
     println!("  {skipped} of the lines that differ are jumps that are skipped, {known} are known");
     let is_exact = compiler == "gcc" && level == EXACT;
-    wrong.len() + invented.len() + if is_exact { different.len() - skipped - known } else { 0 }
+    wrong + if is_exact { different.len() - skipped - known } else { 0 }
+}
+
+/// The lines that only the first one has.
+fn alone(one: &Lines, other: &Lines) -> Vec<(PathBuf, usize)> {
+    one.keys().filter(|line| !other.contains_key(*line)).cloned().collect()
+}
+
+/// Compares lines with those of the executed instructions. Returns the number of wrong ones.
+fn against_execution(ours: &Lines, executed: &Lines, files: &mut Sources) -> usize {
+    // A line of which no instruction can have a probe is left out.
+    let wrong: Vec<_> = executed
+        .iter()
+        .filter(|(line, executed)| ours.get(*line).is_some_and(|ours| ours != *executed))
+        .collect();
+    let missing = alone(executed, ours);
+    let unknown = missing.len();
+    let invented = alone(ours, executed);
+    println!(
+        "  {} lines have instructions, {} of them executed; {} are wrong, {unknown} unknown, and {} more have none",
+        executed.len(),
+        executed.values().filter(|executed| **executed).count(),
+        wrong.len(),
+        invented.len()
+    );
+    for line in missing.iter().take(SHOWN) {
+        println!("    {}: unknown: {}", shown(line), files.line(line));
+    }
+    for (line, executed) in wrong.iter().take(SHOWN) {
+        let not = if **executed { "" } else { "not " };
+        println!("    {}: its instructions are {not}executed: {}", shown(line), files.line(line));
+    }
+    assert!(unknown * 100 <= executed.len(), "{unknown} of {} lines are not known", executed.len());
+    wrong.len() + invented.len()
 }
 
 /// The lines that dtrace finds.

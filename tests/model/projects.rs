@@ -238,7 +238,7 @@ fn is_newer(program: &Path, files: &[PathBuf]) -> bool {
         .is_some_and(|built| files.iter().all(|file| changed(file).is_some_and(|one| one < built)))
 }
 
-/// Compiles each file to an object file with a name of its own, after which gcc names the notes and the counts: two
+/// Compiles each file to an object file with a separate name, after which gcc names the notes and the counts: two
 /// sources may have the same name.
 fn objects(dir: &Path, compiler: &str, arguments: &[String], files: &[PathBuf]) -> Vec<PathBuf> {
     let object = |(number, file): (usize, &PathBuf)| {
