@@ -23,6 +23,7 @@ mod golang;
 mod latency;
 mod leaves;
 mod libraries;
+mod lines;
 mod live;
 mod many;
 mod processes;

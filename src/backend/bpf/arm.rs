@@ -19,6 +19,7 @@ use kinst_sites::{Ftraced, ProgramFiles, Spots};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The places in one event: no other event can be defined while one is removed.
@@ -36,6 +37,8 @@ pub(super) struct Arming<'a> {
     pub cpus: u32,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
+    /// Whether each place fires once.
+    pub once: bool,
     /// By probe.
     pub refused: BTreeMap<u32, ArmError>,
 }
@@ -74,7 +77,7 @@ impl Arming<'_> {
             }
             _ if unit.kind.is_trampoline() => self.at_function(unit, program),
             _ if unit.kind.is_multi() => self.at_functions(unit, program),
-            Place::Program(_) => self.in_programs(unit, &program)?,
+            Place::Program(_) => self.in_programs(unit, &Arc::new(program))?,
             Place::Error
             | Place::Insn { .. }
             | Place::Edge { .. }

@@ -23,6 +23,7 @@ pub(crate) mod nop5;
 mod order;
 pub(crate) mod reach;
 mod ring;
+mod rounds;
 mod session;
 mod speculations;
 pub(crate) mod sweep;

@@ -144,8 +144,10 @@ pub(crate) fn ensure_for_arm64() -> Result<()> {
 }
 
 /// The tools that compile and execute libraries. QEMU's static program cannot load plugins.
-const LIBRARIES: Needs = &[("gcc", "gcc"), ("clang", "clang"), ("qemu-x86_64", "qemu-user")];
-const LIBRARIES_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
+const LIBRARIES: Needs =
+    &[("gcc", "gcc"), ("clang", "clang"), ("llvm-cov", "llvm"), ("qemu-x86_64", "qemu-user")];
+const LIBRARIES_FILES: Needs =
+    &[("/usr/include/stdio.h", "libc6-dev"), ("/usr/share/doc/libclang-rt-dev", "libclang-rt-dev")];
 
 /// Installs the tools for the tests on libraries.
 pub(crate) fn ensure_for_libraries() -> Result<()> {
