@@ -160,6 +160,21 @@ fn a_definition_without_probes() {
     }
 }
 
+/// The headers of two folders may have the same probe.
+#[test]
+fn a_probe_of_two_headers() {
+    let project = Project::new();
+    project.make(&["-h"], "other.h", &[]);
+    let (source, output) = (project.path("both.c"), project.path("both"));
+    let text = "#include \"probes.h\"\n#include \"other.h\"\n\
+        int main(void) { if (SHOP_IDLE_ENABLED()) SHOP_IDLE(); SHOP_ELEMENT(1L, (int *)0); return 0; }\n";
+    std::fs::write(&source, text).expect("written");
+    for (compiler, language) in [("gcc", "c"), ("g++", "c++")] {
+        run(compiler, &["-Wall", "-Wextra", "-Werror", "-x", language, &source, "-o", &output]);
+        assert_eq!(read_by_readelf(&run("readelf", &["--notes", &output])).len(), 2, "{compiler}");
+    }
+}
+
 /// A definition of the provider gives its arguments types.
 #[test]
 fn a_definition_of_the_provider_has_the_types() {
