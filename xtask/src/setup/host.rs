@@ -57,6 +57,8 @@ const TESTS: Needs = &[
     ("dwz", "dwz"),
     // It packs files with split debug information.
     ("llvm-dwp", "llvm"),
+    // It packs those of gcc in DWARF 5, where older ones fail.
+    ("llvm-dwp-19", "llvm-19"),
     // It packs symbols into a section of a program.
     ("xz", "xz-utils"),
     // For rendering the manual, and for the shells' completions.
