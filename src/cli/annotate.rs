@@ -9,15 +9,17 @@ use super::viewed::{self, Viewed};
 use super::written;
 use crate::analysis::counts::counted::{Counted, Executions, How};
 use crate::analysis::counts::gathered::Gathered;
-use crate::analysis::counts::latency::Cost;
-use crate::analysis::counts::program::{Group, Question};
+use crate::analysis::counts::group::{self, Group};
+use crate::analysis::counts::latency::Costs;
+use crate::analysis::counts::program::Question;
 use crate::analysis::counts::sum::Shown;
 use crate::analysis::counts::text::{Form, Latency};
 use crate::analysis::counts::{html, latency, object, program, sum, text};
 use crate::options::From;
-use kinst_base::probe::{Description, Fields, Probe};
+use kinst_base::probe::{Description, Fields, Place, Probe, Spot};
 use kinst_base::space::Space;
 use kinst_sites::{Catalog, ProbeCatalog as _};
+use std::collections::HashMap;
 
 /// A function or copy, with its executions.
 type Answer<'a> = (&'a Counted, Executions);
@@ -29,17 +31,15 @@ pub(super) fn annotate(
     console: &mut Console,
 ) -> Result<u8, Failed> {
     let mut viewed = Viewed::to_trace(config, subject, console, &config.invocation.annotated)?;
-    if viewed.is_of_programs() && config.invocation.latency {
-        let help = "probes at the ends of a function take its time, as the guide's page on programs shows";
-        let title = "--latency: in programs the cost of a probe differs too much from place to place";
-        return console.fail(title, Some(help));
-    }
     let all = counted(config, subject, console, &viewed)?;
     readable(&config.invocation, console, &all)?;
     let by_call = config.invocation.when.is_some() || config.invocation.latency;
-    let mut groups = program::groups(&all, by_call);
+    let mut groups = group::groups(&all, by_call);
     let catalog = subject.catalog(console)?;
     bounded(&config.invocation, &catalog, console, &mut groups)?;
+    if config.invocation.latency {
+        apart(console, &groups)?;
+    }
     let text = program::write(&groups, &question(&config.invocation, &viewed));
     if let Some(status) = written::take(config, subject, console, "--annotate", text)? {
         return Ok(status);
@@ -60,46 +60,46 @@ pub(super) fn annotate(
     };
     let taker = Taker { begin: &begin, export: Box::new(gathered.clone()), end: None, processes };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
-    let (answers, cost) = answers(&config.invocation, console, &groups, &gathered);
+    let (answers, costs) = answers(&config.invocation, console, &groups, &gathered);
     let mut sources = viewed.sources(config, subject);
     if config.invocation.objects {
         console.put(&objects(&sum::shown(&answers)))?;
     } else if let Some(mut page) = page {
-        written::put(console, &mut page, &html::page(&answers, cost, &mut sources))?;
+        written::put(console, &mut page, &html::page(&answers, costs, &mut sources))?;
     } else {
-        let latency = cost.map(|cost| Latency { cost, ..Latency::default() });
+        let latency = costs.map(|costs| Latency { costs, ..Latency::default() });
         let form = Form { color: console.in_color(), instructions, latency, sources: &mut sources };
         console.show(&written_out(&answers, form))?;
     }
     Ok(status)
 }
 
-/// Works out the executions, and reports uncertain counts. The outer `Option` of the cost is `Some` with --latency; the
-/// inner one is `None` if the cost of a probe could not be measured.
+/// Works out the executions, and reports uncertain counts. The costs of the probes are `Some` with
+/// --latency.
 fn answers<'a>(
     invocation: &Invocation,
     console: &Console,
     groups: &[Group<'a>],
     gathered: &Gathered,
-) -> (Vec<Answer<'a>>, Option<Option<Cost>>) {
+) -> (Vec<Answer<'a>>, Option<Costs>) {
     report_lost(console, gathered);
     report_set(console, gathered);
     let members = groups.iter().enumerate();
     let members = members.flat_map(|(number, group)| group.members.iter().map(move |one| (number, *one)));
-    let cost = invocation.latency.then(|| latency::cost(members, gathered));
+    let costs = invocation.latency.then(|| latency::costs(members, gathered));
     let mut answers = Vec::new();
     for (number, group) in groups.iter().enumerate() {
         report_unfinished(console, group, gathered.unfinished(number));
         for one in &group.members {
             let mut executions = one.work_out(|site| gathered.of(number, site));
-            if let Some(cost) = cost {
-                latency::fill(one, number, gathered, cost, &mut executions);
+            if let Some(costs) = costs {
+                latency::fill(one, number, gathered, costs, &mut executions);
             }
             report(console, invocation.exact, one, &executions);
             answers.push((*one, executions));
         }
     }
-    (answers, cost)
+    (answers, costs)
 }
 
 /// Reports functions whose control flow is not known: an error with --latency, otherwise a notice.
@@ -163,15 +163,19 @@ fn bounded(
     console: &Console,
     groups: &mut [Group<'_>],
 ) -> Result<(), Failed> {
-    let is_probe = |[provider, module, function]: &[String; 3], boundary: &str| {
+    let probes = |[provider, module, function]: &[String; 3], boundary: &str| {
         let fields = Fields::new(provider, module, function, boundary);
-        catalog.matches(&Description::Fields(Box::new(fields))).is_ok_and(|found| !found.is_empty())
+        catalog.matches(&Description::Fields(Box::new(fields))).unwrap_or_default()
     };
     for group in groups.iter_mut() {
         let function = group.prefix();
         let asked = group.by_call;
         if group.by_call && !group.copies {
-            group.by_call = is_probe(&group.at, "entry") && is_probe(&group.at, "return");
+            let [entry, exits] = ["entry", "return"].map(|name| probes(&group.at, name));
+            group.by_call = !entry.is_empty() && !exits.is_empty();
+            if invocation.latency && group.space != Space::Kernel {
+                group.find_ends([&spots(&entry), &spots(&exits)]);
+            }
         }
         // A command of -c is stopped before it has called anything.
         let begins_anew = group.space != Space::Kernel && !invocation.commands.is_empty();
@@ -190,6 +194,30 @@ fn bounded(
         console.report.notice(&format!("{function}: calls already in progress are counted in part"));
     }
     Ok(())
+}
+
+/// Refuses functions of programs that share places: one hit would count as two probes, whose cost is subtracted.
+fn apart(console: &Console, groups: &[Group<'_>]) -> Result<(), Failed> {
+    let mut known: HashMap<Fields, &Group<'_>> = HashMap::new();
+    for group in groups.iter().filter(|group| group.space != Space::Kernel) {
+        for site in group.sites() {
+            if let Some(other) = known.insert(site.fields(), group).filter(|other| other.at != group.at) {
+                let (one, other) = (other.name(), group.name());
+                let title = format!("--latency: {one} and {other} share instructions");
+                return console.fail(&title, Some("one is inlined in the other: time them in two runs"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The instructions of probes in programs.
+fn spots(probes: &[Probe]) -> Vec<Spot> {
+    let spots = probes.iter().flat_map(|probe| match &probe.place {
+        Place::Program(place) => place.spots.clone(),
+        _ => Vec::new(),
+    });
+    spots.collect()
 }
 
 fn question<'i>(invocation: &'i Invocation, viewed: &Viewed) -> Question<'i> {

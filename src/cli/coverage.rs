@@ -35,8 +35,8 @@ pub(crate) fn coverage(
     let against = files.against.as_ref().map(|path| read(console, path)).transpose()?;
     let scope = scope(config, subject, console, &viewed)?;
     let counting = match viewed.whose(written::whose(&config.invocation)) {
-        // A provider of programs has no probes that remove themselves, so a predicate costs little more.
-        whose if viewed.is_of_programs() && whose != Whose::All => Counting::Of(whose),
+        Whose::All if viewed.is_of_programs() => Counting::OnceInPrograms,
+        whose if viewed.is_of_programs() => Counting::Of(whose),
         _ => Counting::Once,
     };
     let text = program::write(&scope, counting, config.invocation.time.as_deref());
@@ -61,14 +61,14 @@ pub(crate) fn coverage(
     };
     let end = |probes: &[Probe], fired: &[Fired]| reached.borrow_mut().take(probes, fired);
     let export: Box<dyn Export> = match counting {
-        Counting::Once => Box::new(Nothing),
+        Counting::Once | Counting::OnceInPrograms => Box::new(Nothing),
         Counting::Of(_) => Box::new(gathered.clone()),
     };
     let taker = Taker { begin: &begin, export, end: Some(&end), processes };
     let status = dtrace_trace::trace_into(config, subject, console, Some(taker))?;
     let reached = reached.into_inner();
     let state = |site: &Site| match counting {
-        Counting::Once => reached.of(site),
+        Counting::Once | Counting::OnceInPrograms => reached.of(site),
         Counting::Of(_) => gathered.of(0, site).map(|executions| executions > 0),
     };
     let mut tally = Tally::default();

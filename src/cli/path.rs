@@ -8,7 +8,7 @@ use super::dtrace_trace::{self, Taker};
 use super::subject::Subject;
 use super::viewed::{self, Viewed};
 use super::written;
-use crate::analysis::counts::program::CROSSING;
+use crate::analysis::counts::group::CROSSING;
 use crate::analysis::paths::followed::{Followed, NotFollowed};
 use crate::analysis::paths::gathered::{Counts, Gathered};
 use crate::analysis::paths::program::{Group, Question};

@@ -105,9 +105,15 @@ fn expand_list(
             Some(Ok(made)) => {
                 let is_new =
                     |kind: &Description| kind.fields().is_none_or(|fields| !written.contains(&fields));
+                let is_none = made.is_empty();
                 let made = made.into_iter().filter(is_new);
                 let mut made = made.map(|kind| plain::ProbeDesc { kind, span });
-                expanded.push(made.next().unwrap_or(plain::ProbeDesc::as_written(probe)));
+                match made.next() {
+                    Some(first) => expanded.push(first),
+                    None if is_none => expanded.push(plain::ProbeDesc::as_written(probe)),
+                    // All of its sites are in the list.
+                    None => {}
+                }
                 appended.extend(made);
             }
             Some(Err(error)) => {

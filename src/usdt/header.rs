@@ -52,10 +52,13 @@ fn of_provider(provider: &Provider) -> String {
     let mut text = "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n".to_owned();
     for probe in &provider.probes {
         let semaphore = semaphore(&provider.name, &probe.name);
-        // Weak: the object of -G has it too, but a program without that object works.
+        // Weak: the object of -G has it too, but a program without that object works. C++ takes a second definition,
+        // of another header with the probe, as an error.
         let _ = writeln!(
             text,
-            "__extension__ unsigned short {semaphore}\n\t__attribute__((weak, visibility(\"hidden\"), section(\".probes\"), used));"
+            "#ifndef KINST_USDT_{semaphore}\n#define KINST_USDT_{semaphore} 1\n\
+             __extension__ unsigned short {semaphore}\n\t__attribute__((weak, visibility(\"hidden\"), section(\".probes\"), used));\n\
+             #endif"
         );
     }
     text += "#ifdef __cplusplus\n}\n#endif\n";

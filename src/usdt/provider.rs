@@ -32,9 +32,11 @@ pub fn semaphore(provider: &str, probe: &str) -> String {
     format!("{provider}_{probe}_semaphore")
 }
 
-/// Parses the definitions of a file. Types of the arguments are those of the program: any name is one.
+/// Parses the definitions of a file. Types of the arguments are those of the program: any name is one. A file without any
+/// text is valid, since the build files of projects make some.
 pub fn parse(sources: &Sources, file: FileId, macros: &Macros) -> Result<Vec<Provider>, Diagnostic> {
-    let settings = Settings { directives: true, any_type: true, argref: true, ..Settings::default() };
+    let settings =
+        Settings { directives: true, any_type: true, argref: true, empty: true, ..Settings::default() };
     let options = ParseOptions { macros, is_type_name: &|_| false, settings };
     let parsed = parser::parse(sources, file, &options).map_err(|error| error.diagnostic())?;
     let mut providers: Vec<Provider> = Vec::new();
@@ -56,7 +58,8 @@ pub fn parse(sources: &Sources, file: FileId, macros: &Macros) -> Result<Vec<Pro
             _ => {}
         }
     }
-    match providers.is_empty() {
+    let is_pragma = |item: &ast::Item| matches!(item, ast::Item::Pragma(_));
+    match providers.is_empty() && !parsed.program.items.iter().all(is_pragma) {
         true => Err(Diagnostic::error(tags::SYNTAX, "the file defines no provider")
             .help("provider NAME { probe begin(int, char *); probe end(); };")),
         false => Ok(providers),

@@ -93,9 +93,9 @@ fn split_programs_are_traced() {
                 assert!(dump.contains("dwo_id") || dump.contains("DWO ID"), "{way}: {dump}");
                 assert!(!dump.contains("DW_TAG_formal_parameter"), "{way}");
                 counts_are_equal(&way, &program);
-                // With gcc's DWARF 5, dwp of binutils 2.40 crashes and llvm-dwp 14 hangs.
+                // With gcc's DWARF 5, dwp of binutils 2.40 crashes, and llvm-dwp 14 hangs.
                 let packer = match (compiler.starts_with('g'), format) {
-                    (true, "-gdwarf-5") => None,
+                    (true, "-gdwarf-5") => needs::program("llvm-dwp-19").then_some("llvm-dwp-19"),
                     (true, _) => Some("dwp"),
                     _ => Some("llvm-dwp"),
                 };

@@ -33,6 +33,38 @@ const SHARED: &str = "it seems to share its end with equal code of another funct
 /// By the source: the function does nothing if its condition is false, and calls are missing.
 const NOTHING: &str = "on some paths its condition seems to be known, and the call is removed completely";
 
+/// The libraries, compilers and levels that the environment names; all if it names none.
+pub(crate) struct Chosen([Vec<String>; 3]);
+
+impl Chosen {
+    pub(crate) fn from_environment() -> Chosen {
+        Chosen(["KINST_LIBRARIES", "KINST_COMPILERS", "KINST_LEVELS"].map(|variable| {
+            let names = std::env::var(variable).unwrap_or_default();
+            names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+        }))
+    }
+
+    pub(crate) fn has_library(&self, name: &str) -> bool {
+        has(&self.0[0], name)
+    }
+
+    pub(crate) fn compilers(&self) -> impl Iterator<Item = &'static str> {
+        compilers().into_iter().filter(|compiler| has(&self.0[1], compiler))
+    }
+
+    /// The chosen levels, or else the usual ones.
+    pub(crate) fn levels(&self, usual: BTreeSet<&str>) -> Vec<String> {
+        match &self.0[2] {
+            levels if levels.is_empty() => usual.into_iter().map(str::to_owned).collect(),
+            levels => levels.clone(),
+        }
+    }
+}
+
+fn has(chosen: &[String], name: &str) -> bool {
+    chosen.is_empty() || chosen.iter().any(|one| one == name)
+}
+
 /// All libraries, or a comma-separated list from the environment, at their normal optimization level and two others.
 #[test]
 #[ignore = "needs the sources of libraries, and QEMU for single programs: cargo xtask libraries"]
@@ -41,20 +73,12 @@ fn of_libraries() {
     if !needs::program("qemu-x86_64") {
         return;
     }
-    let chosen = ["KINST_LIBRARIES", "KINST_COMPILERS", "KINST_LEVELS"].map(|variable| {
-        let names = std::env::var(variable).unwrap_or_default();
-        names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>()
-    });
-    let [libraries, chosen_compilers, levels] = &chosen;
-    let is_chosen = |chosen: &[String], name: &str| chosen.is_empty() || chosen.iter().any(|one| one == name);
+    let chosen = Chosen::from_environment();
     let mut wrong = 0;
-    for library in LIBRARIES.iter().filter(|library| is_chosen(libraries, library.name)) {
-        for compiler in compilers().into_iter().filter(|compiler| is_chosen(chosen_compilers, compiler)) {
-            let usual = BTreeSet::from([library.level, "-O2", "-O3"]);
-            let levels = levels.iter().map(String::as_str);
-            let levels = if levels.len() > 0 { levels.collect() } else { usual };
-            for level in levels {
-                wrong += compare(&sources, library, compiler, level);
+    for library in LIBRARIES.iter().filter(|library| chosen.has_library(library.name)) {
+        for compiler in chosen.compilers() {
+            for level in chosen.levels([library.level, "-O2", "-O3"].into()) {
+                wrong += compare(&sources, library, compiler, &level);
             }
         }
     }
@@ -64,7 +88,7 @@ fn of_libraries() {
 /// Compares a library that is compiled with one set of options (`level` may have several): with hooks, with counters,
 /// and unmodified. Returns the number of wrong functions.
 fn compare(sources: &Path, library: &Library, compiler: &str, level: &str) -> usize {
-    let options: Vec<&str> = level.split(' ').collect();
+    let options: Vec<&str> = ["-static"].into_iter().chain(level.split(' ')).collect();
     let way = format!("{compiler}{level}").replace(' ', "");
     let build = |counting| library.build(sources, &way, compiler, &options, counting);
     let plain = build(Counting::No);

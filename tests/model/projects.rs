@@ -108,6 +108,8 @@ pub(crate) enum Counting {
     Hooks,
     /// By one instruction at the beginning of the body.
     Counters,
+    /// The compiler's own counts of executed lines: --coverage of gcc, or clang's profile.
+    Lines,
 }
 
 /// A compiled and linked program.
@@ -130,7 +132,7 @@ impl Library {
     ) -> Built {
         let dir = folder(&format!("{}-{way}-{counting:?}", self.name).to_lowercase());
         let program = dir.join("program");
-        let mut arguments: Vec<String> = ["-w", "-g", "-static", "-no-pie"].map(str::to_owned).into();
+        let mut arguments: Vec<String> = ["-w", "-g", "-no-pie"].map(str::to_owned).into();
         arguments.extend(self.options.iter().chain(options).map(|option| (*option).to_owned()));
         let mut files = self.all_files(libraries);
         match counting {
@@ -140,6 +142,10 @@ impl Library {
                 files.push(support("libraries/hooks.c"));
             }
             Counting::Counters => arguments.push("-fcommon".to_owned()),
+            Counting::Lines if compiler == "gcc" => arguments.push("--coverage".to_owned()),
+            Counting::Lines => {
+                arguments.extend(["-fprofile-instr-generate", "-fcoverage-mapping"].map(str::to_owned));
+            }
         }
         arguments.extend(self.headers(libraries));
         let command = dir.join("command");
@@ -147,8 +153,10 @@ impl Library {
         let is_done =
             is_newer(&program, &files) && std::fs::read_to_string(&command).ok().as_ref() == Some(&text);
         if !is_done {
-            if counting == Counting::Counters {
-                files = with_counters(&dir, compiler, &arguments, &files);
+            match counting {
+                Counting::Counters => files = with_counters(&dir, compiler, &arguments, &files),
+                Counting::Lines => files = objects(&dir, compiler, &arguments, &files),
+                Counting::No | Counting::Hooks => {}
             }
             arguments.extend(files.iter().map(|file| file.display().to_string()));
             arguments.extend(["-lm".to_owned(), "-o".to_owned(), program.display().to_string()]);
@@ -228,6 +236,18 @@ fn is_newer(program: &Path, files: &[PathBuf]) -> bool {
     let changed = |file: &Path| std::fs::metadata(file).and_then(|file| file.modified()).ok();
     changed(program)
         .is_some_and(|built| files.iter().all(|file| changed(file).is_some_and(|one| one < built)))
+}
+
+/// Compiles each file to an object file with a separate name, after which gcc names the notes and the counts: two
+/// sources may have the same name.
+fn objects(dir: &Path, compiler: &str, arguments: &[String], files: &[PathBuf]) -> Vec<PathBuf> {
+    let object = |(number, file): (usize, &PathBuf)| {
+        let object = dir.join(format!("{number}.o"));
+        let (source, to) = (file.display().to_string(), object.display().to_string());
+        run(compiler, &[&texts(arguments)[..], &["-c", &source, "-o", &to]].concat());
+        object
+    };
+    files.iter().enumerate().map(object).collect()
 }
 
 /// Preprocesses the files, and inserts counters.

@@ -135,7 +135,7 @@ fn programs(by: By) -> Vec<Real> {
     {
         for library in LIBRARIES.iter().filter(|library| is_chosen(library.name)) {
             let way = format!("gcc{}", library.level);
-            let built = library.build(&sources, &way, "gcc", &[library.level], Counting::No);
+            let built = library.build(&sources, &way, "gcc", &["-static", library.level], Counting::No);
             let name = format!("{} (library)", library.name);
             programs.push(Real { name, program: built.program, arguments: Vec::new() });
         }

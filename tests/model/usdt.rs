@@ -138,6 +138,43 @@ fn a_project_with_static_probes() {
     }
 }
 
+/// QEMU's build has a definition for each of its folders, also for those without a probe.
+#[test]
+fn a_definition_without_probes() {
+    let project = Project::new();
+    for (name, definition) in
+        [("nothing", ""), ("comment", "/* Made. */\n"), ("none", "provider none { };\n")]
+    {
+        let script = project.path(&format!("{name}.d"));
+        std::fs::write(&script, definition).expect("written");
+        let [header, object, source, compiled] =
+            ["h", "o", "c", "compiled.o"].map(|extension| project.path(&format!("{name}.{extension}")));
+        for (option, output) in [("-h", &header), ("-G", &object)] {
+            let ran = dtrace(&["-DSTAP_SDT_V2", "-o", output, option, "-s", &script], None);
+            assert!(ran.status.success() && ran.stderr.is_empty(), "{option} {name}: {}", text(&ran.stderr));
+        }
+        std::fs::write(&source, format!("#include \"{name}.h\"\nint main(void) {{ return 0; }}\n"))
+            .expect("written");
+        run("gcc", &["-Wall", "-Wextra", "-Werror", "-c", &source, "-o", &compiled]);
+        run("gcc", &[&compiled, &object, "-o", &project.path(name)]);
+    }
+}
+
+/// The headers of two folders may have the same probe.
+#[test]
+fn a_probe_of_two_headers() {
+    let project = Project::new();
+    project.make(&["-h"], "other.h", &[]);
+    let (source, output) = (project.path("both.c"), project.path("both"));
+    let text = "#include \"probes.h\"\n#include \"other.h\"\n\
+        int main(void) { if (SHOP_IDLE_ENABLED()) SHOP_IDLE(); SHOP_ELEMENT(1L, (int *)0); return 0; }\n";
+    std::fs::write(&source, text).expect("written");
+    for (compiler, language) in [("gcc", "c"), ("g++", "c++")] {
+        run(compiler, &["-Wall", "-Wextra", "-Werror", "-x", language, &source, "-o", &output]);
+        assert_eq!(read_by_readelf(&run("readelf", &["--notes", &output])).len(), 2, "{compiler}");
+    }
+}
+
 /// A definition of the provider gives its arguments types.
 #[test]
 fn a_definition_of_the_provider_has_the_types() {

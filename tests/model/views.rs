@@ -14,18 +14,24 @@ use crate::step::{Stepped, compilers, follow};
 /// The most instructions of a run.
 const LIMIT: u64 = 20_000_000;
 
-/// Instructions by address, each with the name of its function.
-fn instructions(program: &str) -> BTreeMap<u64, String> {
+/// An instruction of a program.
+pub(crate) struct Insn {
+    function: String,
+    pub text: String,
+}
+
+/// Instructions by address.
+pub(crate) fn instructions(program: &str) -> BTreeMap<u64, Insn> {
     let objdump = binutils::tool("objdump", Path::new(program));
     let text = run(&objdump, &["-d", "--no-show-raw-insn", "-j", ".text", program]);
     let (mut found, mut function) = (BTreeMap::new(), String::new());
     for line in text.lines() {
         if let Some((_, name)) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
             name.clone_into(&mut function);
-        } else if let Some((address, _)) = line.trim_start().split_once(":\t")
+        } else if let Some((address, insn)) = line.trim_start().split_once(":\t")
             && let Ok(address) = u64::from_str_radix(address, 16)
         {
-            found.insert(address, function.clone());
+            found.insert(address, Insn { function: function.clone(), text: insn.to_owned() });
         }
     }
     found
@@ -50,8 +56,9 @@ fn command(program: &str, arguments: &[&str]) -> String {
 fn compare(way: &str, stepped: &Stepped, arguments: &[&str], is_ours: impl Fn(&str) -> bool) -> usize {
     let program = &stepped.program;
     let all = instructions(program);
+    let names = all.values().map(|insn| &insn.function);
     let functions: BTreeSet<&String> =
-        all.values().filter(|name| !name.contains(".cold") && is_ours(name)).collect();
+        names.filter(|name| !name.contains(".cold") && is_ours(name)).collect();
     let operands: Vec<String> = functions.iter().map(|name| format!("a.out:{name}")).collect();
     let counts = stepped.dir.path().join("counts");
     let (counts, traced) = (counts.to_str().expect("text"), command(program, arguments));
@@ -140,22 +147,25 @@ fn counts_of_code_that_catches_panics() {
 }
 
 /// Lines by number, and whether each was executed.
-type Lines = BTreeMap<usize, bool>;
+pub(crate) type Lines = BTreeMap<usize, bool>;
+
+/// The lines of an lcov file, by source file.
+pub(crate) fn lcov(info: &str) -> BTreeMap<String, Lines> {
+    let (mut files, mut file) = (BTreeMap::<String, Lines>::new(), String::new());
+    for line in info.lines() {
+        if let Some(name) = line.strip_prefix("SF:") {
+            name.clone_into(&mut file);
+        } else if let Some((number, count)) = line.strip_prefix("DA:").and_then(|line| line.split_once(',')) {
+            let executed = count.parse::<u64>().expect("a count") > 0;
+            files.entry(file.clone()).or_default().insert(number.parse().expect("a line"), executed);
+        }
+    }
+    files
+}
 
 /// The lines of a source file in an lcov file.
 fn in_lcov(info: &str, source: &str) -> Lines {
-    let mut lines = Lines::new();
-    let mut here = false;
-    for line in info.lines() {
-        if let Some(file) = line.strip_prefix("SF:") {
-            here = file.ends_with(source);
-        } else if let Some((number, count)) = line.strip_prefix("DA:").and_then(|line| line.split_once(','))
-            && here
-        {
-            lines.insert(number.parse().expect("a line"), count.parse::<u64>().expect("a count") > 0);
-        }
-    }
-    lines
+    lcov(info).into_iter().filter(|(file, _)| file.ends_with(source)).flat_map(|(_, lines)| lines).collect()
 }
 
 /// The lines that dtrace finds in a program that is not instrumented.
@@ -195,13 +205,18 @@ fn by_llvm(options: &[&str], arguments: &[&str], source: &str) -> Lines {
     let profiled = [options, &["-fprofile-instr-generate", "-fcoverage-mapping"]].concat();
     let stepped = Stepped::compile("clang", &support(source), &profiled);
     let path = |name: &str| stepped.dir.path().join(name).to_str().expect("text").to_owned();
-    let (raw, data) = (path("raw"), path("data"));
+    let raw = path("raw");
     let ran =
         std::process::Command::new(&stepped.program).args(arguments).env("LLVM_PROFILE_FILE", &raw).output();
     assert!(ran.is_ok());
-    run("llvm-profdata", &["merge", "-o", &data, &raw]);
-    let info = run("llvm-cov", &["export", "-format=lcov", "-instr-profile", &data, &stepped.program]);
-    in_lcov(&info, source)
+    in_lcov(&exported(&stepped.program, &raw), source)
+}
+
+/// The counts of a program that clang has instrumented, as an lcov file.
+pub(crate) fn exported(program: &str, raw: &str) -> String {
+    let data = format!("{raw}.data");
+    run("llvm-profdata", &["merge", "-o", &data, raw]);
+    run("llvm-cov", &["export", "-format=lcov", "-instr-profile", &data, program])
 }
 
 /// Without optimization, the lines are those of the compiler's own counters, up to two differences in what counts as
@@ -262,7 +277,8 @@ fn executed_lines_are_those_of_llvm_cov() {
 }
 
 /// Whether clang has the library that counts.
-fn profiles() -> bool {
+#[track_caller]
+pub(crate) fn profiles() -> bool {
     let name = "libclang_rt.profile-x86_64.a";
     let found = Path::new(run("clang", &[&format!("-print-file-name={name}")]).trim()).is_file();
     if !found {
@@ -271,11 +287,31 @@ fn profiles() -> bool {
     found
 }
 
+/// The source file and line of each address, by LLVM; the line 0 if they are not known. addr2line of binutils 2.40 has
+/// other files for functions of headers.
+pub(crate) fn places<'a>(
+    folder: &Path,
+    program: &str,
+    addresses: impl Iterator<Item = &'a u64>,
+) -> Vec<(String, usize)> {
+    let list = folder.join("addresses");
+    fs::write(&list, addresses.map(|address| format!("{address:#x}\n")).collect::<String>())
+        .expect("written");
+    let text = run("llvm-addr2line", &["-e", program, &format!("@{}", list.display())]);
+    let place = |text: &str| {
+        let (file, line) = text.rsplit_once(':').unwrap_or_default();
+        // `file.c:17 (discriminator 3)`
+        let line = line.split(' ').next().and_then(|line| line.parse().ok()).unwrap_or(0);
+        (file.to_owned(), line)
+    };
+    text.lines().map(place).collect()
+}
+
 /// With optimization, compilers join equal code of several lines, and their own counters count other code. The lines are
 /// those of the instructions that are executed.
 #[test]
 fn executed_lines_are_those_of_the_instructions() {
-    if !can_trace() {
+    if !can_trace() || !needs::program("llvm-addr2line") {
         return;
     }
     let name = "coverage.c";
@@ -285,14 +321,9 @@ fn executed_lines_are_those_of_the_instructions() {
             let ours = covered(&stepped, arguments, name);
             let all = instructions(&stepped.program);
             let steps = executed(&stepped.program, arguments, all.keys().copied());
-            let addresses: Vec<String> = all.keys().map(|address| format!("{address:#x}")).collect();
-            let named = addresses.iter().map(String::as_str);
-            let places =
-                run("addr2line", &["-e", &stepped.program].into_iter().chain(named).collect::<Vec<_>>());
+            let places = places(stepped.dir.path(), &stepped.program, all.keys());
             let mut expected = Lines::new();
-            for (place, address) in places.lines().zip(all.keys()) {
-                let Some((file, line)) = place.rsplit_once(':') else { continue };
-                let line = line.split(' ').next().and_then(|line| line.parse().ok()).unwrap_or(0);
+            for ((file, line), address) in places.into_iter().zip(all.keys()) {
                 if file.ends_with(name) && line > 0 {
                     *expected.entry(line).or_default() |= steps[address] > 0;
                 }

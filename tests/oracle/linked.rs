@@ -91,7 +91,7 @@ fn split_debug_information_is_read() {
                 files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "dwo"))
             };
             let package = dir.path().join("split.dwp");
-            // With gcc's DWARF 5, dwp of binutils 2.40 crashes and llvm-dwp 14 hangs.
+            // With gcc's DWARF 5, dwp of binutils 2.40 crashes, and llvm-dwp 14 and 19 hang.
             let packer = match (compiler, format) {
                 ("gcc", "-gdwarf-5") => None,
                 ("gcc", _) => Some("dwp"),

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX 262144
+#define MAX 1048576
 
 struct site {
 	char kind; /* 0, or one of ( ) and = */

@@ -1,4 +1,5 @@
-//! `cargo xtask libraries`: third-party libraries: kinst's counts of inlined calls against the libraries' own.
+//! `cargo xtask libraries`: third-party libraries: kinst's counts of inlined calls against the libraries' own, and the
+//! lines of --coverage against those of gcov and llvm-cov.
 
 use anyhow::Result;
 
@@ -15,13 +16,18 @@ pub(crate) struct Options {
     /// The levels of optimisation, each with further options: '-O2 -flto' [default: the library's own, -O2 and -O3]
     #[arg(long = "level", value_name = "LEVEL", allow_hyphen_values = true)]
     levels: Vec<String>,
+    /// Compare the lines of --coverage with those of the compiler's own counters [default
+    /// levels: -O0 without inlining, and -O2]
+    #[arg(long)]
+    coverage: bool,
 }
 
 pub(crate) fn main(options: &Options) -> Result<()> {
     host::ensure_for_libraries()?;
     libraries::ensure()?;
     let mut tests = crates::cargo(&workspace::root());
-    tests.args(["test", "--test", "model", "--", "--ignored", "--nocapture", "libraries::"]);
+    tests.args(["test", "--test", "model", "--", "--ignored", "--nocapture"]);
+    tests.arg(if options.coverage { "lines::" } else { "libraries::" });
     let chosen = [
         ("KINST_LIBRARIES", &options.libraries),
         ("KINST_COMPILERS", &options.compilers),

@@ -7,7 +7,7 @@ use kinst_base::diag::Diagnostic;
 use kinst_base::probe::Site;
 use kinst_base::space::Space;
 use kinst_sites::flow::counts::{Counts, Room};
-use kinst_sites::flow::laps::{self, Takes};
+use kinst_sites::flow::laps::{self, Kind, Takes};
 use kinst_sites::flow::points::Point;
 use kinst_sites::flow::{Flow, Undecodable};
 use kinst_sites::listing::disas::{Disassembler, Listed, Listing};
@@ -49,6 +49,10 @@ pub(crate) struct Lap {
     /// The next instruction, if the cost of a probe is measured here: nothing else is between the two.
     pub second: Option<Site>,
     pub takes: Takes,
+    /// Whether nothing but a jump is in it.
+    pub is_empty: bool,
+    /// Whether the kernel executes the first instruction, and the next one, in a single step.
+    pub stepped: [bool; 2],
     /// The listing, and the index in it, of the instruction that shows the lap: its call, or its first
     /// instruction.
     pub shown: (usize, usize),
@@ -62,8 +66,10 @@ pub(crate) struct Spent {
     /// The time including the probes' cost, and that cost.
     pub measured: u64,
     pub taken_off: u64,
-    /// The uncertainty of the rest, as the probes' cost varies.
+    /// The uncertainty of the rest, as the mean of the probes' cost varies from place to place.
     pub doubt: u64,
+    /// The variance of the cost from one time to the next, summed up.
+    pub variance: u128,
 }
 
 struct Graph {
@@ -110,6 +116,16 @@ impl Spent {
         self.measured.saturating_sub(self.taken_off)
     }
 
+    /// The uncertainty of the rest: that of the means, and twice the standard deviation.
+    pub(crate) fn doubt(&self) -> u64 {
+        self.doubt.saturating_add((4 * self.variance).isqrt() as u64)
+    }
+
+    /// Whether the rest is not zero, as far as the cost of the probes is known.
+    pub(crate) fn is_sure(&self) -> bool {
+        self.times > 0 && self.rest() > self.doubt()
+    }
+
     /// The time of one execution. A line with several laps is executed once for all of them.
     pub(crate) fn each(&self, executed: Option<u64>) -> u64 {
         let executions = executed.filter(|executed| *executed > 0).unwrap_or(self.times);
@@ -121,6 +137,7 @@ impl Spent {
         self.measured += other.measured;
         self.taken_off += other.taken_off;
         self.doubt += other.doubt;
+        self.variance += other.variance;
     }
 }
 
@@ -179,10 +196,13 @@ impl Counted {
                 let leads = |from, to| around.leads(flow, from, to);
                 let counts = flow.counts(ranges.as_deref(), room, leads);
                 if how == How::Time {
-                    let kind = |address: u64| around.kind(address);
+                    let kind =
+                        |address: u64| Kind { is_entry: entries.contains(&address), ..around.kind(address) };
                     let site = |address| Some(sites(&[Point::At(address)])?.remove(0));
                     let place = |address| insn_at(listings, &starts, address);
-                    (counters, laps) = timed(&counts, flow.laps(&counts, room, kind), site, place);
+                    let is_stepped = |address| around.room(address) == Room::Dear;
+                    (counters, laps) =
+                        timed(&counts, flow.laps(&counts, room, kind), site, place, is_stepped);
                 } else {
                     let counted = counts.counted().filter_map(|(way, points)| Some((way, sites(points)?)));
                     counters.extend(counted.map(|(way, sites)| Counter { what: What::Way(way), sites }));
@@ -232,6 +252,7 @@ fn timed(
     found: Vec<laps::Lap>,
     site: impl Fn(u64) -> Option<Site>,
     place: impl Fn(u64) -> Option<(usize, usize)>,
+    is_stepped: impl Fn(u64) -> bool,
 ) -> (Vec<Counter>, Vec<Lap>) {
     let (mut counters, mut laps): (Vec<Counter>, _) = (Vec::new(), Vec::new());
     for lap in found {
@@ -243,7 +264,9 @@ fn timed(
         if !counters.iter().any(|counter| counter.what == what) {
             counters.push(Counter { what, sites: vec![begin.clone()] });
         }
-        laps.push(Lap { begin, second: lap.second.and_then(&site), takes: lap.takes, shown });
+        let stepped = [Some(lap.begin), lap.second].map(|at| at.is_some_and(&is_stepped));
+        let (takes, is_empty) = (lap.takes, lap.is_empty);
+        laps.push(Lap { begin, second: lap.second.and_then(&site), takes, is_empty, stepped, shown });
     }
     (counters, laps)
 }

@@ -1,6 +1,6 @@
 //! analysis/counts/gathered.rs: the counts of a trace, by probe.
 
-use super::program::{BEGUN, EARLY, ENDED, EXECUTIONS, FIRINGS, LATE, TIME};
+use super::aggregations::{BEGUN, EARLY, ENDED, EXECUTIONS, FIRINGS, LATE, STEPS, TIME};
 use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::{Message, What};
 use crate::consumer::table::Aggregate;
@@ -39,6 +39,8 @@ pub(crate) struct Taken {
     /// The number of probes that fired during the interval: one each time, and more if the call made other
     /// calls.
     pub firings: u64,
+    /// The ones at which the kernel executes the instruction of a program in a single step.
+    pub steps: u64,
 }
 
 impl Gathered {
@@ -114,6 +116,9 @@ impl Export for Gathered {
                 match (table.name, &row.key[..]) {
                     (FIRINGS, [Value::Int(function), Value::Int(id)]) => {
                         counts.taken.entry((*function, *id)).or_default().firings = number;
+                    }
+                    (STEPS, [Value::Int(function), Value::Int(id)]) => {
+                        counts.taken.entry((*function, *id)).or_default().steps = number;
                     }
                     (EXECUTIONS, [Value::Int(function), Value::Int(id)]) => {
                         counts.executions.insert((*function, *id), number);

@@ -1,6 +1,6 @@
 //! analysis/counts/html.rs: --html: counts as a self-contained page.
 
-use super::latency::{self, Cost};
+use super::latency::{self, Costs};
 use super::sum::{self, Copies, Shown};
 use super::text::{about, numbers};
 use super::view::{self, Line, Lines};
@@ -24,24 +24,22 @@ const PAGE: Page = Page {
     script: include_str!("page.js"),
 };
 
-/// Writes the page of some functions and copies; the copies of a function are shown together first. `cost`:
+/// Writes the page of some functions and copies; the copies of a function are shown together first. `costs`:
 /// the cost of the probes, if the time was taken.
-pub(crate) fn page(
-    all: &[(&Counted, Executions)],
-    cost: Option<Option<Cost>>,
-    sources: &mut Sources,
-) -> String {
+pub(crate) fn page(all: &[(&Counted, Executions)], costs: Option<Costs>, sources: &mut Sources) -> String {
     let mut functions = Vec::new();
     for shown in sum::shown(all) {
         match shown {
-            Shown::One((counted, executions)) => functions.push(function(counted, executions, cost, sources)),
+            Shown::One((counted, executions)) => {
+                functions.push(function(counted, executions, costs, sources))
+            }
             Shown::Copies(copies) => {
-                functions.push(together(&copies, cost, sources));
+                functions.push(together(&copies, costs, sources));
                 functions.extend(
                     copies
                         .members
                         .iter()
-                        .map(|(counted, executions)| function(counted, executions, cost, sources)),
+                        .map(|(counted, executions)| function(counted, executions, costs, sources)),
                 );
             }
         }
@@ -52,7 +50,7 @@ pub(crate) fn page(
 fn function(
     counted: &Counted,
     executions: &Executions,
-    cost: Option<Option<Cost>>,
+    costs: Option<Costs>,
     sources: &mut Sources,
 ) -> Value {
     let counts = executions.parts.iter().flatten().filter_map(|executed| executed.count);
@@ -61,7 +59,7 @@ fn function(
     json!({
         "title": counted.listings.first().map(titled),
         "about": about(counted, executions),
-        "time": time(latency::total(std::iter::once(executions)), executions.calls, cost),
+        "time": time(latency::total(std::iter::once(executions)), executions.calls, costs),
         "most": counts.max().unwrap_or(0),
         "files": files(&view::lines(counted, executions), source, sources),
         "parts": parts.map(|(listing, executed)| part(counted, listing, executed)).collect::<Vec<_>>(),
@@ -69,13 +67,13 @@ fn function(
 }
 
 /// Joins copies by their lines, as their instructions differ.
-fn together(copies: &Copies<'_>, cost: Option<Option<Cost>>, sources: &mut Sources) -> Value {
+fn together(copies: &Copies<'_>, costs: Option<Costs>, sources: &mut Sources) -> Value {
     let counts = copies.lines.iter().flat_map(|(_, lines)| lines.values()).filter_map(|line| line.count);
     let executions = copies.members.iter().map(|(_, executions)| *executions);
     json!({
         "title": copies.title(),
         "about": copies.about(),
-        "time": time(latency::total(executions), copies.calls, cost),
+        "time": time(latency::total(executions), copies.calls, costs),
         "most": counts.max().unwrap_or(0),
         "files": files(&copies.lines, copies.source.as_ref(), sources),
         "parts": [],
@@ -83,15 +81,15 @@ fn together(copies: &Copies<'_>, cost: Option<Option<Cost>>, sources: &mut Sourc
 }
 
 /// The time of a function or copy, if it was taken: its description, and the total for shares.
-fn time(total: Option<Spent>, calls: Option<u64>, cost: Option<Option<Cost>>) -> Option<Value> {
+fn time(total: Option<Spent>, calls: Option<u64>, costs: Option<Costs>) -> Option<Value> {
     let total = total.unwrap_or_default();
-    let about = format!("{}; {}", latency::about(total, calls), latency::measured(cost?));
+    let about = format!("{}; {}", latency::about(total, calls), latency::measured(costs?));
     Some(json!({ "about": about, "total": total.rest() }))
 }
 
 /// The time of a line or instruction; `None` if it is zero within the known cost of the probes.
 fn spent(spent: Option<Spent>, executed: Option<u64>) -> Option<Value> {
-    let spent = spent.filter(|spent| spent.times > 0 && spent.rest() > spent.doubt)?;
+    let spent = spent.filter(Spent::is_sure)?;
     let shown = latency::time(spent.rest());
     Some(json!({ "ns": spent.rest(), "shown": shown, "each": latency::time(spent.each(executed)) }))
 }

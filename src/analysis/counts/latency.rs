@@ -2,11 +2,12 @@
 
 use super::gathered::{Gathered, Taken};
 use crate::analysis::counts::counted::{Counted, Executions, Spent};
+use kinst_base::space::Space;
 use kinst_sites::flow::laps::Takes;
 
 /// The cost of a probe in nanoseconds: the time from one probe to the next with only one instruction in
 /// between.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cost {
     pub mean: f64,
     /// The lowest and highest mean over the measured places.
@@ -16,18 +17,72 @@ pub(crate) struct Cost {
     pub times: u64,
     /// The possible deviation of the mean at another place.
     pub doubt: f64,
+    /// The standard deviation of one time from the mean.
+    pub deviation: f64,
 }
 
-/// The cost of the probes of functions, each with its index.
-pub(crate) fn cost<'a>(all: impl Iterator<Item = (usize, &'a Counted)>, gathered: &Gathered) -> Option<Cost> {
-    let (mut places, mut others) = (Vec::new(), Vec::new());
+/// The cost of the probes. In programs, the kernel executes some instructions below probes in a single step, which
+/// costs more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Costs {
+    in_programs: bool,
+    /// The cost in the kernel, or where the kernel emulates the instruction of a program.
+    pub usual: Option<Cost>,
+    /// The cost where it steps.
+    pub stepped: Option<Cost>,
+}
+
+/// Works out the cost of the probes of functions, each with its index.
+pub(crate) fn costs<'a>(all: impl Iterator<Item = (usize, &'a Counted)>, gathered: &Gathered) -> Costs {
+    let (mut nothing, mut memory) = (Vec::new(), Vec::new());
+    let mut in_programs = false;
     for (number, counted) in all {
-        for lap in counted.laps.iter().filter(|lap| lap.second.is_some()) {
-            let places = if lap.takes == Takes::Nothing { &mut places } else { &mut others };
-            places.extend(gathered.taken(number, &lap.begin));
+        in_programs |= counted.listings.first().is_some_and(|listing| listing.space != Space::Kernel);
+        for lap in counted.laps.iter().filter(|lap| lap.second.is_some() || lap.is_empty) {
+            let is_nothing = lap.is_empty && lap.second.is_none() || lap.takes == Takes::Nothing;
+            let places = if is_nothing { &mut nothing } else { &mut memory };
+            // In programs, other probes may have fired in between: those in the handler of a signal.
+            let taken = gathered.taken(number, &lap.begin);
+            places.extend(taken.filter(|taken| !in_programs || taken.firings == taken.times));
         }
     }
-    of(&places).or_else(|| of(&others))
+    let cost = |steps: bool| {
+        let of_kind = |places: &[Taken]| {
+            let places = places.iter().filter(|taken| taken.steps == if steps { taken.firings } else { 0 });
+            of(&places.copied().collect::<Vec<_>>())
+        };
+        of_kind(&nothing).or_else(|| of_kind(&memory))
+    };
+    Costs { in_programs, usual: cost(false), stepped: cost(true).filter(|_| in_programs) }
+}
+
+impl Costs {
+    /// The time that the probes took in a lap, and how sure that is.
+    fn of(&self, taken: Taken) -> Spent {
+        let mut spent = Spent { times: taken.times, measured: taken.sum, ..Spent::default() };
+        let steps = taken.steps.min(taken.firings);
+        // A step costs at least as much as an emulation, so that one of them limits the other.
+        let unknown = |least: f64, most: f64| Cost {
+            mean: f64::midpoint(least, most),
+            doubt: (most - least) / 2.0,
+            ..Cost::default()
+        };
+        let usual = self.usual.or_else(|| self.stepped.map(|cost| unknown(0.0, cost.mean)));
+        let each = |taken: Taken| taken.sum.checked_div(taken.firings).unwrap_or(0) as f64;
+        let stepped = self.stepped.or_else(|| {
+            let usual = self.usual?;
+            Some(unknown(usual.mean, each(taken).max(usual.mean)))
+        });
+        let mut off = 0.0;
+        for (firings, cost) in [(taken.firings - steps, usual), (steps, stepped)] {
+            let (Some(cost), firings) = (cost.filter(|_| firings > 0), firings as f64) else { continue };
+            off += cost.mean * firings;
+            spent.doubt += (cost.doubt * firings).round() as u64;
+            spent.variance += (cost.deviation.powi(2) * firings).round() as u128;
+        }
+        spent.taken_off = (off.round() as u64).min(taken.sum);
+        spent
+    }
 }
 
 fn of(places: &[Taken]) -> Option<Cost> {
@@ -46,7 +101,8 @@ fn of(places: &[Taken]) -> Option<Cost> {
     let variance = (sum(|taken| taken.squares as f64) / times - mean * mean).max(0.0);
     let (least, most) = (means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max));
     let doubt = ((most - least) / 2.0).max((variance / times).sqrt());
-    Some(Cost { mean, least, most, places: there.len(), times: times as u64, doubt })
+    let (places, times, deviation) = (there.len(), times as u64, variance.sqrt());
+    Some(Cost { mean, least, most, places, times, doubt, deviation })
 }
 
 /// Assigns the time of each lap to the instruction that shows it.
@@ -54,7 +110,7 @@ pub(crate) fn fill(
     counted: &Counted,
     number: usize,
     gathered: &Gathered,
-    cost: Option<Cost>,
+    costs: Costs,
     executions: &mut Executions,
 ) {
     for lap in &counted.laps {
@@ -63,18 +119,8 @@ pub(crate) fn fill(
         let (part, at) = lap.shown;
         let executed = executions.parts.get_mut(part).and_then(|part| part.get_mut(at));
         if let Some(executed) = executed {
-            executed.spent.get_or_insert_default().add(spent(taken, cost));
+            executed.spent.get_or_insert_default().add(costs.of(taken));
         }
-    }
-}
-
-fn spent(taken: Taken, cost: Option<Cost>) -> Spent {
-    let of = |each: f64| (each * taken.firings as f64).round() as u64;
-    Spent {
-        times: taken.times,
-        measured: taken.sum,
-        taken_off: cost.map_or(0, |cost| of(cost.mean).min(taken.sum)),
-        doubt: cost.map_or(0, |cost| of(cost.doubt)),
     }
 }
 
@@ -89,29 +135,52 @@ pub(crate) fn total<'a>(all: impl Iterator<Item = &'a Executions>) -> Option<Spe
 
 /// `12.3 ms in calls, 12.3 us each; of 31.5 ms measured the probes took 61.0 %, which is subtracted`
 pub(crate) fn about(total: Spent, calls: Option<u64>) -> String {
-    let each = calls.filter(|calls| *calls > 0).map(|calls| total.rest() / calls);
-    let each = each.map(|each| format!(", {} each", time(each))).unwrap_or_default();
-    let taken = match total.taken_off {
-        0 => String::new(),
-        taken => {
-            let (measured, taken) = (time(total.measured), share(taken, total.measured));
-            format!("; of {measured} measured the probes took {taken}, which is subtracted")
+    // A smaller deviation is not worth mentioning.
+    const SURE: f64 = 0.02;
+    let each = |of: u64| calls.filter(|calls| *calls > 0).map(|calls| time(of / calls));
+    let (rest, doubt) = (total.rest(), total.doubt());
+    let mut text = match rest <= doubt {
+        true if doubt > 0 => {
+            let each = each(rest + doubt).map(|each| format!(", {each} each")).unwrap_or_default();
+            format!("less than {} in calls{each}", time(rest + doubt))
+        }
+        _ => {
+            let each = each(rest).map(|each| format!(", {each} each")).unwrap_or_default();
+            let doubt = match doubt as f64 > SURE * rest as f64 {
+                true => format!(" (± {})", share(doubt, rest)),
+                false => String::new(),
+            };
+            format!("{} in calls{each}{doubt}", time(rest))
         }
     };
-    format!("{} in calls{each}{taken}", time(total.rest()))
+    if total.taken_off > 0 {
+        let (measured, taken) = (time(total.measured), share(total.taken_off, total.measured));
+        text += &format!("; of {measured} measured the probes took {taken}, which is subtracted");
+    }
+    text
 }
 
 /// Describes the cost of the probes.
-pub(crate) fn measured(cost: Option<Cost>) -> String {
-    let Some(cost) = cost else {
-        return "the cost of the probes could not be measured: all times include it".to_owned();
+pub(crate) fn measured(costs: Costs) -> String {
+    let (kinds, nothing) = match costs.in_programs {
+        false => (vec![("a probe", costs.usual)], ""),
+        true => (vec![("an emulated probe", costs.usual), ("a stepped one", costs.stepped)], " of all kinds"),
     };
+    if kinds.iter().all(|(_, cost)| cost.is_none()) {
+        return format!("the cost of the probes{nothing} could not be measured: all times include it");
+    }
+    let each: Vec<String> = kinds.iter().map(|(name, cost)| one_cost(name, *cost)).collect();
+    each.join("; ")
+}
+
+fn one_cost(name: &str, cost: Option<Cost>) -> String {
+    let Some(cost) = cost else { return format!("{name} was not measured, and is estimated by the other") };
     let [mean, least, most] = [cost.mean, cost.least, cost.most].map(|each| time(each.round() as u64));
     let spread = match cost.places {
         1 => "in one place".to_owned(),
         places => format!("{least} to {most} in {places} places"),
     };
-    format!("a probe costs {mean}, measured here {} times ({spread})", cost.times)
+    format!("{name} costs {mean}, measured here {} times ({spread})", cost.times)
 }
 
 pub(crate) fn share(part: u64, all: u64) -> String {
@@ -134,7 +203,7 @@ pub(crate) fn time(ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cost, Taken, of, share, spent, time};
+    use super::{Cost, Costs, Spent, Taken, about, measured, of, share, time};
 
     fn taken(times: u64, each: u64) -> Taken {
         Taken {
@@ -142,15 +211,21 @@ mod tests {
             sum: times * each,
             squares: u128::from(times) * u128::from(each).pow(2),
             firings: times,
+            steps: 0,
         }
+    }
+
+    fn usual(usual: Option<Cost>) -> Costs {
+        Costs { usual, ..Costs::default() }
     }
 
     #[test]
     fn the_cost_is_the_mean_and_its_doubt_the_spread() {
-        let Cost { mean, least, most, places, times, doubt } =
+        let Cost { mean, least, most, places, times, doubt, deviation } =
             of(&[taken(100, 400), taken(300, 440), taken(1, 90_000)]).unwrap();
         assert_eq!((mean, least, most, places, times), (430.0, 400.0, 440.0, 2, 400));
         assert!((doubt - 20.0).abs() < 1e-9);
+        assert!((deviation - 300_f64.sqrt()).abs() < 1e-9);
         // One place with few values is better than none.
         assert_eq!(of(&[taken(2, 70)]).map(|cost| cost.mean), Some(70.0));
         assert_eq!(of(&[taken(0, 0)]), None);
@@ -158,23 +233,55 @@ mod tests {
 
     #[test]
     fn no_more_is_taken_off_than_there_is() {
-        let cost = of(&[taken(100, 400)]);
-        let slow = spent(taken(10, 1000), cost);
+        let costs = usual(of(&[taken(100, 400)]));
+        let slow = costs.of(taken(10, 1000));
         assert_eq!((slow.measured, slow.taken_off, slow.rest()), (10_000, 4000, 6000));
-        assert_eq!(spent(taken(10, 300), cost).rest(), 0);
+        assert_eq!(costs.of(taken(10, 300)).rest(), 0);
         // Probes in nested calls fire too.
-        let around = spent(Taken { firings: 50, ..taken(10, 3000) }, cost);
+        let around = costs.of(Taken { firings: 50, ..taken(10, 3000) });
         assert_eq!(around.rest(), 10_000);
-        assert_eq!(spent(taken(10, 300), None).rest(), 3000);
+        assert_eq!(usual(None).of(taken(10, 300)).rest(), 3000);
+    }
+
+    #[test]
+    fn a_step_costs_more_than_an_emulation() {
+        let (cheap, dear) = (of(&[taken(100, 500)]), of(&[taken(100, 5000)]));
+        let costs = |usual, stepped| Costs { in_programs: true, usual, stepped };
+        let lap = Taken { firings: 30, steps: 10, ..taken(10, 9000) };
+        let spent = costs(cheap, dear).of(lap);
+        assert_eq!((spent.taken_off, spent.rest(), spent.doubt()), (60_000, 30_000, 0));
+        // An unknown cost is between zero and the other one.
+        let spent = costs(None, dear).of(lap);
+        assert_eq!((spent.taken_off, spent.doubt()), (90_000, 50_000));
+        // A step could take all of the time.
+        let spent = costs(cheap, None).of(Taken { steps: 10, ..taken(10, 9000) });
+        assert_eq!((spent.taken_off, spent.doubt()), (47_500, 42_500));
+        assert!(spent.rest() <= spent.doubt());
+        let said = measured(costs(cheap, None));
+        let expected = "an emulated probe costs 500 ns, measured here 100 times (in one place); \
+                        a stepped one was not measured, and is estimated by the other";
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn a_sum_within_its_doubt_has_an_upper_limit() {
+        let spent = Spent { times: 10, measured: 90_000, taken_off: 85_000, doubt: 7000, variance: 0 };
+        let said = about(spent, Some(10));
+        assert!(said.starts_with("less than 12.0 us in calls, 1.20 us each; of 90.0 us measured"), "{said}");
+        // Independent deviations add up by their squares.
+        let mut spent = Spent { doubt: 0, variance: 1_000_000, ..spent };
+        (0..3).for_each(|_| spent.add(Spent { variance: 1_000_000, ..Spent::default() }));
+        assert_eq!(spent.doubt(), 4000);
+        assert!(about(spent, Some(10)).starts_with("5.00 us in calls, 500 ns each (± 80.0 %); of"));
     }
 
     #[test]
     fn an_execution_has_all_of_its_laps() {
-        let mut line = spent(taken(20, 1000), None);
-        line.add(spent(taken(20, 500), None));
+        let mut line = usual(None).of(taken(20, 1000));
+        line.add(usual(None).of(taken(20, 500)));
         assert_eq!((line.times, line.rest()), (40, 30_000));
         assert_eq!(line.each(Some(20)), 1500);
-        assert_eq!((line.each(None), spent(taken(0, 0), None).each(Some(0))), (750, 0));
+        assert_eq!((line.each(None), usual(None).of(taken(0, 0)).each(Some(0))), (750, 0));
     }
 
     #[test]

@@ -67,6 +67,6 @@ pub(crate) fn lines(copies: &Copies<'_>) -> Vec<Value> {
 fn time(spent: Spent) -> Value {
     json!({
         "times": spent.times, "ns": spent.rest(), "measured": spent.measured, "probes": spent.taken_off,
-        "doubt": spent.doubt,
+        "doubt": spent.doubt(),
     })
 }

@@ -1,10 +1,10 @@
 //! analysis/counts/program.rs: the D program that counts.
 
-use crate::analysis::counts::counted::Counted;
+use super::aggregations::{BEGUN, ENDED, EXECUTIONS, KEEP};
+use super::group::Group;
+use super::timing;
 use crate::analysis::whose::Whose;
-use kinst_base::probe::{Site, in_description};
 use kinst_base::space::Space;
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The options of a count.
@@ -16,100 +16,6 @@ pub(crate) struct Question<'a> {
     pub time: Option<&'a str>,
     /// Whether to measure the time between the places too.
     pub latency: bool,
-}
-
-/// The aggregations; the first key is the function's index. They hold the executions by probe id, the calls
-/// that began, and the calls that ended; with --latency also the time from each probe to the next one of
-/// the same call, and the number of probes that fired in between.
-pub(crate) const EXECUTIONS: &str = "executions";
-pub(crate) const BEGUN: &str = "begun";
-pub(crate) const ENDED: &str = "ended";
-pub(crate) const TIME: &str = "time";
-pub(crate) const FIRINGS: &str = "firings";
-/// The difference between the wall clock and the monotonic clock at the start and end: minimum and maximum.
-pub(crate) const EARLY: &str = "early";
-pub(crate) const LATE: &str = "late";
-
-/// Functions during which the set of thread-local variables changes: they begin in an interrupt or softirq
-/// and end outside of it, or vice versa.
-pub(crate) const CROSSING: &[&str] = &[
-    "irq_enter",
-    "irq_enter_rcu",
-    "irq_exit",
-    "irq_exit_rcu",
-    "__irq_exit_rcu",
-    "__do_softirq",
-    "handle_softirqs",
-];
-
-/// A bit that keeps the thread-local variable of the calls allocated.
-const KEEP: &str = "0x4000000000000000";
-
-/// The functions and copies of one name in one module.
-pub(crate) struct Group<'a> {
-    /// The provider, the module and the function of the probes at their entries and returns.
-    pub at: [String; 3],
-    pub space: Space,
-    /// Whether they are inlined copies.
-    pub copies: bool,
-    /// Whether to count only within calls that begin during the trace, with probes at the entries and returns.
-    pub by_call: bool,
-    pub members: Vec<&'a Counted>,
-}
-
-impl Group<'_> {
-    /// The name of the function in descriptions.
-    pub(crate) fn name(&self) -> &str {
-        &self.at[2]
-    }
-
-    /// The common prefix of the probe descriptions of their entries and returns.
-    pub(crate) fn prefix(&self) -> String {
-        let [provider, module, function] = &self.at;
-        format!("{provider}:{module}:{}", in_description(function))
-    }
-
-    /// The probe at one end of the calls. In programs, a name means the copies of a function too.
-    fn end(&self, name: &str) -> String {
-        let own = self.space != Space::Kernel && !self.copies;
-        let only = if own { format!("\n/probename == \"{name}\"/") } else { String::new() };
-        format!("{}:{name}{only}", self.prefix())
-    }
-
-    /// The sites that are counted or timed.
-    pub(crate) fn sites(&self) -> BTreeSet<&Site> {
-        let timed = self.members.iter().flat_map(|one| &one.laps);
-        let timed = timed.flat_map(|lap| std::iter::once(&lap.begin).chain(&lap.second));
-        let counters = self.members.iter().flat_map(|one| &one.counters);
-        counters.flat_map(|counter| &counter.sites).chain(timed).collect()
-    }
-}
-
-/// Groups the counted code by function. In programs, `by_call` says whether single calls matter; otherwise the counts do
-/// not need the ends of calls.
-pub(crate) fn groups(all: &[Counted], by_call: bool) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for counted in all {
-        let Some(listing) = counted.listings.first() else { continue };
-        let name = listing.copy.as_ref().map_or(&listing.function, |copy| &copy.function);
-        let copies = listing.copy.is_some();
-        let provider = match listing.space {
-            Space::Kernel if !copies => "fbt".to_owned(),
-            space => space.provider(),
-        };
-        let at = [provider, listing.module.clone(), name.clone()];
-        match groups.iter_mut().find(|group| group.at == at && group.copies == copies) {
-            Some(group) => group.members.push(counted),
-            None => {
-                let by_call = match listing.space {
-                    Space::Kernel => !CROSSING.contains(&name.as_str()),
-                    _ => by_call,
-                };
-                groups.push(Group { at, space: listing.space, copies, by_call, members: vec![counted] });
-            }
-        }
-    }
-    groups
 }
 
 /// Writes the program. A site is counted once for each function, even if several of its copies use it.
@@ -124,7 +30,8 @@ pub(crate) fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
         d += "\n";
     }
     if question.latency {
-        d += &variables(groups.len());
+        let in_programs = groups.iter().any(|group| group.space != Space::Kernel);
+        d += &timing::variables(groups.len(), in_programs);
     }
     for (number, group) in groups.iter().enumerate() {
         let probes: Vec<String> = group.sites().iter().map(|site| site.fields().to_string()).collect();
@@ -141,7 +48,7 @@ pub(crate) fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
         let _ = if question.latency && group.by_call {
             let begins =
                 if conditions.is_empty() { "1".to_owned() } else { format!("({conditions} ? 1 : 0)") };
-            write!(d, "{}", with_time(number, group, &probes, &begins))
+            write!(d, "{}", timing::clauses(number, group, &probes, &begins))
         } else if group.by_call {
             let begins =
                 if conditions.is_empty() { "1".to_owned() } else { format!("({conditions} ? 1 : 0)") };
@@ -160,77 +67,4 @@ pub(crate) fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
         d += &format!("profile:::tick-{time}\n{{\n\texit(0);\n}}\n");
     }
     d
-}
-
-/// The variables for the time.
-fn variables(functions: usize) -> String {
-    let mut d = "/*\n * The thread's clock, this->now, stops while a probe's program runs; stopped has the sum of these times.\n \
-                 * fired: the number of probes that fired for the thread.\n */\n\
-                 self uint64_t stopped, fired;\nthis uint64_t now, counts, over;\n"
-        .to_owned();
-    for n in 0..functions {
-        d += &format!(
-            "/* The call's last place, its time, the probes fired by then, and the entry; then the same for the enclosing calls. */\n\
-             self uint64_t place{n}, last{n}, since{n}, begin{n}, depth{n};\n\
-             self uint64_t places{n}[uint64_t], lasts{n}[uint64_t], sinces{n}[uint64_t];\n"
-        );
-    }
-    d += &format!(
-        "\nBEGIN, END\n{{\n\t@{EARLY} = min(walltimestamp - timestamp);\n\t@{LATE} = max(walltimestamp - timestamp);\n}}\n"
-    );
-    d + "\n"
-}
-
-/// The clauses of a timed function, from place to place. Each place costs the same between two programs.
-fn with_time(n: usize, group: &Group<'_>, probes: &str, begins: &str) -> String {
-    let (is_copy, function) = (group.copies, group.prefix());
-    let this = |name: &str| format!("self->{name}{n}");
-    let [calls, place, last, since, depth] = ["calls", "place", "last", "since", "depth"].map(this);
-    let around = |name: &str| format!("self->{name}{n}[{depth}]");
-    let [places, lasts, sinces] = ["places", "lasts", "sinces"].map(around);
-    let begin = this("begin");
-    // At a copy, the entry and the return may coincide with other places.
-    let fires = if is_copy { "" } else { "\tself->fired++;\n" };
-    let forgets = format!("\t{places} = 0;\n\t{lasts} = 0;\n\t{sinces} = 0;\n");
-    let spent = format!(
-        "\t@{TIME}[{n}, {place}] = stddev(this->now - {last});\n\
-         \t@{FIRINGS}[{n}, {place}] = sum(self->fired - {since});\n"
-    );
-    let clear = if is_copy { "\tthis->over = 0;\n" } else { "" };
-    let stops = "\tself->stopped = walltimestamp - this->now;\n";
-    let mut d = format!(
-        "{function}:entry,\n{probes},\n{function}:return\n{{\n\tthis->now = walltimestamp - self->stopped;\n{clear}}}\n\n\
-         {function}:entry\n{{\n\
-         \t{calls} = {calls} << 1 | {begins} | {KEEP};\n\t@{BEGUN}[{n}] = sum({calls} & 1);\n}}\n\n\
-         {function}:entry\n/{calls} & 1 && {place}/\n{{\n\
-         \t{places} = {place};\n\t{lasts} = {last};\n\t{sinces} = {since};\n}}\n\n\
-         {function}:entry\n/{calls} & 1/\n{{\n\
-         \t{depth}++;\n{fires}\t{place} = 0;\n\t{begin} = id;\n{stops}}}\n\n\
-         {probes}\n/{calls} & 1 && {place} && this->now > {last}/\n{{\n{spent}}}\n\n\
-         {probes}\n/{calls} & 1/\n{{\n\
-         \t@{EXECUTIONS}[{n}, id] = count();\n\
-         \t{place} = id;\n\t{since} = self->fired++;\n\t{last} = this->now;\n{stops}}}\n\n"
-    );
-    d += &format!("{function}:return\n{{\n\tthis->counts = {calls} & 1;\n}}\n\n");
-    if is_copy {
-        // If a copy ends where the next one begins, the preceding copy ends first.
-        d += &format!(
-            "{function}:return\n/this->counts && {begin} == id && self->places{n}[{depth} - 1]/\n{{\n\
-             \t{depth}--;\n\
-             \t@{TIME}[{n}, {places}] = stddev(this->now - {lasts});\n\
-             \t@{FIRINGS}[{n}, {places}] = sum(({place} ? {since} : self->fired) - {sinces});\n\
-             {forgets}\t{begin} = 0;\n\t@{ENDED}[{n}] = sum(1);\n\t{calls} = {calls} >> 1 | {KEEP};\n\
-             \tthis->counts = 0;\n\tthis->over = 1;\n{stops}}}\n\n"
-        );
-    }
-    let over = if is_copy { "/!this->over/\n" } else { "" };
-    d + &format!(
-        "{function}:return\n/this->counts && {place} && this->now > {last}/\n{{\n{spent}}}\n\n\
-         {function}:return\n/this->counts/\n{{\n\
-         {fires}\t{depth}--;\n\
-         \t{place} = {places};\n\t{last} = {lasts};\n\t{since} = {sinces};\n{forgets}}}\n\n\
-         {function}:return\n{over}{{\n\
-         \t@{ENDED}[{n}] = sum(this->counts);\n\t{calls} = {calls} >> 1 | {KEEP};\n}}\n\n\
-         {function}:return\n/this->counts/\n{{\n{stops}}}\n\n"
-    )
 }

@@ -1,6 +1,6 @@
 //! analysis/counts/text.rs: counts as text: the source lines, or the instructions.
 
-use super::latency::{self, Cost};
+use super::latency::{self, Costs};
 use super::sum::{Copies, Shown};
 use super::view::{self, Branch, Line, Lines};
 use crate::analysis::counts::counted::{Counted, Executed, Executions, Spent};
@@ -34,7 +34,7 @@ pub(crate) struct Form<'s> {
 /// The output with --latency.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Latency {
-    pub cost: Option<Cost>,
+    pub costs: Costs,
     /// The total of the output, which shares refer to.
     pub total: Spent,
 }
@@ -169,7 +169,7 @@ impl Form<'_> {
         let Some(latency) = &mut self.latency else { return };
         latency.total = total.unwrap_or_default();
         let _ = writeln!(out, "{}", latency::about(latency.total, calls));
-        let _ = writeln!(out, "{}", latency::measured(latency.cost));
+        let _ = writeln!(out, "{}", latency::measured(latency.costs));
         let head = format!("{:>7} {:>8} {:>8} {:>10} {place:>6}", "share", "time", "each", "executed");
         let _ = writeln!(out, "{}", self.paint(DIM, &head));
     }
@@ -179,7 +179,7 @@ impl Form<'_> {
         let Some(Latency { total, .. }) = self.latency else { return String::new() };
         let Some(spent) = spent.filter(|spent| spent.times > 0) else { return " ".repeat(26) };
         let rest = spent.rest();
-        if rest <= spent.doubt {
+        if !spent.is_sure() {
             return format!("{:>7} {:>8} {:>8} ", "", "~0", "");
         }
         let share = latency::share(rest, total.rest());

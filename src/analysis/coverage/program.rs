@@ -1,6 +1,6 @@
 //! analysis/coverage/program.rs: the D program that records coverage.
 
-use crate::analysis::counts::program::EXECUTIONS;
+use crate::analysis::counts::aggregations::EXECUTIONS;
 use crate::analysis::coverage::covered::Scope;
 use crate::analysis::whose::Whose;
 use std::fmt::Write as _;
@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 pub(crate) enum Counting {
     /// The first of each place, in all threads that the probes are in.
     Once,
+    /// The same in programs, where probes that were hit are removed when the status is read.
+    OnceInPrograms,
     /// The ones of some threads: a place that another thread has passed is still watched.
     Of(Whose),
 }
@@ -21,6 +23,11 @@ pub(crate) fn write(scope: &Scope, counting: Counting, time: Option<&str>) -> St
             "/* A place is noted at its first hit only; the probes that were hit are queried at the end. */\n\
              #pragma D option once\n\n"
         }
+        Counting::OnceInPrograms => {
+            "/* A place is noted at its first hit only. Its probe is removed soon after, when the status is read. */\n\
+             #pragma D option once\n\
+             #pragma D option statusrate=50ms\n\n"
+        }
         Counting::Of(_) => "",
     }
     .to_owned();
@@ -31,11 +38,11 @@ pub(crate) fn write(scope: &Scope, counting: Counting, time: Option<&str>) -> St
     }
     let condition = match counting {
         Counting::Of(whose) => whose.condition(),
-        Counting::Once => None,
+        Counting::Once | Counting::OnceInPrograms => None,
     };
     d += &condition.map(|condition| format!("\n/{condition}/")).unwrap_or_default();
     d += &match counting {
-        Counting::Once => "\n{\n\t@reached = count();\n}\n".to_owned(),
+        Counting::Once | Counting::OnceInPrograms => "\n{\n\t@reached = count();\n}\n".to_owned(),
         Counting::Of(_) => format!("\n{{\n\t@{EXECUTIONS}[0, id] = count();\n}}\n"),
     };
     if let Some(time) = time {

@@ -5,6 +5,7 @@ use super::error::{EnableError, Request, of_file, request};
 use super::events::{Tracefs, Whose};
 use super::load::load;
 use super::means::{Uprobes, uprobes};
+use super::order::turn;
 use super::session::Session;
 use super::sweep::Sweeper;
 use kinst_base::probe::{Place, Probe};
@@ -18,6 +19,7 @@ use kinst_sites::{Ftraced, ProgramFiles, Spots};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The places in one event: no other event can be defined while one is removed.
@@ -35,6 +37,8 @@ pub(super) struct Arming<'a> {
     pub cpus: u32,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
+    /// Whether each place fires once.
+    pub once: bool,
     /// By probe.
     pub refused: BTreeMap<u32, ArmError>,
 }
@@ -43,7 +47,9 @@ impl Arming<'_> {
     /// Arms all units. Refusals of the kernel are in [`Arming::refused`]; the rest is armed.
     pub(super) fn run(mut self) -> Result<Vec<(usize, ArmError)>, EnableError> {
         let programs = load_all(&self.image.units, &self.session.maps, self.functions)?;
-        for (unit, program) in self.image.units.iter().zip(programs) {
+        let mut units: Vec<(&Unit, bpf::Program)> = self.image.units.iter().zip(programs).collect();
+        units.sort_by_key(|(unit, _)| turn(unit, self.probes));
+        for (unit, program) in units {
             self.unit(unit, program)?;
         }
         self.forget_refused()?;
@@ -71,7 +77,7 @@ impl Arming<'_> {
             }
             _ if unit.kind.is_trampoline() => self.at_function(unit, program),
             _ if unit.kind.is_multi() => self.at_functions(unit, program),
-            Place::Program(_) => self.in_programs(unit, &program)?,
+            Place::Program(_) => self.in_programs(unit, &Arc::new(program))?,
             Place::Error
             | Place::Insn { .. }
             | Place::Edge { .. }

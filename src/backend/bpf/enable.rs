@@ -47,6 +47,7 @@ impl Session {
             files,
             cpus,
             cpu: options.cpu,
+            once: options.once,
             refused: BTreeMap::new(),
         };
         for (probe, why) in unknown {

@@ -4,13 +4,14 @@ use super::arm::{Arming, halved};
 use super::arm_error::ArmError;
 use super::error::{EnableError, Request, request};
 use super::means::{Uprobes, tells_processes, uprobes};
+use super::rounds::{self, Target};
 use kinst_base::image::FileId;
 use kinst_base::probe::Place;
 use kinst_bpf::{Home, Located, Unit};
 use kinst_os::Errno;
-use kinst_os::bpf::{Attached, InFile, Program};
+use kinst_os::bpf::{InFile, Program};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::sync::Arc;
 
 /// The places that the kernel takes at a time.
 const MOST: usize = 1 << 20;
@@ -18,12 +19,13 @@ const MOST: usize = 1 << 20;
 /// A place in a file; the number that the program gets at a hit is its key.
 struct At {
     probe: u32,
+    home: Home,
     place: InFile,
 }
 
 impl Arming<'_> {
     /// Attaches a program to all of its places in files that the kernel accepts.
-    pub(super) fn in_programs(&mut self, unit: &Unit, program: &Program) -> Result<(), EnableError> {
+    pub(super) fn in_programs(&mut self, unit: &Unit, program: &Arc<Program>) -> Result<(), EnableError> {
         let mut by_file: BTreeMap<FileId, Vec<At>> = BTreeMap::new();
         for place in &unit.places {
             match self.at(place) {
@@ -36,7 +38,10 @@ impl Arming<'_> {
                 (None, _) => places.iter().for_each(|at| self.refuse(at.probe, ArmError::NoFile)),
                 // Such probes were left out before.
                 (_, Err(_)) => {}
-                (Some(path), Ok(by)) => self.in_file(*by, program, &path, unit.process, &places)?,
+                (Some(path), Ok(by)) => {
+                    let target = Target { program: Arc::clone(program), path, process: unit.process };
+                    self.in_file(*by, target, &places)?;
+                }
             }
         }
         Ok(())
@@ -53,31 +58,35 @@ impl Arming<'_> {
             Home::Shared(key) => key,
             Home::Alone(_) => 0,
         };
-        Some((program.file, At { probe: place.probe, place: InFile { offset, semaphore, cookie } }))
+        Some((
+            program.file,
+            At { probe: place.probe, home: place.home, place: InFile { offset, semaphore, cookie } },
+        ))
     }
 
-    fn in_file(
-        &mut self,
-        by: Uprobes,
-        program: &Program,
-        path: &Path,
-        process: Option<u32>,
-        places: &[At],
-    ) -> Result<(), EnableError> {
+    fn in_file(&mut self, by: Uprobes, mut target: Target, places: &[At]) -> Result<(), EnableError> {
         let mut not: Vec<(&At, Errno)> = Vec::new();
         match by {
             Uprobes::Multi => {
-                let process = process.filter(|_| tells_processes());
-                let attach = |places: &[At]| at_file(program, path, process, places);
-                for places in places.chunks(MOST) {
+                target.process = target.process.filter(|_| tells_processes());
+                let attach = |places: &[At]| {
+                    let places: Vec<_> = places.iter().map(|at| (at.home, at.place)).collect();
+                    Ok((target.attach(&places)?, places))
+                };
+                for places in places.chunks(if self.once { rounds::TOGETHER } else { MOST }) {
                     let (attached, refused) = halved(places, &attach);
-                    self.session.at_files.extend(attached);
+                    for (attached, places) in attached {
+                        match self.once {
+                            true => self.session.rounds.add(target.clone(), places, attached),
+                            false => self.session.at_files.push(attached),
+                        }
+                    }
                     not.extend(refused);
                 }
             }
             Uprobes::Events(kind) => {
                 for at in places {
-                    match program.at_instruction(kind, path, process, at.place) {
+                    match target.program.at_instruction(kind, &target.path, target.process, at.place) {
                         Ok(attached) => self.session.at_instructions.push(attached),
                         Err(errno) if is_of_all(errno) => {
                             return Err(request(Request::AttachUprobe)(errno));
@@ -95,10 +104,6 @@ impl Arming<'_> {
         }
         Ok(())
     }
-}
-
-fn at_file(program: &Program, path: &Path, process: Option<u32>, places: &[At]) -> Result<Attached, Errno> {
-    program.at_file(path, process, places.iter().map(|at| at.place))
 }
 
 /// Whether an error concerns no single place.

@@ -7,6 +7,7 @@ use super::last_records::LastRecords;
 use super::maps;
 use super::misses::{Counts, Misses};
 use super::ring::Ring;
+use super::rounds::Rounds;
 use super::speculations::Speculations;
 use super::sweep::{self, Sweeper};
 use super::timers::Timers;
@@ -51,6 +52,8 @@ pub struct Session {
     /// The links that run programs at instructions of files; those of single instructions are slow to close.
     pub(super) at_files: Vec<Attached>,
     pub(super) at_instructions: Vec<Attached>,
+    /// The same for places that fire once.
+    pub(super) rounds: Rounds,
     pub(super) by: Option<String>,
     pub(super) timers: Timers,
     pub(super) tracefs: Option<Tracefs>,
@@ -97,6 +100,7 @@ impl Session {
             at_functions: Vec::new(),
             at_files: Vec::new(),
             at_instructions: Vec::new(),
+            rounds: Rounds::default(),
             by: None,
             timers: Timers::default(),
             tracefs: None,
@@ -162,6 +166,7 @@ impl Session {
         self.attached.clear();
         self.timers.end();
         self.at_files.clear();
+        self.rounds = Rounds::default();
         let slow = [&mut self.at_functions, &mut self.at_instructions].into_iter();
         sweep::let_go(slow.flat_map(std::mem::take).collect());
         let events = std::mem::take(&mut self.events);
@@ -241,6 +246,9 @@ impl Tracing for Session {
     fn status(&mut self) -> Result<uapi::Status, RequestError> {
         self.count_misses();
         self.timers.follow(self.cpu);
+        let mut rounds = std::mem::take(&mut self.rounds);
+        rounds.remove(|home| self.has_fired(home));
+        self.rounds = rounds;
         // Damage to the ring is reported when its records are printed.
         let _ = self.keep();
         let sum = |counter| self.counters(counter).map(|(_, value)| value).sum();

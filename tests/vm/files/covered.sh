@@ -1,6 +1,6 @@
 # covered.sh FUNCTIONS: whether the lines that --coverage reports as executed are the lines with a count, for that many
-# functions of a load. Each counts twice, as a load varies. Functions called by interrupts are excluded: an idle CPU
-# calls them too.
+# functions of a load. Each counts twice, as a load varies. Excluded are functions that are also called by interrupts,
+# which an idle CPU has too, or by kernel threads, which write back what the load wrote at times of their own.
 load() {
 	cat <<'END'
 mkdir -p /tmp/there
@@ -16,10 +16,10 @@ END
 load >load.sh
 dtrace -q -x aggsize=16m -c 'sh load.sh' -n '
     fbt:vmlinux::entry /progenyof($target)/ { @load[probefunc] = count(); }
-    fbt:vmlinux::entry /pid == 0/ { @idle[probefunc] = count(); }
-    END { printa("load %s %@d\n", @load); printa("idle %s %@d\n", @idle); }' 2>/dev/null >seen
-awk '$2 ~ /#/ { next } $1 == "idle" { idle[$2] } $1 == "load" && $3 >= 5 { load[$2] }
-    END { for (name in load) if (!(name in idle)) print name }' seen | sort >called
+    fbt:vmlinux::entry /pid == 0 || ppid == 2/ { @others[probefunc] = count(); }
+    END { printa("load %s %@d\n", @load); printa("others %s %@d\n", @others); }' 2>/dev/null >seen
+awk '$2 ~ /#/ { next } $1 == "others" { others[$2] } $1 == "load" && $3 >= 5 { load[$2] }
+    END { for (name in load) if (!(name in others)) print name }' seen | sort >called
 awk -v most="$1" -v all="$(grep -c . called)" 'int(NR * most / all) > int((NR - 1) * most / all)' called >chosen
 # during OPTIONS: prints dtrace's output for the load, which is silent.
 during() {

@@ -6,6 +6,7 @@ pub(crate) mod guest;
 mod hits;
 mod kmod;
 mod path;
+mod programs;
 
 use std::fs;
 
@@ -19,7 +20,8 @@ use crate::{crates, exec, workspace};
 pub(crate) struct Options {
     /// Only the benchmarks whose name contains this; kmod: the cost of a hit in a guest; path: the number of
     /// instructions of a hit; functions: the cost of a hit at a function's entry and return, next to bpftrace; arm:
-    /// the time to arm and to release many functions, next to bpftrace
+    /// the time to arm and to release many functions, next to bpftrace; programs: the cost of --annotate of a program's
+    /// function, next to a probe at each block's head, on this machine
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
     /// The kernel of the guest
@@ -50,6 +52,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some("path") => return path::main(options.kernel),
         Some("functions") => return functions::main(options.kernel),
         Some("arm") => return arm::main(options.kernel),
+        Some("programs") => return programs::main(),
         _ => {}
     }
     run("compiler", options)?;

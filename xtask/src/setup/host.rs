@@ -57,6 +57,8 @@ const TESTS: Needs = &[
     ("dwz", "dwz"),
     // It packs files with split debug information.
     ("llvm-dwp", "llvm"),
+    // It packs those of gcc in DWARF 5, where older ones fail.
+    ("llvm-dwp-19", "llvm-19"),
     // It packs symbols into a section of a program.
     ("xz", "xz-utils"),
     // For rendering the manual, and for the shells' completions.
@@ -144,8 +146,10 @@ pub(crate) fn ensure_for_arm64() -> Result<()> {
 }
 
 /// The tools that compile and execute libraries. QEMU's static program cannot load plugins.
-const LIBRARIES: Needs = &[("gcc", "gcc"), ("clang", "clang"), ("qemu-x86_64", "qemu-user")];
-const LIBRARIES_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
+const LIBRARIES: Needs =
+    &[("gcc", "gcc"), ("clang", "clang"), ("llvm-cov", "llvm"), ("qemu-x86_64", "qemu-user")];
+const LIBRARIES_FILES: Needs =
+    &[("/usr/include/stdio.h", "libc6-dev"), ("/usr/share/doc/libclang-rt-dev", "libclang-rt-dev")];
 
 /// Installs the tools for the tests on libraries.
 pub(crate) fn ensure_for_libraries() -> Result<()> {

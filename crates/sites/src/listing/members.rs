@@ -173,8 +173,13 @@ impl<'k> Lister<'k> {
                 let mut ways = step.map(|step| decode::ways(&step)).unwrap_or_default();
                 ways.extend(image.callers().map(|callers| callers.table_of(address)).unwrap_or_default());
                 next.insert(address, ways);
-                kinds
-                    .insert(address, Kind { is_call: set.calls(&insn.bytes), takes: set.takes(&insn.bytes) });
+                let kind = Kind {
+                    is_call: set.calls(&insn.bytes),
+                    takes: set.takes(&insn.bytes),
+                    is_emulated: code.way(insn) == Some(Ok(Way::Emulated)),
+                    is_entry: false,
+                };
+                kinds.insert(address, kind);
                 let refused = code.refused(insn).is_some();
                 room.insert(
                     address,

@@ -92,6 +92,15 @@ impl Served {
         InProgram { file: FileId(0), process: None, end, passing: Passing::C, spots, semaphore: None }
     }
 
+    /// Whether a running program has a breakpoint at a symbol.
+    fn is_armed(&self, program: &Waiting, bias: u64, name: &str) -> bool {
+        use std::os::unix::fs::FileExt as _;
+        let mut byte = [0];
+        let memory = std::fs::File::open(format!("/proc/{}/mem", program.0.id())).unwrap();
+        memory.read_exact_at(&mut byte, self.address(name).wrapping_add(bias)).unwrap();
+        byte[0] == 0xcc
+    }
+
     /// The program, which waits; and the distance of its addresses from the file's layout.
     fn start(&self, threads: u32, calls: u32) -> (Waiting, u64) {
         let mut command = Command::new(&self.path);
@@ -375,4 +384,39 @@ fn faults_run_the_clauses_of_error_and_a_place_may_fire_once() {
     let bad = u64::from(Flt::BADADDR.0);
     let expected = [(vec![101], 1), (vec![bad], 9), (vec![bad | 1 << 32], 9)];
     assert_eq!(counts(session), BTreeMap::from(expected));
+}
+
+/// The kernel removes no probe of a program by itself: a place that has fired loses its probe at the next look, and the
+/// others still fire.
+#[test]
+fn a_place_that_has_fired_once_loses_its_probe() {
+    let Some(served) = Served::build(&[]) else { return };
+    let names = ["work", "work_nop", "choose", "choose_jump"];
+    let jump = Jump { by: served.address("where"), memory: true, ..Jump::default() };
+    let never = When::Goes(jump, served.address("work"));
+    let whens = [When::Always, When::Always, When::Always, never];
+    let places = names.into_iter().zip(whens);
+    let places = places.map(|(name, when)| served.place(None, vec![served.spot(name, when)])).collect();
+    let mut plan = plan(places);
+    plan.enabled.ecbs = (0..4).map(|probe| (probe, 0).into()).collect();
+    let options = Options { once: true, ..Options::default() };
+    let program = compiled("BEGIN { @[id] = count(); }");
+    let Ok((mut session, refused)) = Session::enable(&program, &plan, &options, &NoKernel, &served) else {
+        return needs::missing("uprobes", "run the tests as root, on a kernel with uprobes");
+    };
+    if !refused.is_empty() || session.at_files.is_empty() && session.rounds.places() == 0 {
+        return needs::missing("uprobe.multi", "boot a kernel from 6.6 on");
+    }
+    session.go().unwrap();
+    let armed = |process: &(Waiting, u64)| names.map(|name| served.is_armed(&process.0, process.1, name));
+    let first = served.start(2, 9);
+    assert_eq!((armed(&first), session.rounds.places()), ([true; 4], 4));
+    first.0.finish();
+    assert_eq!(session.fired(4).unwrap(), [Fired::Yes, Fired::Yes, Fired::Yes, Fired::No]);
+    session.status().unwrap();
+    assert_eq!(session.rounds.places(), 1);
+    let second = served.start(1, 1);
+    assert_eq!(armed(&second), [false, false, false, true]);
+    second.0.finish();
+    assert_eq!(counts(session), [100, 101, 102].map(|id| (vec![id], 1)).into());
 }
