@@ -237,6 +237,8 @@ enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_f
 {
 	struct kinst_shot *shot = &once->shots[once->n];
 
+	if (!KINST_HIT_STORES)
+		return KINST_R_UNSUPPORTED;
 	/* Other branches also change registers. */
 	if (when != KINST_ALWAYS && !kinst_arch_only_branches(insn))
 		return KINST_R_UNSUPPORTED;

@@ -155,7 +155,8 @@ fn address(operands: &str) -> u64 {
 fn difference(mnemonic: &str, operands: &str, said: &Said) -> Option<&'static str> {
     let flows = flow(mnemonic);
     let is_literal = ["ldr", "ldrsw", "prfm"].contains(&mnemonic) && !operands.contains('[');
-    let target = if flows != NEXT || is_literal || mnemonic.starts_with("adr") { address(operands) } else { 0 };
+    let target =
+        if flows != NEXT || is_literal || mnemonic.starts_with("adr") { address(operands) } else { 0 };
     let is_vector = is_literal && operands.starts_with(['s', 'd', 'q']);
     if said.flow != flows {
         return Some("flow");
@@ -204,7 +205,8 @@ fn the_analysis_of_all_instructions_is_that_of_objdump() {
         let Ok(at) = u64::from_str_radix(at.trim_start(), 16) else { continue };
         let (mnemonic, operands) = insn.split_once('\t').unwrap_or((insn, ""));
         let (mnemonic, operands) = (mnemonic.trim(), operands.split("\t//").next().unwrap_or_default());
-        let said = sections.range(..=at).next_back().and_then(|(start, all)| all.get(((at - start) / 4) as usize));
+        let said =
+            sections.range(..=at).next_back().and_then(|(start, all)| all.get(((at - start) / 4) as usize));
         // Data among the code, by the assembler's marks.
         let Some(said) = said.filter(|_| !mnemonic.starts_with('.')) else { continue };
         compared += 1;

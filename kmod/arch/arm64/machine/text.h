@@ -35,6 +35,9 @@
 #define KINST_FTRACE_LEN 4
 #define KINST_STATIC_CALL_LEN 4
 
+/* A hit cannot write to the text: the other processors would have to wait. */
+#define KINST_HIT_STORES 0
+
 /* ftrace does not save all registers, so entries are breakpoints. */
 #define KINST_FTRACE_SERVES 0
 
