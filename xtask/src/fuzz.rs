@@ -98,7 +98,9 @@ fn seed(name: &str, corpus: &Path) -> Result<()> {
         "btf" => seed_types(corpus),
         "stapsdt" => seed_notes(corpus),
         "pclntab" => seed_functions(corpus),
-        "walk" | "frames" | "lines" | "callers" | "locals" | "index" => seed_changes(corpus),
+        "walk" | "frames" | "lines" | "callers" | "locals" | "index" => seed_changes(corpus, 3, 8),
+        // Both files of each set.
+        "split_files" => seed_changes(corpus, 32, 17),
         _ => Ok(()),
     }
 }
@@ -124,8 +126,8 @@ fn seed_texts(corpus: &Path) -> Result<()> {
 }
 
 /// A change of one byte in each file and in each of its parts.
-fn seed_changes(corpus: &Path) -> Result<()> {
-    for (file, part) in (0..3).flat_map(|file| (0..8).map(move |part| (file, part))) {
+fn seed_changes(corpus: &Path, files: u8, parts: u8) -> Result<()> {
+    for (file, part) in (0..files).flat_map(|file| (0..parts).map(move |part| (file, part))) {
         fs::write(corpus.join(format!("change-{file}-{part}")), [file, part, 0x20, 0, 0xff])?;
     }
     Ok(())

@@ -120,7 +120,15 @@ impl<'a> GoTable<'a> {
     /// code, and those that are not in order, are left out.
     pub fn functions(&self, code: &dyn Fn(u64) -> u64) -> Vec<GoFunction<'a>> {
         let mut functions: Vec<GoFunction<'a>> = Vec::new();
-        for function in (0..self.count).filter_map(|number| self.function(number, code)) {
+        let mut highest = 0;
+        // No code belongs to two functions, so that the time to read their values is limited by the size of the code.
+        let in_order = (0..self.count).filter(|number| {
+            let start = self.start(*number).unwrap_or(0);
+            let is_later = start >= highest;
+            highest = highest.max(start);
+            is_later
+        });
+        for function in in_order.filter_map(|number| self.function(number, code)) {
             if functions.last().is_none_or(|last| last.address < function.address) {
                 functions.push(function);
             }
