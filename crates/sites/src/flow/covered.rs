@@ -118,3 +118,35 @@ fn follows(states: &[Option<bool>], one: &[u32], other: &[u32]) -> Vec<u32> {
     }
     Vec::new()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `jne` at 0x10 over a jump at 0x12 that cannot have a probe, to a return at 0x17.
+    #[test]
+    fn an_instruction_without_a_probe_follows_from_its_neighbours() {
+        let room = |address| if address == 0x12 { Room::None } else { Room::Free };
+        let after = |address| -> Option<&'static [u64]> {
+            match address {
+                0x10 => Some(&[0x12, 0x17]),
+                0x12 => Some(&[0x17]),
+                _ => None,
+            }
+        };
+        let counts = Counts::of_each(&[0x10, 0x12, 0x17], room, after);
+        let watched = counts.watched();
+        let points: Vec<Point> = watched.iter().map(|(_, point)| *point).collect();
+        let edge = Point::Edge { from: 0x10, over: Over::default(), to: 0x12 };
+        assert_eq!(points, [Point::At(0x10), edge, Point::At(0x17)]);
+        let jump = |states: [bool; 3]| {
+            let reached = watched.iter().map(|(way, _)| *way).zip(states).collect();
+            counts.is_covered(&counts.covered(&reached), 1)
+        };
+        assert_eq!(jump([true, true, true]), Some(true));
+        assert_eq!(jump([false, false, false]), Some(false));
+        // A jump with an unknown target may have led to it.
+        assert_eq!(jump([true, false, true]), None);
+        assert_eq!(jump([false, false, true]), None);
+    }
+}
