@@ -307,31 +307,49 @@ pub(crate) fn places<'a>(
     text.lines().map(place).collect()
 }
 
+/// A program of tests/support, the arguments of its runs, the least number of its lines, and the lines that may be
+/// unknown.
+type Case = (&'static str, [&'static [&'static str]; 3], usize, &'static [usize]);
+
 /// With optimization, compilers join equal code of several lines, and their own counters count other code. The lines are
-/// those of the instructions that are executed.
+/// those of the instructions that are executed. In dispatch.c, clang -O0 makes a jump table with unknown targets.
 #[test]
 fn executed_lines_are_those_of_the_instructions() {
     if !can_trace() || !needs::program("llvm-addr2line") {
         return;
     }
-    let name = "coverage.c";
-    for compiler in compilers() {
-        for (level, arguments) in LEVELS.into_iter().zip(RUNS) {
-            let stepped = Stepped::compile(compiler, &support(name), &[level, "-g"]);
-            let ours = covered(&stepped, arguments, name);
-            let all = instructions(&stepped.program);
-            let steps = executed(&stepped.program, arguments, all.keys().copied());
-            let places = places(stepped.dir.path(), &stepped.program, all.keys());
-            let mut expected = Lines::new();
-            for ((file, line), address) in places.into_iter().zip(all.keys()) {
-                if file.ends_with(name) && line > 0 {
-                    *expected.entry(line).or_default() |= steps[address] > 0;
-                }
+    let cases: [Case; 2] = [
+        ("coverage.c", RUNS, 50, &[]),
+        // clang -O0 puts jumps of five bytes to the next instruction there, and the table may lead to these.
+        ("dispatch.c", [&[], &["bdeegg"], &["aaaceacccbb"]], 15, &[21, 24]),
+    ];
+    for case in cases {
+        for compiler in compilers() {
+            for (level, arguments) in LEVELS.into_iter().zip(case.1).chain([("-O0", case.1[2])]) {
+                lines_of_instructions(&case, compiler, level, arguments);
             }
-            let different: Vec<_> =
-                expected.iter().filter(|(line, executed)| ours.get(line) != Some(executed)).collect();
-            assert!(different.is_empty(), "{compiler} {level}: {different:?}");
-            assert!(ours.len() > 50 && ours.len() <= expected.len(), "{compiler} {level}");
         }
     }
+}
+
+fn lines_of_instructions((name, _, least, unknown): &Case, compiler: &str, level: &str, arguments: &[&str]) {
+    let stepped = Stepped::compile(compiler, &support(name), &[level, "-g"]);
+    let ours = covered(&stepped, arguments, name);
+    let all = instructions(&stepped.program);
+    let steps = executed(&stepped.program, arguments, all.keys().copied());
+    let places = places(stepped.dir.path(), &stepped.program, all.keys());
+    let mut expected = Lines::new();
+    for ((file, line), address) in places.into_iter().zip(all.keys()) {
+        if file.ends_with(*name) && line > 0 {
+            *expected.entry(line).or_default() |= steps[address] > 0;
+        }
+    }
+    let may_lack = |line: &usize| compiler == "clang" && level == "-O0" && unknown.contains(line);
+    let is_different = |(line, executed): &(&usize, &bool)| match ours.get(line) {
+        Some(ours) => ours != *executed,
+        None => !may_lack(line),
+    };
+    let different: Vec<_> = expected.iter().filter(is_different).collect();
+    assert!(different.is_empty(), "{name} {compiler} {level} {arguments:?}: {different:?}");
+    assert!(ours.len() > *least && ours.len() <= expected.len(), "{name} {compiler} {level}: {}", ours.len());
 }

@@ -9,7 +9,6 @@ use kinst_base::probe::Site;
 use kinst_dwarf::Lines;
 use kinst_sites::flow::Flow;
 use kinst_sites::flow::counts::{Counts, What};
-use kinst_sites::flow::points::Point;
 use kinst_sites::listing::chosen::{Chosen, FunctionCode};
 use kinst_sites::listing::disas::Disassembler;
 
@@ -34,11 +33,7 @@ pub(crate) struct Function {
     pub branches: Vec<Branch>,
     /// The watched blocks and edges, by their indices in the graph.
     pub watched: Vec<(usize, Site)>,
-    graph: Option<Graph>,
-}
-
-/// The arcs of a function; without it each instruction is watched, as a block.
-struct Graph {
+    /// The arcs; if the control flow is unknown, each instruction is a block.
     counts: Counts,
     /// The entry block.
     entry: u32,
@@ -73,11 +68,7 @@ pub(crate) struct Covered<'f> {
 impl Function {
     /// Infers the state; `reached` has the watched places, as far as they could be armed.
     pub(crate) fn covered(&self, reached: &HashMap<usize, bool>) -> Covered<'_> {
-        let states = match &self.graph {
-            Some(graph) => graph.counts.covered(reached),
-            None => (0..self.blocks.len()).map(|insn| reached.get(&insn).copied()).collect(),
-        };
-        Covered { function: self, states }
+        Covered { function: self, states: self.counts.covered(reached) }
     }
 }
 
@@ -88,14 +79,11 @@ impl Covered<'_> {
 
     /// Whether the function was called.
     pub(crate) fn entry(&self) -> Option<bool> {
-        self.of(self.function.graph.as_ref().map_or(0, |graph| graph.entry))
+        self.of(self.function.entry)
     }
 
     fn of(&self, block: u32) -> Option<bool> {
-        match &self.function.graph {
-            Some(graph) => graph.counts.is_covered(&self.states, block),
-            None => self.states.get(block as usize).copied().flatten(),
-        }
+        self.function.counts.is_covered(&self.states, block)
     }
 
     /// Whether control reached a branch, and for each exit, the line of its target and whether it was taken.
@@ -174,13 +162,13 @@ impl Function {
             Ok(flow) => flow,
             Err(why) => {
                 unread.push((code.in_source(), why.to_string()));
-                return code.instructions().map(|insns| Function::of_each(code, insns, files));
+                let (insns, counts) = code.instructions()?;
+                return Some(Function::of_each(code, &insns, counts, files));
             }
         };
         let counts =
             flow.counts(None, |address| around.room(address), |from, to| around.leads(flow, from, to));
-        let site = |(way, point)| Some((way, code.site(point)?));
-        let watched: Vec<(usize, Site)> = counts.watched().into_iter().filter_map(site).collect();
+        let watched = watched(code, &counts);
         let source = code.source.as_ref().map(|place| (files.number(&place.file), place.line as u32));
         let mut table = Table { parts: &code.lines, files };
         let block = |number| Block { lines: table.of_block(flow, number), number };
@@ -188,31 +176,29 @@ impl Function {
         let branches = table.branches(flow, &counts);
         let entry = flow.block_at(code.address).unwrap_or(0);
         let (module, name) = (code.module.to_owned(), code.in_source());
-        Some(Function {
-            module,
-            name,
-            source,
-            blocks,
-            branches,
-            watched,
-            graph: Some(Graph { counts, entry }),
-        })
+        Some(Function { module, name, source, blocks, branches, watched, counts, entry })
     }
 
     /// A function whose control flow is unknown: each of its instructions is watched.
-    fn of_each(code: &FunctionCode<'_>, insns: Vec<u64>, files: &mut Files) -> Function {
+    fn of_each(code: &FunctionCode<'_>, insns: &[u64], counts: Counts, files: &mut Files) -> Function {
+        let watched = watched(code, &counts);
         let source = code.source.as_ref().map(|place| (files.number(&place.file), place.line as u32));
         let mut table = Table { parts: &code.lines, files };
-        let (mut blocks, mut watched) = (Vec::new(), Vec::new());
-        for (number, address) in insns.into_iter().enumerate() {
-            blocks.push(Block { lines: table.line(address).into_iter().collect(), number: number as u32 });
-            if code.around.room(address).has_space() {
-                watched.extend(code.site(Point::At(address)).map(|site| (number, site)));
-            }
-        }
+        let block = |(number, address): (u32, &u64)| Block {
+            lines: table.line(*address).into_iter().collect(),
+            number,
+        };
+        let blocks = (0..).zip(insns).map(block).collect();
+        let entry = insns.iter().position(|insn| *insn == code.address).unwrap_or(0) as u32;
         let (module, name) = (code.module.to_owned(), code.in_source());
-        Function { module, name, source, blocks, branches: Vec::new(), watched, graph: None }
+        Function { module, name, source, blocks, branches: Vec::new(), watched, counts, entry }
     }
+}
+
+/// The places to watch in a function.
+fn watched(code: &FunctionCode<'_>, counts: &Counts) -> Vec<(usize, Site)> {
+    let site = |(way, point)| Some((way, code.site(point)?));
+    counts.watched().into_iter().filter_map(site).collect()
 }
 
 fn too_many(pattern: &str, most: usize) -> Box<Diagnostic> {

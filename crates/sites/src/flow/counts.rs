@@ -48,7 +48,7 @@ pub(super) struct Way {
     /// Points that together fire each time; empty if it cannot be counted.
     pub points: Vec<Point>,
     /// Whether it is counted.
-    counted: bool,
+    pub(super) counted: bool,
 }
 
 /// The execution counts of all arcs.

@@ -5,10 +5,47 @@
 
 use std::collections::HashMap;
 
-use super::counts::{AROUND, Counts, What};
-use super::points::Point;
+use super::counts::{AROUND, Counts, Room, Way, What, beginning, end};
+use super::points::{Over, Point};
 
 impl Counts {
+    /// Returns the arcs of code in which the targets of some jumps are unknown: each instruction is a block, and control
+    /// may come from anywhere. `after` has the possible next instructions, or `None` if there may be others. An edge to an
+    /// instruction that cannot have a probe is watched at its branch.
+    pub fn of_each<'a>(
+        insns: &[u64],
+        room: impl Fn(u64) -> Room,
+        after: impl Fn(u64) -> Option<&'a [u64]>,
+    ) -> Counts {
+        let numbers: HashMap<u64, u32> = insns.iter().copied().zip(0..).collect();
+        let (mut ways, mut own) = (Vec::with_capacity(3 * insns.len()), vec![None; insns.len()]);
+        let mut add = |what, from, to, points| {
+            if let What::Block(block) = what {
+                own[block as usize] = Some(ways.len() as u32);
+            }
+            ways.push(Way { what, from, to, points, counted: false });
+        };
+        for (number, address) in (0..).zip(insns.iter().copied()) {
+            let has_space = room(address).has_space();
+            let here = if has_space { vec![Point::At(address)] } else { Vec::new() };
+            add(What::Block(number), beginning(number), end(number), here);
+            add(What::Enter(number), AROUND, beginning(number), Vec::new());
+            let next = after(address).unwrap_or_default();
+            let known: Vec<u32> = next.iter().filter_map(|to| numbers.get(to).copied()).collect();
+            if known.is_empty() || known.len() < next.len() {
+                add(What::Leave(number), end(number), AROUND, Vec::new());
+            }
+            for to in &known {
+                let target = insns[*to as usize];
+                let is_watched = known.len() == 2 && has_space && !room(target).has_space();
+                let edge = || Point::Edge { from: address, over: Over::default(), to: target };
+                let points = if is_watched { vec![edge()] } else { Vec::new() };
+                add(What::Edge { from: number, to: *to }, end(number), beginning(*to), points);
+            }
+        }
+        Counts { ways, nodes: 1 + 2 * insns.len(), own }
+    }
+
     /// Returns the places to watch, one for each arc, by the arc's index.
     pub fn watched(&self) -> Vec<(usize, Point)> {
         let mut ways = [vec![0; self.nodes], vec![0; self.nodes]];
@@ -80,4 +117,36 @@ fn follows(states: &[Option<bool>], one: &[u32], other: &[u32]) -> Vec<u32> {
         return unknown().collect();
     }
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `jne` at 0x10 over a jump at 0x12 that cannot have a probe, to a return at 0x17.
+    #[test]
+    fn an_instruction_without_a_probe_follows_from_its_neighbours() {
+        let room = |address| if address == 0x12 { Room::None } else { Room::Free };
+        let after = |address| -> Option<&'static [u64]> {
+            match address {
+                0x10 => Some(&[0x12, 0x17]),
+                0x12 => Some(&[0x17]),
+                _ => None,
+            }
+        };
+        let counts = Counts::of_each(&[0x10, 0x12, 0x17], room, after);
+        let watched = counts.watched();
+        let points: Vec<Point> = watched.iter().map(|(_, point)| *point).collect();
+        let edge = Point::Edge { from: 0x10, over: Over::default(), to: 0x12 };
+        assert_eq!(points, [Point::At(0x10), edge, Point::At(0x17)]);
+        let jump = |states: [bool; 3]| {
+            let reached = watched.iter().map(|(way, _)| *way).zip(states).collect();
+            counts.is_covered(&counts.covered(&reached), 1)
+        };
+        assert_eq!(jump([true, true, true]), Some(true));
+        assert_eq!(jump([false, false, false]), Some(false));
+        // A jump with an unknown target may have led to it.
+        assert_eq!(jump([true, false, true]), None);
+        assert_eq!(jump([false, false, true]), None);
+    }
 }

@@ -8,6 +8,7 @@ use super::disas::{Disassembler, Lister, in_source};
 use super::members::Around;
 use super::place::Place;
 use super::searched::Named;
+use crate::flow::counts::Counts;
 use crate::flow::points::Point;
 use crate::image::Image;
 use crate::symtab::Symbol;
@@ -62,10 +63,15 @@ impl FunctionCode<'_> {
         in_source(&self.name)
     }
 
-    /// Returns the addresses of the instructions if the function is a program's; those of a kernel are too many to watch
-    /// each.
-    pub fn instructions(&self) -> Option<Vec<u64>> {
-        (self.named.space != Space::Kernel).then(|| self.around.addresses())
+    /// Returns the addresses of the instructions, and a graph in which each of them is a block, if the function is a
+    /// program's; those of a kernel are too many to watch each.
+    pub fn instructions(&self) -> Option<(Vec<u64>, Counts)> {
+        if self.named.space == Space::Kernel {
+            return None;
+        }
+        let (around, insns) = (&self.around, self.around.addresses());
+        let counts = Counts::of_each(&insns, |address| around.room(address), |address| around.after(address));
+        Some((insns, counts))
     }
 
     /// Returns the site of a point in the graph, if it can be one.

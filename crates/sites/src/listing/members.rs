@@ -237,6 +237,12 @@ impl Around {
         all
     }
 
+    /// Returns all possible next instructions of one; `None` if there may be others, or none: a call may not return.
+    pub(super) fn after(&self, address: u64) -> Option<&[u64]> {
+        let ways = self.next.get(&address)?;
+        (!ways.is_empty() && !self.kind(address).is_call).then_some(ways)
+    }
+
     /// Returns the kind of an instruction, for timing.
     pub fn kind(&self, address: u64) -> Kind {
         self.kinds.get(&address).copied().unwrap_or_default()
