@@ -117,14 +117,11 @@ struct exception_table_entry;
 
 /* ---- traps ---- */
 
-/*
- * Handles a hit of the breakpoint at addr. False if it is not ours. Provided by text/trap.c. Context: interrupts off,
- * NMI-like, any stack.
- */
-bool kinst_trap(struct pt_regs *regs, unsigned long addr);
+/* Handles a hit of the breakpoint at addr. False if another tool set it. Context: interrupts off, NMI-like, any stack. */
+typedef bool (*kinst_arch_trap_fn)(struct pt_regs *regs, unsigned long addr);
 
-/* Makes the kernel's breakpoints call kinst_trap(), and its mirror. */
-int kinst_arch_hook_traps(void);
+/* Makes the kernel's breakpoints call trap(), and its mirror. */
+int kinst_arch_hook_traps(kinst_arch_trap_fn trap);
 void kinst_arch_unhook_traps(void);
 
 /* ---- the text ---- */
@@ -134,8 +131,8 @@ void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len);
 void kinst_arch_poke_sync(void);
 
 /*
- * Where a breakpoint may replace an instruction, or the reverse, only while the other CPUs wait: collects a change, which
- * is in memory after kinst_arch_replace_now(), and returns true. Elsewhere returns false: kinst_arch_poke() does it.
+ * Collects the replacement of an instruction by a breakpoint, or the reverse, if that is allowed only while the other CPUs
+ * wait: it is in memory after kinst_arch_replace_now(). False if kinst_arch_poke() may do it.
  */
 bool kinst_arch_replace(unsigned long addr, kinst_opcode_t opcode);
 void kinst_arch_replace_now(void);

@@ -441,7 +441,7 @@ int kinst_points_init(void)
 	err = kinst_kprobes_init();
 	if (err)
 		goto trap_path;
-	err = kinst_arch_hook_traps();
+	err = kinst_arch_hook_traps(kinst_trap);
 	if (err)
 		goto kprobes;
 	err = kinst_sites_init();

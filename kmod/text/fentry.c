@@ -143,7 +143,7 @@ void kinst_fentry_remove(unsigned long *ips, unsigned int n)
 }
 
 /*
- * Where ftrace also delivers the breakpoints, it must not be switched off (sysctl ftrace_enabled) as long as the module is
+ * If ftrace delivers the breakpoints, it must not be switched off (sysctl ftrace_enabled) as long as the module is
  * loaded. These ops prevent that.
  */
 int kinst_fentry_init(void)

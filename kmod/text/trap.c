@@ -112,10 +112,7 @@ void __probe_path kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kinst_hit);
 
-/*
- * Handles a hit of the breakpoint at addr: runs the programs and redirects the registers to the trampoline. False if
- * another tool set the breakpoint. Context: the probe path, interrupts off, NMI-like, any stack.
- */
+/* Context: the probe path, interrupts off, NMI-like, any stack. */
 bool __probe_path kinst_trap(struct pt_regs *regs, unsigned long addr)
 {
 	struct kinst_site *site = kinst_site_lookup(addr);

@@ -25,7 +25,7 @@ const STOP: u8 = 7;
 const ADR: u8 = 2;
 const LOADS: std::ops::RangeInclusive<u8> = 3..=5;
 
-/// What the module says of an instruction: struct said in kmod/tests/decode.c.
+/// The module's analysis of an instruction: struct said in kmod/tests/decode.c.
 struct Said {
     target: u64,
     reason: u16,
@@ -151,7 +151,7 @@ fn address(operands: &str) -> u64 {
     names.and_then(|(number, _)| u64::from_str_radix(number.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// What is wrong in the module's answer for an instruction of objdump's.
+/// The first difference of the module's answer for an instruction of objdump's.
 fn difference(mnemonic: &str, operands: &str, said: &Said) -> Option<&'static str> {
     let flows = flow(mnemonic);
     let is_literal = ["ldr", "ldrsw", "prfm"].contains(&mnemonic) && !operands.contains('[');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/arm64/brk.S: the place at which the kernel's handler of breakpoints calls ours.
+ * arch/arm64/brk.S: the place at which the kernel's handler of breakpoints calls the module's.
  *
  * ftrace calls this at the start of do_el1_brk64(esr, regs): x9 is the address that it returns to, x30 continues in it,
  * and all other registers are as at its start.

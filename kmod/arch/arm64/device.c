@@ -13,7 +13,7 @@
 #include "arch/arch.h"
 
 /*
- * The processor translates the address, and tells the type of its memory. The interrupted code may have asked for
+ * The processor translates the address, and gives the type of its memory. The interrupted code may have asked for
  * another translation, whose result it gets back.
  */
 static __probe_path bool is_device_page(unsigned long addr)

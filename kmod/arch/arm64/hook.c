@@ -6,6 +6,7 @@
  * of the kernel's handler, directly, without its own bookkeeping. ftrace cannot be switched off meanwhile, as
  * text/fentry.c keeps a permanent ftrace_ops.
  */
+#include <linux/cache.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/printk.h>
@@ -20,6 +21,8 @@
 /* brk.S */
 void kinst_brk_entry(void);
 asmlinkage bool kinst_brk(unsigned long esr, struct pt_regs *regs);
+
+static kinst_arch_trap_fn kinst_trap_fn __ro_after_init;
 
 static __probe_path bool kinst_is_slot(unsigned long addr)
 {
@@ -41,7 +44,7 @@ static __probe_path bool kinst_leave_slot(struct pt_regs *regs, u32 insn)
 NOKPROBE_SYMBOL(kinst_leave_slot);
 
 /*
- * Handles a breakpoint in the kernel. False if it is not ours. Context: the kernel's handler: interrupts off, NMI-like, on
+ * Handles a breakpoint in the kernel. False if another tool set it. Context: the kernel's handler: interrupts off, NMI-like, on
  * the stack of the interrupted code.
  */
 asmlinkage __probe_path bool kinst_brk(unsigned long esr, struct pt_regs *regs)
@@ -50,7 +53,7 @@ asmlinkage __probe_path bool kinst_brk(unsigned long esr, struct pt_regs *regs)
 
 	switch (insn) {
 	case KINST_BREAK:
-		return kinst_trap(regs, regs->pc);
+		return kinst_trap_fn(regs, regs->pc);
 	case KINST_TO_NEXT:
 	case KINST_TO_TARGET:
 		return kinst_leave_slot(regs, insn);
@@ -61,10 +64,11 @@ NOKPROBE_SYMBOL(kinst_brk);
 
 static struct ftrace_ops kinst_brk_ops;
 
-int kinst_arch_hook_traps(void)
+int kinst_arch_hook_traps(kinst_arch_trap_fn trap)
 {
 	int err = ftrace_set_filter_ip(&kinst_brk_ops, kinst_addr_do_el1_brk64, 0, 0);
 
+	kinst_trap_fn = trap;
 	if (!err)
 		err = register_ftrace_direct(&kinst_brk_ops, (unsigned long)kinst_brk_entry);
 	if (err)

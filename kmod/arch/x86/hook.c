@@ -2,6 +2,7 @@
 /*
  * arch/x86/hook.c: int3, delivered through the kernel's chain of die notifiers.
  */
+#include <linux/cache.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/notifier.h>
@@ -11,6 +12,8 @@
 #include "arch/arch.h"
 #include "arch/ksym.h"
 #include "context.h"
+
+static kinst_arch_trap_fn kinst_trap_fn __ro_after_init;
 
 /*
  * Context: the kernel's breakpoint handler, through notify_die: interrupts off, NMI-like, any stack. First in the
@@ -22,7 +25,7 @@ static __probe_path int kinst_die(struct notifier_block *nb, unsigned long event
 
 	if (event != DIE_INT3 || user_mode(regs))
 		return NOTIFY_DONE;
-	return kinst_trap(regs, regs->ip - 1) ? NOTIFY_STOP : NOTIFY_DONE;
+	return kinst_trap_fn(regs, regs->ip - 1) ? NOTIFY_STOP : NOTIFY_DONE;
 }
 NOKPROBE_SYMBOL(kinst_die);
 
@@ -31,8 +34,9 @@ static struct notifier_block kinst_die_nb = {
 	.priority = INT_MAX,
 };
 
-int kinst_arch_hook_traps(void)
+int kinst_arch_hook_traps(kinst_arch_trap_fn trap)
 {
+	kinst_trap_fn = trap;
 	return register_die_notifier(&kinst_die_nb);
 }
 

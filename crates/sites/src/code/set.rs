@@ -86,9 +86,9 @@ pub(crate) trait InstructionSet: Sync {
 /// Functions where a breakpoint does not reach the module's handler, by name.
 #[derive(Debug)]
 pub(crate) struct Unhandled {
-    /// Those between a breakpoint and the handler.
+    /// Functions between a breakpoint and the handler.
     pub trap_path: &'static [&'static str],
-    /// Those that run while no trap is handled.
+    /// Functions that run while no trap is handled.
     pub no_trap: &'static [&'static str],
     /// Code that compilers or alternatives substitute for returns and indirect calls, which is on the path too.
     pub thunks: &'static [Name],

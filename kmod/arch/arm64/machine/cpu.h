@@ -34,7 +34,7 @@ static inline bool kinst_arch_is_fill(const void *text, size_t n)
 	return !memchr_inv(text, 0, n);
 }
 
-/* Traps have no stack of their own. */
+/* A trap stays on the stack of the interrupted code. */
 static __always_inline bool kinst_arch_on_exception_stack(void)
 {
 	return false;

@@ -10,8 +10,6 @@
 #include <linux/uaccess.h>
 #include <asm/pointer_auth.h>
 
-#include "hit.h"
-
 /* If our trampoline was interrupted with regs, sets *to to the registers at the place that it executed; else false. */
 typedef bool (*kinst_arch_place_fn)(struct pt_regs *to, struct pt_regs *regs);
 
