@@ -30,6 +30,13 @@ enum kinst_flow {
 	KINST_FLOW_STOP, /* a trap; does not fall through */
 };
 
+/* The part of an instruction in a sequence that a trap breaks: an exclusive load to an exclusive store. */
+enum kinst_exclusive {
+	KINST_EXCLUSIVE_NO = 0,
+	KINST_EXCLUSIVE_BEGINS,
+	KINST_EXCLUSIVE_ENDS,
+};
+
 /* One decoded instruction. */
 struct kinst_arch_insn {
 	unsigned long addr;
@@ -37,8 +44,9 @@ struct kinst_arch_insn {
 	u16 reason; /* why it cannot run in a slot, or KINST_OK */
 	u8 len;
 	u8 flow; /* enum kinst_flow */
-	u8 cond; /* of a BRANCH: which condition, for kinst_arch_taken(); never 0 */
+	u16 cond; /* of a BRANCH: which condition, for kinst_arch_taken(); never 0 */
 	u8 nop; /* does nothing: a place that the kernel may have patched */
+	u8 exclusive; /* enum kinst_exclusive */
 	struct kinst_machine_insn machine;
 	u8 bytes[16];
 };
@@ -107,11 +115,39 @@ struct exception_table_entry;
 #include <machine/cpu.h>
 #include <machine/regs.h>
 
+/* ---- traps ---- */
+
+/* Handles a hit of the breakpoint at addr. False if another tool set it. Context: interrupts off, NMI-like, any stack. */
+typedef bool (*kinst_arch_trap_fn)(struct pt_regs *regs, unsigned long addr);
+
+/* Makes the kernel's breakpoints call trap(), and its mirror. */
+int kinst_arch_hook_traps(kinst_arch_trap_fn trap);
+void kinst_arch_unhook_traps(void);
+
 /* ---- the text ---- */
 
 /* Writes to the running kernel's text; all CPUs see it after kinst_arch_poke_sync(). With the patch lock held. */
 void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len);
 void kinst_arch_poke_sync(void);
+
+/*
+ * Collects the replacement of an instruction by a breakpoint, or the reverse, if that is allowed only while the other CPUs
+ * wait: it is in memory after kinst_arch_replace_now(). False if kinst_arch_poke() may do it.
+ */
+bool kinst_arch_replace(unsigned long addr, kinst_opcode_t opcode);
+void kinst_arch_replace_now(void);
+
+/*
+ * Copies the original instruction at addr to buf if a kprobe has replaced it, and returns where it is: buf, or addr
+ * itself; 0 if it is unknown.
+ */
+unsigned long kinst_arch_under_kprobe(u8 *buf, unsigned long addr);
+
+/* Whether the kernel may rewrite an instruction in [first, last] at any time, as an alternative. */
+bool kinst_arch_is_rewritten(unsigned long first, unsigned long last);
+
+/* Whether the function is called at a breakpoint before our handler, according to a list that changes. */
+bool kinst_arch_is_before_us(unsigned long start);
 
 /* Writes to the text through a second mapping, from any context; followed by kinst_arch_poke_sync() as above. */
 void kinst_arch_store(kinst_opcode_t *alias, kinst_opcode_t value);
@@ -167,7 +203,10 @@ bool kinst_arch_loads_handlers(const struct kinst_arch_insn *insn);
 /* Whether this names a thunk that compilers or alternatives substitute for returns and indirect calls. */
 bool kinst_arch_is_thunk_name(const char *name);
 
-/* ---- devices ---- */
+/* ---- memory ---- */
+
+/* Whether the address space in use is the current task's. Context: any, interrupts off. */
+bool kinst_arch_uaccess_okay(void);
 
 /* Whether one of the n bytes from addr on is, or may be, a device register. Context: any, NMI included. */
 bool kinst_arch_is_device(unsigned long addr, size_t n);

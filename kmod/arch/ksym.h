@@ -24,15 +24,12 @@ struct task_struct;
 	X(kallsyms_lookup_name)      \
 	X(kallsyms_lookup_size_offset) \
 	X(get_kprobe)                \
-	X(recover_probed_instruction) \
 	X(ftrace_location_range)     \
 	X(search_exception_tables)   \
-	X(alternatives_text_reserved) \
 	X(module_text_address)       \
 	X(perf_event_text_poke)      \
 	X(ct_nmi_enter)              \
 	X(ct_nmi_exit)               \
-	X(nmi_uaccess_okay)          \
 	X(cpu_curr_snapshot)         \
 	KINST_ARCH_KSYM_FUNCTIONS(X)
 
@@ -42,7 +39,6 @@ struct task_struct;
 	X(kprobe_mutex)              \
 	X(kprobe_blacklist)          \
 	X(arch_optimize_kprobes)     \
-	X(die_chain)                 \
 	X(stext)                     \
 	X(etext)                     \
 	X(sinittext)                 \
@@ -73,15 +69,12 @@ static inline bool kinst_is_own_text(unsigned long addr)
 unsigned long kinst_sym_kallsyms_lookup_name(const char *name);
 int kinst_sym_kallsyms_lookup_size_offset(unsigned long addr, unsigned long *size, unsigned long *offset);
 struct kprobe *kinst_sym_get_kprobe(void *addr);
-unsigned long kinst_sym_recover_probed_instruction(u8 *buf, unsigned long addr);
 unsigned long kinst_sym_ftrace_location_range(unsigned long first, unsigned long last);
 const struct exception_table_entry *kinst_sym_search_exception_tables(unsigned long addr);
-int kinst_sym_alternatives_text_reserved(void *first, void *last);
 struct module *kinst_sym_module_text_address(unsigned long addr);
 void kinst_sym_perf_event_text_poke(const void *addr, const void *old, size_t old_len, const void *new, size_t new_len);
 void kinst_sym_ct_nmi_enter(void);
 void kinst_sym_ct_nmi_exit(void);
-bool kinst_sym_nmi_uaccess_okay(void);
 struct task_struct *kinst_sym_cpu_curr_snapshot(int cpu);
 
 #define kinst_text_mutex ((struct mutex *)kinst_addr_text_mutex)

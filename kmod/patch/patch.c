@@ -50,6 +50,7 @@ void kinst_patch_flush(void)
 		kinst_arch_poke(kinst_page.at + kinst_page.from, kinst_page.bytes + kinst_page.from,
 				kinst_page.to - kinst_page.from);
 	kinst_page.at = 0;
+	kinst_arch_replace_now();
 }
 
 static void kinst_page_write(unsigned long page, unsigned int from, const void *bytes, unsigned int len)
@@ -87,13 +88,18 @@ void kinst_patch_write(unsigned long addr, const void *bytes, size_t len)
 	cond_resched(); /* there may be tens of thousands */
 }
 
+/* Replaces an instruction by a breakpoint, or the reverse. */
+static void kinst_patch_opcode(unsigned long addr, kinst_opcode_t opcode)
+{
+	if (!kinst_arch_replace(addr, opcode))
+		kinst_patch_write(addr, &opcode, sizeof(opcode));
+}
+
 bool kinst_patch_arm(unsigned long addr, kinst_opcode_t original)
 {
-	kinst_opcode_t brk = KINST_BREAK;
-
 	if (READ_ONCE(*(kinst_opcode_t *)addr) != original)
 		return false;
-	kinst_patch_write(addr, &brk, sizeof(brk));
+	kinst_patch_opcode(addr, KINST_BREAK);
 	return true;
 }
 
@@ -101,7 +107,7 @@ bool kinst_patch_restore(unsigned long addr, kinst_opcode_t original)
 {
 	if (READ_ONCE(*(kinst_opcode_t *)addr) != KINST_BREAK)
 		return false;
-	kinst_patch_write(addr, &original, sizeof(original));
+	kinst_patch_opcode(addr, original);
 	return true;
 }
 

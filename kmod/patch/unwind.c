@@ -45,6 +45,8 @@ static DEFINE_PER_CPU(struct pt_regs, kinst_walk_regs); /* used in the guard */
 
 __at_hit u32 kinst_walk_stack(const struct kinst_hit *hit, struct pt_regs *regs, u64 *pcs, u32 n)
 {
-	return kinst_arch_walk(hit->via, hit->via_size, regs, pcs, n, raw_cpu_ptr(&kinst_walk_regs), kinst_regs_at_place);
+	bool linked = hit->kind == KINST_P_FBT_ENTRY || hit->kind == KINST_P_FBT_RETURN;
+
+	return kinst_arch_walk(hit->via, hit->via_size, regs, linked, pcs, n, raw_cpu_ptr(&kinst_walk_regs), kinst_regs_at_place);
 }
 NOKPROBE_SYMBOL(kinst_walk_stack);

@@ -61,7 +61,7 @@ void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len
  */
 static inline bool kinst_func_has_fentry(const struct kinst_func *f)
 {
-	return f->site && (!f->blanket || f->blanket == KINST_R_BLACKLIST);
+	return KINST_FTRACE_SERVES && f->site && (!f->blanket || f->blanket == KINST_R_BLACKLIST);
 }
 
 /* Whether hits at the instruction come through ftrace: it is the ftrace site, or the landing pad before it. */
@@ -69,7 +69,7 @@ static inline bool kinst_func_is_fentry(const struct kinst_func *f, const struct
 {
 	unsigned long addr = f->start + at->offset;
 
-	return f->site && !f->blanket && (addr == f->site || (!at->offset && addr + at->len == f->site));
+	return KINST_FTRACE_SERVES && f->site && !f->blanket && (addr == f->site || (!at->offset && addr + at->len == f->site));
 }
 
 static inline bool kinst_func_has(const struct kinst_func *f, unsigned long addr)

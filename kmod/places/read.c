@@ -59,9 +59,7 @@ static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 	}
 	if (!kinst_kprobe_near(addr))
 		return true;
-	if (!kinst_addr_recover_probed_instruction)
-		return false;
-	at = kinst_sym_recover_probed_instruction(buf, addr);
+	at = kinst_arch_under_kprobe(buf, addr);
 	if (at == addr)
 		return true;
 	if (!at || !kinst_arch_decode(&insn, buf, min_t(size_t, KINST_INSN_MOST, f->size - off), addr))

@@ -11,13 +11,13 @@
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
-#include <linux/notifier.h>
 #include <linux/sort.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
 #include "arch/ksym.h"
+#include "places/exclusive.h"
 #include "places/func.h"
 #include "places/host.h"
 #include "places/refuse.h"
@@ -142,24 +142,22 @@ static void kinst_mark_static_calls(struct kinst_func *f)
 	kinst_mark_places(f, &kinst_calls, KINST_STATIC_CALL_LEN, KINST_R_STATIC_CALL);
 }
 
-/* Lock prefixes, patched in and out with the second CPU. Most machines have none, so check the whole function first. */
+/* Most machines have no such places now, so check the whole function first. */
 static void kinst_mark_alternatives(struct kinst_func *f)
 {
-	void *first = (void *)f->start;
 	u32 i;
 
-	if (!kinst_addr_alternatives_text_reserved ||
-	    !kinst_sym_alternatives_text_reserved(first, first + f->size - 1))
+	if (!kinst_arch_is_rewritten(f->start, f->start + f->size - 1))
 		return;
 	for (i = 0; i < f->ninsns; i++) {
-		void *at = first + f->insns[i].offset;
+		unsigned long at = f->start + f->insns[i].offset;
 
-		if (kinst_sym_alternatives_text_reserved(at, at + f->insns[i].len - 1))
-			kinst_func_mark(f, (unsigned long)at, 1, KINST_R_ALTERNATIVE);
+		if (kinst_arch_is_rewritten(at, at + f->insns[i].len - 1))
+			kinst_func_mark(f, at, 1, KINST_R_ALTERNATIVE);
 	}
 }
 
-/* A kprobe that is optimised, now or later, overwrites five bytes from its address on. */
+/* A kprobe that is optimised, now or later, overwrites several bytes from its address on. */
 static void kinst_mark_kprobes(struct kinst_func *f)
 {
 	u32 i;
@@ -206,23 +204,6 @@ static unsigned long kinst_own_ftrace(const struct kinst_func *f)
 
 /* ---- functions as a whole ---- */
 
-/*
- * Whether the function is a notifier that the kernel calls at a breakpoint before
- * our notifier. The chain is read each time: it may have changed since boot.
- */
-static bool kinst_is_die_notifier(unsigned long start)
-{
-	struct atomic_notifier_head *head = (void *)kinst_addr_die_chain;
-	struct notifier_block *nb;
-	bool found = false;
-
-	rcu_read_lock();
-	for (nb = rcu_dereference(head->head); nb && !found; nb = rcu_dereference(nb->next))
-		found = (unsigned long)nb->notifier_call == start;
-	rcu_read_unlock();
-	return found;
-}
-
 static bool kinst_is_static_call_trampoline(const struct kinst_func *f)
 {
 	return (f->start >= kinst_addr_static_call_text_start && f->start < kinst_addr_static_call_text_end) ||
@@ -231,7 +212,7 @@ static bool kinst_is_static_call_trampoline(const struct kinst_func *f)
 
 static enum kinst_reason kinst_refuse_whole(const struct kinst_func *f)
 {
-	if (kinst_is_trap_path(f) || kinst_is_die_notifier(f->start))
+	if (kinst_is_trap_path(f) || kinst_arch_is_before_us(f->start))
 		return KINST_R_TRAP_PATH;
 	if (kinst_has_no_trap(f))
 		return KINST_R_NO_TRAP;
@@ -261,6 +242,7 @@ void kinst_refuse_function(struct kinst_func *f)
 	kinst_mark_static_calls(f);
 	kinst_mark_alternatives(f);
 	kinst_mark_kprobes(f);
+	kinst_mark_exclusive(f);
 }
 
 void kinst_refuse_entry(struct kinst_func *f)

@@ -441,21 +441,21 @@ int kinst_points_init(void)
 	err = kinst_kprobes_init();
 	if (err)
 		goto trap_path;
-	err = kinst_sites_init();
+	err = kinst_arch_hook_traps(kinst_trap);
 	if (err)
 		goto kprobes;
-	err = kinst_trap_init();
-	if (err)
-		goto sites;
-	err = kinst_going_init();
+	err = kinst_sites_init();
 	if (err)
 		goto trap;
+	err = kinst_going_init();
+	if (err)
+		goto sites;
 	return 0;
 
-trap:
-	kinst_trap_exit();
 sites:
 	kinst_sites_exit();
+trap:
+	kinst_arch_unhook_traps();
 kprobes:
 	kinst_kprobes_exit();
 trap_path:
@@ -469,8 +469,9 @@ hosts:
 void kinst_points_exit(void)
 {
 	kinst_going_exit();
-	kinst_trap_exit();
+	/* A slot may end in a trap, until no task is in one. */
 	kinst_sites_exit();
+	kinst_arch_unhook_traps();
 	kinst_kprobes_exit();
 	kinst_trap_path_exit();
 	kinst_hosts_exit();

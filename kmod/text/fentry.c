@@ -142,6 +142,15 @@ void kinst_fentry_remove(unsigned long *ips, unsigned int n)
 		mod_delayed_work(kinst_queue, &kinst_fentry_leaving, KINST_FENTRY_LEAVE);
 }
 
+/*
+ * If ftrace delivers the breakpoints, it must not be switched off (sysctl ftrace_enabled) as long as the module is
+ * loaded. These ops prevent that.
+ */
+int kinst_fentry_init(void)
+{
+	return KINST_FTRACE_SERVES ? 0 : kinst_fentry_register();
+}
+
 void kinst_fentry_exit(void)
 {
 	WARN_ON(kinst_fentry_count);

@@ -13,6 +13,7 @@ void kinst_fentry_remove(unsigned long *ips, unsigned int n);
 void kinst_fentry_use(void);
 void kinst_fentry_unuse(void);
 
+int kinst_fentry_init(void);
 void kinst_fentry_exit(void);
 
 #endif /* _KINST_FENTRY_H */

@@ -417,7 +417,7 @@ void kinst_jump_schedule(void)
 static void kinst_jumps_undo(struct list_head *list)
 {
 	struct kinst_jump *j, *next;
-	u8 brk = KINST_BREAK;
+	kinst_opcode_t brk = KINST_BREAK;
 
 	if (list_empty(list))
 		return;
@@ -430,7 +430,7 @@ static void kinst_jumps_undo(struct list_head *list)
 			list_del_init(&j->node);
 			continue;
 		}
-		kinst_patch_write(j->site->addr, &brk, 1);
+		kinst_patch_write(j->site->addr, &brk, sizeof(brk));
 	}
 	kinst_patch_sync();
 	list_for_each_entry(j, list, node)

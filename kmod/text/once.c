@@ -48,7 +48,7 @@ struct kinst_shot {
 	s32 to; /* of a branch: its target, from addr */
 	u16 misses;
 	u8 len; /* of the instruction */
-	u8 cond; /* of a branch, for kinst_arch_taken() */
+	u16 cond; /* of a branch, for kinst_arch_taken() */
 	u8 when; /* enum kinst_when */
 	u8 state; /* enum kinst_once_state */
 	kinst_opcode_t original;
@@ -237,6 +237,8 @@ enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_f
 {
 	struct kinst_shot *shot = &once->shots[once->n];
 
+	if (!KINST_HIT_STORES)
+		return KINST_R_UNSUPPORTED;
 	/* Other branches also change registers. */
 	if (when != KINST_ALWAYS && !kinst_arch_only_branches(insn))
 		return KINST_R_UNSUPPORTED;
@@ -293,7 +295,7 @@ static int kinst_once_map(struct kinst_once *once)
 	if (!once->alias)
 		return -ENOMEM;
 	for (i = 0; i < once->n; i++)
-		once->shots[i].alias = kinst_alias_of(once->alias, once->shots[i].addr);
+		once->shots[i].alias = (kinst_opcode_t *)kinst_alias_of(once->alias, once->shots[i].addr);
 	return 0;
 }
 

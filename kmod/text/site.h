@@ -36,7 +36,7 @@ struct kinst_site {
 	struct kinst_jump *jump; /* patched or prepared; under the mutex */
 	struct list_head hopeful; /* among the candidates for a jump */
 	kinst_opcode_t original; /* what the breakpoint replaced */
-	u8 cond; /* of a conditional branch, for kinst_arch_taken() */
+	u16 cond; /* of a conditional branch, for kinst_arch_taken() */
 	bool fentry; /* served by ftrace */
 	bool armed;
 	bool lost; /* its breakpoint or jump was overwritten: it stays permanently */

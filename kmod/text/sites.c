@@ -36,7 +36,7 @@ size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 	struct kinst_site *site = kinst_site_find(addr);
 	size_t len;
 
-	*bytes = kinst_once_original(addr);
+	*bytes = (const u8 *)kinst_once_original(addr);
 	if (*bytes)
 		return sizeof(kinst_opcode_t);
 	if (!site || site->fentry || !site->armed)
@@ -397,10 +397,17 @@ void kinst_sites_reap_killable(void)
 
 int kinst_sites_init(void)
 {
+	int err = kinst_fentry_init();
+
+	if (err)
+		return err;
 	kinst_jump_init();
 	kinst_quiesce_init();
 	kinst_queue = alloc_workqueue("kinst", WQ_UNBOUND, 0);
-	return kinst_queue ? 0 : -ENOMEM;
+	if (kinst_queue)
+		return 0;
+	kinst_fentry_exit();
+	return -ENOMEM;
 }
 
 void kinst_sites_exit(void)

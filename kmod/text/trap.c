@@ -9,11 +9,8 @@
  * kinst_hit() on, a guard ensures that a hit inside a probe's own work runs no
  * program (program/kernel/guard.h); the instruction is still executed.
  */
-#include <linux/kdebug.h>
 #include <linux/kprobes.h>
-#include <linux/notifier.h>
 #include <linux/rculist.h>
-#include <machine/trap.h>
 
 #include "context.h"
 #include "program/kernel/fire.h"
@@ -115,11 +112,8 @@ void __probe_path kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kinst_hit);
 
-/*
- * Handles a hit of the breakpoint at addr: runs the programs and redirects the registers to the trampoline. False if
- * another tool set the breakpoint. Context: the probe path, interrupts off, NMI-like, any stack.
- */
-static __probe_path bool kinst_trap(struct pt_regs *regs, unsigned long addr)
+/* Context: the probe path, interrupts off, NMI-like, any stack. */
+bool __probe_path kinst_trap(struct pt_regs *regs, unsigned long addr)
 {
 	struct kinst_site *site = kinst_site_lookup(addr);
 
@@ -141,30 +135,3 @@ static __probe_path bool kinst_trap(struct pt_regs *regs, unsigned long addr)
 	return true;
 }
 NOKPROBE_SYMBOL(kinst_trap);
-
-/*
- * Context: the kernel's breakpoint handler, through notify_die: interrupts off, NMI-like, any stack. First in the
- * chain, except for the notifiers of kprobes and hardware breakpoints, which pass on any other breakpoint.
- */
-static __probe_path int kinst_die(struct notifier_block *nb, unsigned long event, void *data)
-{
-	struct pt_regs *regs = kinst_arch_break_regs(event, data);
-
-	return regs && kinst_trap(regs, kinst_arch_break_addr(regs)) ? NOTIFY_STOP : NOTIFY_DONE;
-}
-NOKPROBE_SYMBOL(kinst_die);
-
-static struct notifier_block kinst_die_nb = {
-	.notifier_call = kinst_die,
-	.priority = INT_MAX,
-};
-
-int kinst_trap_init(void)
-{
-	return register_die_notifier(&kinst_die_nb);
-}
-
-void kinst_trap_exit(void)
-{
-	unregister_die_notifier(&kinst_die_nb);
-}

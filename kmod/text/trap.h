@@ -35,8 +35,10 @@ static nokprobe_inline void kinst_unwatch(bool idle)
 	__preempt_count_sub(PREEMPT_OFFSET); /* a pending reschedule happens when interrupts are turned on */
 }
 
-/* Registers the handler of breakpoints in the kernel. */
-int kinst_trap_init(void);
-void kinst_trap_exit(void);
+/*
+ * Handles a hit of the breakpoint at addr: runs the programs and redirects the registers to the trampoline. False if
+ * another tool set it. Context: the probe path, interrupts off, NMI-like, any stack.
+ */
+bool kinst_trap(struct pt_regs *regs, unsigned long addr);
 
 #endif /* _KINST_TRAP_H */

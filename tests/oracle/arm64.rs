@@ -15,11 +15,18 @@ use crate::needs;
 /// An instruction in objdump's notation: mnemonic and operands.
 type Insn = (String, String);
 
-fn kernel() -> Option<(Kernel, PathBuf)> {
+fn root() -> Option<PathBuf> {
     let name = std::env::var("KINST_ARM64_KERNEL").unwrap_or_else(|_| "arm64-6.1".to_owned());
-    let root = needs::kernel(&name)?;
-    let vmlinux = needs::vmlinux(&root)?;
-    Some((Kernel::sysroot(&root, None).expect("a kernel"), vmlinux))
+    needs::kernel(&name)
+}
+
+/// The kernel with its debug information.
+pub(crate) fn vmlinux() -> Option<PathBuf> {
+    needs::vmlinux(&root()?)
+}
+
+fn kernel() -> Option<(Kernel, PathBuf)> {
+    Some((Kernel::sysroot(&root()?, None).expect("a kernel"), vmlinux()?))
 }
 
 /// The instructions of all executable sections, by address, without bytes that objdump takes for data.

@@ -20,6 +20,7 @@ mod sysroot;
 
 mod arch;
 mod arm64;
+mod arm64_module;
 mod counts;
 mod disas;
 mod driver;

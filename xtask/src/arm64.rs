@@ -22,8 +22,8 @@ pub(crate) struct Options {
 }
 
 /// The tests that read the kernel named in the environment.
-const OF_KERNELS: [&str; 3] =
-    ["arm64::", "sweep::every_inlined_function", "vmlinux::every_entry_is_an_instruction"];
+const OF_KERNELS: [&str; 4] =
+    ["arm64::", "arm64_module::", "sweep::every_inlined_function", "vmlinux::every_entry_is_an_instruction"];
 
 /// The tests that name functions which newer kernels lack, and one that does not support Rust's names.
 const OF_STABLE: [&str; 3] =

@@ -168,6 +168,7 @@ impl Arch {
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     pub name: Name,
+    pub arch: Arch,
     pub release: String,
     pub vmlinuz: PathBuf,
     /// The uncompressed kernel with its debug information.
@@ -232,6 +233,7 @@ impl Kernel {
         let headers = build_root.as_deref().unwrap_or(&sysroot).join(headers);
         Ok(Some(Kernel {
             name,
+            arch: Arch::Amd64,
             vmlinuz: sysroot.join(format!("boot/vmlinuz-{release}")),
             vmlinux: vmlinux.is_file().then_some(vmlinux),
             modules: sysroot.join("lib/modules").join(&release),
@@ -311,6 +313,7 @@ fn from_environment() -> Result<Kernel> {
     let build = modules.join("build");
     Ok(Kernel {
         name: Name::Own,
+        arch: Arch::Amd64,
         vmlinux: var("KINST_VMLINUX")?,
         headers: var("KINST_HEADERS")?.or_else(|| build.join("Makefile").is_file().then_some(build)),
         sysroot: None,

@@ -120,7 +120,9 @@ fn lock(folder: &Path) -> Result<fs::File> {
 /// Runs kbuild, shows its messages, and returns whether it warned.
 fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Result<bool> {
     let (mut command, headers, work) = match &kernel.build_root {
-        Some(root) => (system::make(root, work), system::inside(root, headers), system::inside(root, work)),
+        Some(root) => {
+            (system::make(kernel.arch, root, work), system::inside(root, headers), system::inside(root, work))
+        }
         None => (Command::new("make"), headers.to_path_buf(), work.to_path_buf()),
     };
     command.arg("-C").arg(headers).arg(format!("M={}", work.display()));

@@ -81,6 +81,11 @@ const TABLE: &[Row] = &[
         "trace the next instruction",
     ),
     row(Reason::INSN_RSP, "an indirect call through the stack pointer", ""),
+    row(
+        Reason::INSN_EXCLUSIVE,
+        "an exclusive load or store, between the two, or a copy in parts: a trap there breaks it",
+        "trace the instruction before or after them",
+    ),
     row(Reason::REACH, "its operand is out of reach from a copy", ""),
     row(Reason::NOSLOT, "no slot is free for another probe", "trace fewer places at once"),
     row(Reason::FOREIGN, "another tracer's breakpoint or patch is in the function", ""),

@@ -503,8 +503,10 @@ impl Reason {
     pub const NO_TRAP: Reason = Reason(34);
     /// another session's probe is there, and one of the two is removed at its first hit
     pub const BUSY: Reason = Reason(35);
+    /// arm64: between an exclusive load and its store, or copies memory in parts
+    pub const INSN_EXCLUSIVE: Reason = Reason(36);
     /// `KINST_R_MAX`
-    pub const MAX: Reason = Reason(36);
+    pub const MAX: Reason = Reason(37);
 
     /// In the order of the header.
     pub const ALL: &'static [Reason] = &[
@@ -544,6 +546,7 @@ impl Reason {
         Reason::TRACEPOINT,
         Reason::NO_TRAP,
         Reason::BUSY,
+        Reason::INSN_EXCLUSIVE,
         Reason::MAX,
     ];
 
@@ -586,6 +589,7 @@ impl Reason {
             Reason::TRACEPOINT => Some("KINST_R_TRACEPOINT"),
             Reason::NO_TRAP => Some("KINST_R_NO_TRAP"),
             Reason::BUSY => Some("KINST_R_BUSY"),
+            Reason::INSN_EXCLUSIVE => Some("KINST_R_INSN_EXCLUSIVE"),
             Reason::MAX => Some("KINST_R_MAX"),
             _ => None,
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/device.c: recognizes kernel addresses of device registers. Reading one can have any effect, and need not
- * fault: programs do not read there.
+ * arch/x86/device.c: which memory programs may use. Reading a device register can have any effect, and need not fault:
+ * programs do not read there.
  */
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "arch/arch.h"
+#include "arch/ksym.h"
 
 /* Reads the page table without a lock: a page that is just being unmapped may count as either, and faults cleanly. */
 static __probe_path bool is_device_page(unsigned long addr)
@@ -29,6 +30,12 @@ static __probe_path bool is_device_page(unsigned long addr)
 	       (level == PG_LEVEL_4K && entry & _PAGE_CACHE_MASK && PageReserved(pfn_to_page(pfn)));
 }
 NOKPROBE_SYMBOL(is_device_page);
+
+__probe_path bool kinst_arch_uaccess_okay(void)
+{
+	return kinst_addr_nmi_uaccess_okay && kinst_sym_nmi_uaccess_okay();
+}
+NOKPROBE_SYMBOL(kinst_arch_uaccess_okay);
 
 /* Context: any, NMI included. */
 __probe_path bool kinst_arch_is_device(unsigned long addr, size_t n)

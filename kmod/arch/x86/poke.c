@@ -86,3 +86,11 @@ void kinst_arch_poke_sync(void)
 	kinst_repeat_stores();
 	kinst_sym_text_poke_sync();
 }
+
+/* text_poke() changes a byte while other CPUs run. */
+bool kinst_arch_replace(unsigned long addr, kinst_opcode_t opcode)
+{
+	return false;
+}
+
+void kinst_arch_replace_now(void) {}

@@ -226,7 +226,8 @@ enum kinst_reason {
 	KINST_R_TRACEPOINT = 33, /* the kernel lacks the tracepoint, or refuses it */
 	KINST_R_NO_TRAP = 34, /* runs while no trap is handled: on a CPU that comes online, or from a copy */
 	KINST_R_BUSY = 35, /* another session's probe is there, and one of the two is removed at its first hit */
-	KINST_R_MAX = 36,
+	KINST_R_INSN_EXCLUSIVE = 36, /* arm64: between an exclusive load and its store, or copies memory in parts */
+	KINST_R_MAX = 37,
 };
 
 /* ---- the image ---- */

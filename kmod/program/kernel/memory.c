@@ -70,7 +70,7 @@ __at_hit bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *sr
 	if (!current->mm || current->flags & (PF_KTHREAD | PF_EXITING) || kinst_context_level(c->hit) ||
 	    kinst_arch_on_exception_stack())
 		return false;
-	if (!kinst_addr_nmi_uaccess_okay || !kinst_sym_nmi_uaccess_okay() || !__access_ok(to, n))
+	if (!kinst_arch_uaccess_okay() || !__access_ok(to, n))
 		return false;
 	/* As in copy_to_user_nofault(), whose own check warns in a breakpoint if DEBUG_ATOMIC_SLEEP is on. */
 	pagefault_disable();

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use super::{kernel, tools};
+use super::{kernel, release, tools};
 use crate::apt::Archive;
 use crate::cache;
-use crate::kernels::{self, Arch, Kernel};
+use crate::kernels::{self, Arch, Kernel, build_root};
 
 /// A kernel of arm64 by the series of its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -18,6 +18,9 @@ pub(crate) enum Name {
     /// Linux 6.1 of Debian 12
     #[value(name = "6.1")]
     V6_1,
+    /// Linux 6.12 of Debian 13
+    #[value(name = "6.12")]
+    V6_12,
     /// Linux 7.3 of the backports of Debian 13
     #[value(name = "7.3")]
     V7_3,
@@ -28,14 +31,21 @@ impl Name {
     pub(crate) fn of(kernel: kernels::Name) -> Result<Name> {
         match kernel {
             kernels::Name::V6_1 => Ok(Name::V6_1),
+            kernels::Name::V6_12 => Ok(Name::V6_12),
             kernels::Name::V7_3 => Ok(Name::V7_3),
-            other => bail!("no kernel {other} for arm64: only 6.1 and 7.3"),
+            other => bail!("no kernel {other} for arm64: only 6.1, 6.12 and 7.3"),
         }
+    }
+
+    /// Whether the module supports it: 6.1 of Debian has no symbols of data (CONFIG_KALLSYMS_ALL).
+    fn has_module(self) -> bool {
+        self != Name::V6_1
     }
 
     fn same(self) -> kernels::Name {
         match self {
             Name::V6_1 => kernels::Name::V6_1,
+            Name::V6_12 => kernels::Name::V6_12,
             Name::V7_3 => kernels::Name::V7_3,
         }
     }
@@ -50,11 +60,41 @@ impl fmt::Display for Name {
 /// The parts of a guest: the kernel, QEMU and a busybox; fetched if missing.
 pub(crate) fn ensure_for_guests(name: Name) -> Result<Kernel> {
     let kernel = ensure(name, false)?;
+    ensure_build_root(name, &kernel.release)?;
     if tools::Tools::find(Arch::Arm64)?.is_none_or(|tools| !tools.qemu.is_good()) {
         let _lock = cache::lock()?;
         tools::ensure(Arch::Arm64)?;
     }
     Ok(kernel)
+}
+
+/// The system in which modules for the kernel are built: programs of this machine, and headers of arm64.
+fn ensure_build_root(name: Name, release: &str) -> Result<()> {
+    let root = build_root(release)?;
+    if !name.has_module() || cache::is_complete(&root) {
+        return Ok(());
+    }
+    let _lock = cache::lock()?;
+    cache::need_space(3 << 30, "the system that builds modules")?;
+    let cache = cache::dir()?;
+    let brings = format!("what builds modules for the kernel {name} of arm64");
+    let purpose = kernel::purpose(&brings);
+    let foreign = Archive::foreign(&cache, name.same().suite(), "arm64", purpose)?;
+    let headers = foreign.need(&format!("linux-headers-{release}"))?;
+    let named = |prefix: &str| -> Result<String> {
+        let found = headers.depends.iter().find(|package| package.starts_with(prefix));
+        found.cloned().with_context(|| format!("{} depends on no {prefix}*", headers.name))
+    };
+    let (common, kbuild) = (named("linux-headers-")?, named("linux-kbuild-")?);
+    let own = Archive::open(&cache, name.same().suite(), purpose)?;
+    let mut wanted = release::TOOLS.to_vec();
+    wanted.extend(["gcc-14-aarch64-linux-gnu", "gcc-14", &*common, &*kbuild]);
+    let packages = own.whole_closure(&wanted)?;
+    cache::fill(&root, |dir| {
+        own.unpack("the system that builds modules", &packages, dir)?;
+        foreign.unpack("the headers of the kernel", &[headers.name], dir)?;
+        release::finish(dir, &["build"])
+    })
 }
 
 /// The kernel of that name; fetched if missing.
@@ -96,15 +136,18 @@ pub(crate) fn find(name: Name) -> Result<Option<Kernel>> {
     }
     let release = sysroot.file_name().context("a sysroot is named after its release")?;
     let release = release.to_string_lossy().into_owned();
+    let build_root = Some(build_root(&release)?).filter(|root| cache::is_complete(root));
+    let headers = build_root.as_ref().map(|root| root.join(format!("usr/src/linux-headers-{release}")));
     Ok(Some(Kernel {
         name: name.same(),
+        arch: Arch::Arm64,
         vmlinuz: sysroot.join(format!("boot/vmlinuz-{release}")),
         vmlinux: Some(sysroot.join(format!("usr/lib/debug/boot/vmlinux-{release}"))),
         modules: sysroot.join("lib/modules").join(&release),
-        headers: None,
+        headers,
         release,
         sysroot: Some(sysroot),
-        build_root: None,
+        build_root,
     }))
 }
 

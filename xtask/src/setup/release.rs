@@ -8,11 +8,11 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::apt::Archive;
-use crate::kernels::{Kernel, build_root};
+use crate::kernels::{Arch, Kernel, build_root};
 use crate::{cache, exec};
 
 /// Programs that a build needs in addition to the compiler and the headers' dependencies.
-const TOOLS: [&str; 10] =
+pub(super) const TOOLS: [&str; 10] =
     ["base-files", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "make", "mawk", "sed"];
 
 /// Makes the system for building modules of this kernel. The caller holds the cache's lock.
@@ -32,7 +32,7 @@ pub(crate) fn ensure(kernel: &Kernel) -> Result<()> {
     cache::fill(&root, |dir| {
         archive.unpack("the system that builds modules", &packages, dir)?;
         finish(dir, &["build"])?;
-        let mut try_out = make(dir, dir);
+        let mut try_out = make(kernel.arch, dir, dir);
         exec::output(try_out.arg("--version"))
             .context("the system that builds modules does not start")
             .map(drop)
@@ -75,11 +75,14 @@ shift; exec chroot "$root" "$@""#;
 }
 
 /// `make` inside the system, where `work` is /build.
-pub(crate) fn make(root: &Path, work: &Path) -> Command {
+pub(crate) fn make(arch: Arch, root: &Path, work: &Path) -> Command {
     let mut command = program(root, &[(work, "build")], "make");
     command.env_remove("MAKEFLAGS").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
     // Otherwise the headers would call dpkg, which the system lacks.
     command.env("DEB_BUILD_ARCH", "amd64");
+    if arch == Arch::Arm64 {
+        command.args(["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"]);
+    }
     command
 }
 

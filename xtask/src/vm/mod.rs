@@ -43,7 +43,7 @@ pub(crate) const BY_BPF: &str = "export DTRACE_OPT_BACKEND=bpf\n";
 /// The guest's options on the command line.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Guest {
-    /// The machine; arm64 has the kernel's index instead of debug information, and no kernel module
+    /// The machine; arm64 has the kernel's index instead of debug information
     #[arg(long, default_value = "amd64")]
     pub arch: Arch,
     /// The kernel to boot
@@ -226,15 +226,20 @@ fn prepare(guest: &Guest) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Our programs, and the index, which replaces the debug files.
+/// Our programs, the module if the kernel has what it needs, and the index, which replaces the debug files.
 fn built_for_arm64(guest: &Guest) -> Result<Contents> {
     let kernel = arm64::ensure_for_guests(arm64::Name::of(guest.kernel)?)?;
     if guest.no_tools {
         return Ok(Contents::default());
     }
+    let module = match guest.no_module || kernel.headers.is_none() {
+        true => None,
+        false => kmod::build(&kernel, kmod::Warnings::Shown)?,
+    };
     let programs = programs::build_for_arm64(guest.release)?;
     Ok(Contents {
         programs,
+        module,
         pushed: vec![programs::exported(&kernel, &programs::build(guest.release)?)?],
         ..Contents::default()
     })

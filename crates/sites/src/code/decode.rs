@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::arm64::Arm64;
 pub use super::set::Takes;
-pub(crate) use super::set::{Control, FtraceEntry, IndirectJump, InstructionSet, Step};
+pub(crate) use super::set::{Control, FtraceEntry, IndirectJump, InstructionSet, Step, Unhandled};
 use super::x86::X86;
 use kinst_base::machine::Machine;
 

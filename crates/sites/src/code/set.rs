@@ -76,8 +76,38 @@ pub(crate) trait InstructionSet: Sync {
     /// Returns the maximum distance of that address before a function.
     fn ftrace_before(&self) -> u64;
 
+    /// Returns the functions where a breakpoint does not reach the module's handler.
+    fn unhandled(&self) -> &'static Unhandled;
+
     /// Returns ftrace's code at the beginning of a function; `None` if ftrace does not trace it.
     fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry>;
+}
+
+/// Functions where a breakpoint does not reach the module's handler, by name.
+#[derive(Debug)]
+pub(crate) struct Unhandled {
+    /// Functions between a breakpoint and the handler.
+    pub trap_path: &'static [&'static str],
+    /// Functions that run while no trap is handled.
+    pub no_trap: &'static [&'static str],
+    /// Code that compilers or alternatives substitute for returns and indirect calls, which is on the path too.
+    pub thunks: &'static [Name],
+}
+
+/// A part of a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Name {
+    Begins(&'static str),
+    Has(&'static str),
+}
+
+impl Name {
+    pub(crate) fn names(self, name: &str) -> bool {
+        match self {
+            Name::Begins(part) => name.starts_with(part),
+            Name::Has(part) => name.contains(part),
+        }
+    }
 }
 
 /// ftrace's code at the beginning of a function.

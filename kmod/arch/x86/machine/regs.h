@@ -48,7 +48,7 @@ static inline unsigned long kinst_arch_task_sp(const struct task_struct *task)
  * Whether the branch will be taken. cond is its opcode: 0x70..0x7f for jcc (both
  * sizes), 0xe0..0xe3 for loopne, loope, loop and jrcxz.
  */
-static __always_inline bool kinst_arch_taken(u8 cond, const struct pt_regs *regs)
+static __always_inline bool kinst_arch_taken(u16 cond, const struct pt_regs *regs)
 {
 	unsigned long f = regs->flags;
 	bool less = !(f & X86_EFLAGS_SF) != !(f & X86_EFLAGS_OF);

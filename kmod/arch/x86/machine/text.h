@@ -25,6 +25,12 @@
 #define KINST_FTRACE_LEN 5
 #define KINST_STATIC_CALL_LEN 5
 
+/* A hit may write to the text: an instruction's first byte changes at once. */
+#define KINST_HIT_STORES 1
+
+/* ftrace saves all registers, and serves probes of a function's entry. */
+#define KINST_FTRACE_SERVES 1
+
 /* The reach of a short jump. */
 #define KINST_SHORT 130
 

@@ -32,9 +32,9 @@ static __always_inline bool kinst_arch_go_on(struct unwind_state *state, unsigne
 /*
  * Walks the kernel's stack from regs on, or from our own frame if regs is NULL, without the frames of the module and
  * of the function at via: stores up to n return addresses in pcs (which may be NULL), and returns their count. copy:
- * memory for registers.
+ * memory for registers. linked: there is no frame yet, or no longer, which the unwinder knows by itself.
  */
-static __always_inline u32 kinst_arch_walk(unsigned long via, unsigned long via_size, struct pt_regs *regs,
+static __always_inline u32 kinst_arch_walk(unsigned long via, unsigned long via_size, struct pt_regs *regs, bool linked,
 					   u64 *pcs, u32 n, struct pt_regs *copy, kinst_arch_place_fn place)
 {
 	struct unwind_state state;

@@ -7,6 +7,7 @@ mod operand;
 mod set;
 mod tables;
 mod text;
+mod unhandled;
 mod words;
 
 pub(super) use set::Arm64;

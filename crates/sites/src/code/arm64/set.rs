@@ -5,7 +5,7 @@ use super::{classes, deciding, flow, operand, tables, text};
 use crate::code::deciding::Operand;
 use crate::code::operand::{Around, Unreadable};
 use crate::code::refusal::Refusal;
-use crate::code::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
+use crate::code::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes, Unhandled};
 use kinst_base::probe::{Jump, When};
 use kinst_dwarf::variables::term::Term;
 use std::ops::Range;
@@ -104,6 +104,10 @@ impl InstructionSet for Arm64 {
 
     fn ftrace_before(&self) -> u64 {
         8
+    }
+
+    fn unhandled(&self) -> &'static Unhandled {
+        &super::unhandled::UNHANDLED
     }
 
     fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry> {

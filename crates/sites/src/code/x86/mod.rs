@@ -8,6 +8,7 @@ mod operand;
 mod received;
 mod shape;
 mod tables;
+mod unhandled;
 
 pub(crate) use shape::{Encoding, Shape, shape};
 
@@ -16,7 +17,7 @@ use std::ops::Range;
 use super::deciding::Operand;
 use super::operand::{Around, Unreadable};
 use super::refusal::Refusal;
-use super::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes};
+use super::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes, Unhandled};
 use kinst_base::probe::{Condition, Jump, When};
 use kinst_dwarf::variables::term::{Register, Term};
 
@@ -103,6 +104,10 @@ impl InstructionSet for X86 {
 
     fn ftrace_before(&self) -> u64 {
         0
+    }
+
+    fn unhandled(&self) -> &'static Unhandled {
+        &unhandled::UNHANDLED
     }
 
     fn ftrace_entry(&self, code: &[u8], address: u64) -> Option<FtraceEntry> {

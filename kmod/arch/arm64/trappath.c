@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * arch/arm64/trappath.c: the names of the functions on the trap path (places/trappath.c).
+ *
+ * Functions on the path were found by reading the disassembly of supported kernels. Those of the entry code are on the
+ * kernel's own list of functions without kprobes. The processor has a table of handlers before it runs any C
+ * code, so only code that sets up or leaves the kernel's address space runs without handlers.
+ */
+#include <linux/string.h>
+
+#include "arch/arch.h"
+
+const char *const kinst_arch_trap_path[] = {
+	/* entry and exit of the trap */
+	"el1h_64_sync", "el1h_64_sync_handler", "el1_brk64", "el1_dbg", "do_el1_brk64", "arm64_enter_el1_dbg",
+	"arm64_exit_el1_dbg", "debug_exception_enter", "debug_exception_exit", "mte_check_tfsr_el1", "mte_check_tfsr_entry",
+	"mte_check_tfsr_exit", "call_el1_break_hook", "ret_to_kernel", "cortex_a76_erratum_1463225_debug_handler",
+	/* the kernel's own handlers of breakpoints */
+	"get_kprobe", "kprobe_brk_handler", "kprobe_ss_brk_handler", "kretprobe_brk_handler", "uprobe_brk_handler",
+	"__rcu_read_lock", "__rcu_read_unlock", "rcu_read_unlock_special", "rcu_lockdep_current_cpu_online",
+	"rcu_is_watching", "debug_lockdep_rcu_enabled", "rcu_read_lock_held",
+	/* ftrace's part, when do_el1_brk64() is traced by others, too */
+	"_mcount", "ftrace_caller", "ftrace_stub", "ftrace_stub_graph", "ftrace_stub_direct_tramp", "ftrace_call",
+	"arch_ftrace_ops_list_func", "ftrace_ops_list_func", "ftrace_ops_get_func", "ftrace_ops_assist_func", "call_direct_funcs",
+	"ftrace_find_rec_direct", "ftrace_ops_test", "ftrace_lookup_ip", "hash_contains_ip", "function_trace_call",
+	"function_stack_trace_call", "function_no_repeats_trace_call", "function_stack_no_repeats_trace_call",
+	"ftrace_graph_caller", "ftrace_graph_func", "prepare_ftrace_return", "function_graph_enter",
+	"function_graph_enter_regs", "return_to_handler", "ftrace_return_to_handler", "fprobe_handler",
+	"fprobe_kprobe_handler", "fprobe_entry", "fprobe_ftrace_entry", "kprobe_ftrace_handler",
+	NULL
+};
+
+const char *const kinst_arch_no_trap[] = {
+	/* a CPU that comes online has no per-CPU data yet */
+	"secondary_start_kernel", "cpu_resume", "_cpu_resume", "secondary_entry", "secondary_holding_pen", "secondary_startup",
+	"__secondary_switched", "primary_entry", "__primary_switched", "init_cpu_task",
+	/* runs by physical addresses, or from a copy */
+	"__cpu_setup", "__enable_mmu", "idmap_cpu_replace_ttbr1", "idmap_kpti_install_ng_mappings", "cpu_soft_restart",
+	"__cpu_soft_restart", "machine_kexec", "arm64_relocate_new_kernel", "swsusp_arch_suspend_exit", "hibernate_resume",
+	"swsusp_arch_suspend", "__cpu_suspend_enter", "cpu_do_suspend", "cpu_do_resume", "cpu_suspend", "efi_rt_asm_wrapper",
+	"__efi_rt_asm_wrapper", "__efi_rt_asm_recover",
+	/* the page table of the other exception level: a breakpoint there is not known */
+	"__kvm_hyp_vector", "__kvm_handle_stub_hvc", "__hyp_stub_vectors", "tramp_vectors", "__bp_harden_hyp_vecs",
+	NULL
+};
+
+/* The path of a breakpoint in the kernel, with interrupts off and NMI-like. */
+const char *const kinst_arch_walk_roots[] = {
+	"arm64_enter_el1_dbg", "arm64_exit_el1_dbg", "debug_exception_enter", "debug_exception_exit",
+	"rcu_is_watching", "ct_nmi_enter", "ct_nmi_exit",
+	/* a BPF program that traces one of the above: the functions before and after its recursion check */
+	"migrate_disable", "migrate_enable", "__bpf_prog_enter", "__bpf_prog_exit", "__bpf_prog_enter_recur",
+	"__bpf_prog_exit_recur", "__bpf_tramp_enter", "__bpf_tramp_exit",
+	NULL
+};
+
+/* Functions called on these paths, but not for our breakpoints: they report or panic. A walk skips them. */
+#define KINST_REPORTS "die", "__die", "panic", "nmi_panic", "dump_", "show_", "report_bug", "bust_spinlocks"
+
+/* The same for logging a line. */
+#define KINST_LOGS "printk", "_printk", "vprintk", "__printk", "print_"
+
+/* In addition: moving a task whose CPU mask has changed. */
+const char *const kinst_arch_walk_not[] = {
+	KINST_REPORTS, KINST_LOGS, "task_rq_lock", "__set_cpus_allowed_ptr",
+	NULL
+};
+
+const char *const kinst_arch_no_trap_not[] = { KINST_REPORTS, KINST_LOGS, "__warn", "warn_", NULL };
+
+const char *const kinst_arch_set_up_not[] = { KINST_REPORTS, NULL };
+
+/* Functions that are called there, but not followed: they schedule, which needs interrupts and preemption on, or return. */
+const char *const kinst_arch_walk_ends[] = {
+	"do_mem_abort", "__warn", "warn_", "add_taint", "__stack_chk_fail", "fortify_", "__fortify", "refcount_warn",
+	"__ubsan_", "kasan_report", "kasan_save", "kcsan_report", "kmsan_report", "lockdep_rcu_suspicious", "lockdep_print",
+	"debug_locks_off", "debug_show", "dynamic_preempt_schedule", "dynamic_cond_resched", "preempt_schedule", "__schedule",
+	"schedule", "rcu_read_unlock_special", "__rcu_irq_enter_check_tick", "irq_work_queue", "__lock_acquire",
+	"__lock_release", "verify_lock_unused", "check_flags", "lock_release_holdtime", "__asan_report", "rethook_",
+	"stackdepot", "stack_depot",
+	NULL
+};
+
+/* Most of what these call still runs with handlers; the rest is named above. */
+const char *const kinst_arch_no_trap_ends[] = {
+	"machine_kexec", "secondary_start_kernel", "cpu_suspend", "__traceiter_", "lockdep_",
+	NULL
+};
+
+/* The handlers are set before any C code runs. */
+const char *const kinst_arch_until_handlers[] = { NULL };
+const char *const kinst_arch_sets_handlers[] = { NULL };
+const char *const kinst_arch_log_roots[] = { NULL };
+
+bool kinst_arch_loads_handlers(const struct kinst_arch_insn *insn)
+{
+	return false;
+}
+
+const char *const *kinst_arch_set_up_roots(void)
+{
+	return NULL;
+}

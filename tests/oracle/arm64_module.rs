@@ -1,0 +1,233 @@
+//! tests/oracle/arm64_module.rs: the module's code for arm64: its analysis of instructions, compared with objdump, and
+//! its slots, executed by QEMU. `cargo xtask arm64` fetches the kernels and runs this.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use object::{Object as _, ObjectSection as _, SectionKind};
+
+use crate::arm64::vmlinux;
+use crate::binutils;
+
+// enum kinst_flow
+const NEXT: u8 = 0;
+const JUMP: u8 = 1;
+const BRANCH: u8 = 2;
+const CALL: u8 = 3;
+const CALL_INDIRECT: u8 = 4;
+const JUMP_INDIRECT: u8 = 5;
+const RET: u8 = 6;
+const STOP: u8 = 7;
+
+// enum kinst_arm64_kind
+const ADR: u8 = 2;
+const LOADS: std::ops::RangeInclusive<u8> = 3..=5;
+
+/// The module's analysis of an instruction: struct said in kmod/tests/decode.c.
+struct Said {
+    target: u64,
+    reason: u16,
+    cond: u16,
+    flow: u8,
+    kind: u8,
+    exclusive: u8,
+}
+
+/// Builds a program of kmod/tests.
+fn program(target: &str) -> PathBuf {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("arm64-module");
+    let mut make = Command::new("make");
+    make.args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/tests"), target]);
+    assert!(make.arg(format!("OUT={}", out.display())).status().expect("make").success());
+    out.join(format!("kinst_{target}"))
+}
+
+fn said(program: &Path, address: u64, code: &[u8]) -> Vec<Said> {
+    let mut child = Command::new(program)
+        .arg(format!("{address:x}"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    let (mut input, mut answer) = (child.stdin.take().expect("stdin"), Vec::new());
+    std::thread::scope(|scope| {
+        scope.spawn(move || input.write_all(code).expect("a reader"));
+        child.stdout.take().expect("stdout").read_to_end(&mut answer).expect("an answer");
+    });
+    assert!(child.wait().expect("the program").success());
+    let short = |record: &[u8], at: usize| u16::from_le_bytes([record[at], record[at + 1]]);
+    let each = answer.chunks_exact(16).map(|record| Said {
+        target: u64::from_le_bytes(record[..8].try_into().expect("eight bytes")),
+        reason: short(record, 8),
+        cond: short(record, 10),
+        flow: record[12],
+        kind: record[13],
+        exclusive: record[14],
+    });
+    each.collect()
+}
+
+/// The control flow of an instruction of objdump's.
+fn flow(mnemonic: &str) -> u8 {
+    match mnemonic {
+        "b" => JUMP,
+        "bl" => CALL,
+        "cbz" | "cbnz" | "tbz" | "tbnz" => BRANCH,
+        _ if mnemonic.starts_with("b.") || mnemonic.starts_with("bc.") => BRANCH,
+        "blr" | "blraa" | "blrab" | "blraaz" | "blrabz" => CALL_INDIRECT,
+        "br" | "braa" | "brab" | "braaz" | "brabz" => JUMP_INDIRECT,
+        "ret" | "retaa" | "retab" => RET,
+        "eret" | "eretaa" | "eretab" | "drps" | "brk" | "hlt" | "svc" | "udf" => STOP,
+        _ => NEXT,
+    }
+}
+
+/// The conditions of `b.cond` in the order of their numbers, and other names for some of them.
+const CONDITIONS: [&[&str]; 16] = [
+    &["eq", "none"],
+    &["ne", "any"],
+    &["cs", "hs", "nlast"],
+    &["cc", "lo", "last"],
+    &["mi", "first"],
+    &["pl", "nfrst"],
+    &["vs"],
+    &["vc"],
+    &["hi", "pmore"],
+    &["ls", "plast"],
+    &["ge", "tcont"],
+    &["lt", "tstop"],
+    &["gt"],
+    &["le"],
+    &["al"],
+    &["nv"],
+];
+
+/// The number of a branch's condition: KINST_COND_* in kmod/arch/arm64/machine/text.h.
+fn condition(mnemonic: &str, operands: &str) -> Option<u16> {
+    let mut operands = operands.split(", ");
+    let register = |name: &str| match name.get(1..)? {
+        "zr" => Some(31),
+        number => number.parse::<u16>().ok(),
+    };
+    let not = if mnemonic.ends_with("nz") { 0x2000 } else { 0 };
+    match mnemonic {
+        "cbz" | "cbnz" => {
+            let name = operands.next()?;
+            let wide = if name.starts_with('x') { 0x1000 } else { 0 };
+            Some(0x8000 | not | wide | register(name)?)
+        }
+        "tbz" | "tbnz" => {
+            let (name, bit) = (operands.next()?, operands.next()?.strip_prefix('#')?);
+            Some(0xc000 | not | bit.parse::<u16>().ok()? << 5 | register(name)?)
+        }
+        _ => {
+            let name = mnemonic.split_once('.')?.1;
+            Some(0x4000 | CONDITIONS.iter().position(|names| names.contains(&name))? as u16)
+        }
+    }
+}
+
+/// 1 for an instruction that begins an exclusive sequence, 2 for one that ends it.
+fn exclusive(mnemonic: &str) -> u8 {
+    let is = |names: [&str; 2]| {
+        names.iter().any(|name| {
+            let size = mnemonic.strip_prefix(name).and_then(|rest| rest.strip_prefix(['r', 'p']));
+            size.is_some_and(|size| ["", "b", "h"].contains(&size))
+        })
+    };
+    match mnemonic {
+        "clrex" => 2,
+        _ if is(["ldx", "ldax"]) => 1,
+        _ if is(["stx", "stlx"]) => 2,
+        _ => 0,
+    }
+}
+
+/// The address that an instruction names.
+fn address(operands: &str) -> u64 {
+    let names = operands.split(", ").find_map(|operand| operand.split_once(" <"));
+    names.and_then(|(number, _)| u64::from_str_radix(number.trim(), 16).ok()).unwrap_or_default()
+}
+
+/// The first difference of the module's answer for an instruction of objdump's.
+fn difference(mnemonic: &str, operands: &str, said: &Said) -> Option<&'static str> {
+    let flows = flow(mnemonic);
+    let is_literal = ["ldr", "ldrsw", "prfm"].contains(&mnemonic) && !operands.contains('[');
+    let target =
+        if flows != NEXT || is_literal || mnemonic.starts_with("adr") { address(operands) } else { 0 };
+    let is_vector = is_literal && operands.starts_with(['s', 'd', 'q']);
+    if said.flow != flows {
+        return Some("flow");
+    }
+    if said.target != target {
+        return Some("target");
+    }
+    if flows == BRANCH && condition(mnemonic, operands) != Some(said.cond) {
+        return Some("condition");
+    }
+    if mnemonic.starts_with("adr") != (said.kind == ADR) {
+        return Some("address");
+    }
+    if is_literal != (LOADS.contains(&said.kind) || is_vector && said.reason != 0) {
+        return Some("literal");
+    }
+    if exclusive(mnemonic) != said.exclusive {
+        return Some("exclusive");
+    }
+    (flows == STOP && said.reason == 0).then_some("no reason")
+}
+
+#[test]
+#[ignore = "needs a kernel of arm64: cargo xtask arm64"]
+fn the_analysis_of_all_instructions_is_that_of_objdump() {
+    let Some(vmlinux) = vmlinux() else { return };
+    let decode = program("decode");
+    let data = std::fs::read(&vmlinux).expect("the kernel");
+    let file = object::File::parse(&*data).expect("an ELF file");
+    let mut sections: BTreeMap<u64, Vec<Said>> = BTreeMap::new();
+    for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
+        let code = section.data().expect("its contents");
+        let whole = code.len() / 4 * 4;
+        sections.insert(section.address(), said(&decode, section.address(), &code[..whole]));
+    }
+    let mut objdump = Command::new(binutils::tool("objdump", &vmlinux))
+        .args(["-dw", "--no-show-raw-insn"])
+        .arg(&vmlinux)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("objdump");
+    let (mut compared, mut wrong) = (0_usize, Vec::new());
+    let lines = BufReader::with_capacity(1 << 20, objdump.stdout.take().expect("a pipe")).lines();
+    for line in lines.map(|line| line.expect("text")) {
+        let Some((at, insn)) = line.split_once(":\t") else { continue };
+        let Ok(at) = u64::from_str_radix(at.trim_start(), 16) else { continue };
+        let (mnemonic, operands) = insn.split_once('\t').unwrap_or((insn, ""));
+        let (mnemonic, operands) = (mnemonic.trim(), operands.split("\t//").next().unwrap_or_default());
+        let said =
+            sections.range(..=at).next_back().and_then(|(start, all)| all.get(((at - start) / 4) as usize));
+        // Data among the code, by the assembler's marks.
+        let Some(said) = said.filter(|_| !mnemonic.starts_with('.')) else { continue };
+        compared += 1;
+        if let Some(what) = difference(mnemonic, operands, said) {
+            wrong.push(format!("{what}: {line}"));
+        }
+    }
+    assert!(objdump.wait().expect("objdump").success());
+    println!("{compared} instructions, {} differ", wrong.len());
+    assert!(wrong.is_empty(), "{:#?}", &wrong[..wrong.len().min(40)]);
+    assert!(compared > 1_000_000);
+}
+
+/// Instructions that depend on their address, and others, with random registers.
+#[test]
+#[ignore = "needs a compiler for arm64 and QEMU: cargo xtask arm64"]
+fn a_slot_does_what_its_instruction_does() {
+    let relocate = program("relocate");
+    let times = std::env::var("KINST_RELOCATIONS").unwrap_or_else(|_| "200000".to_owned());
+    let out = Command::new("qemu-aarch64-static").arg(relocate).arg(times).output().expect("QEMU");
+    let said = String::from_utf8_lossy(&out.stdout);
+    println!("{said}");
+    assert!(out.status.success() && said.contains(" 0 differ"), "{said}");
+}
