@@ -175,15 +175,12 @@ bool kinst_arch_is_tail_call(const struct kinst_arch_insn *insn);
 
 /*
  * Lists of function names, each ended by NULL. Names: the functions between a trap and our handler; the functions
- * that run while no trap is handled; the roots of the walk over the calls on the trap path. Prefixes of names: the
- * functions that the walk over the trap path, and the walk over code without handlers, do not follow; where all walks
- * end, and where the latter ends.
+ * that run while no trap is handled; the roots of the walk over the calls on the trap path. Prefixes of names: where all
+ * walks end, and where the walk over code without handlers ends.
  */
 extern const char *const kinst_arch_trap_path[];
 extern const char *const kinst_arch_no_trap[];
 extern const char *const kinst_arch_walk_roots[];
-extern const char *const kinst_arch_walk_not[];
-extern const char *const kinst_arch_no_trap_not[];
 extern const char *const kinst_arch_walk_ends[];
 extern const char *const kinst_arch_no_trap_ends[];
 extern const char *const kinst_arch_until_handlers[];
@@ -194,7 +191,6 @@ extern const char *const kinst_arch_sets_handlers[];
  * else NULL. If the walk reaches _printk(), it also begins at the log's roots.
  */
 const char *const *kinst_arch_set_up_roots(void);
-extern const char *const kinst_arch_set_up_not[];
 extern const char *const kinst_arch_log_roots[];
 
 /* Whether the instruction loads the table of trap handlers. */

@@ -65,6 +65,8 @@ void kinst_mark_exclusive(struct kinst_func *f)
 	struct kinst_arch_insn insn;
 	u32 i;
 
+	if (!f->exclusive)
+		return;
 	for (i = 0; i < f->ninsns; i++) {
 		kinst_func_decode(f, &f->insns[i], &insn);
 		if (insn.exclusive == KINST_EXCLUSIVE_BEGINS)

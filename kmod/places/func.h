@@ -26,6 +26,7 @@ struct kinst_func {
 	enum kinst_reason reason; /* why the instructions are unknown; then insns is empty */
 	enum kinst_reason blanket; /* why no instruction may have a breakpoint */
 	bool whole; /* decoded to its end */
+	bool exclusive; /* has an exclusive load */
 	s8 led; /* places/refs.c: 1: all targets of its jumps are known; -1: some are unknown; 0: not checked yet */
 	s8 led_before, led_behind; /* the same for its neighbours */
 	s8 plain; /* text/jump.c: 1: jumps may cover several instructions; -1: they may not; 0: not checked yet */

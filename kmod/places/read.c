@@ -129,6 +129,7 @@ static void kinst_func_walk(struct kinst_func *f)
 		out->len = insn.len;
 		out->flags = kinst_func_flags(f, &insn);
 		out->reason = insn.reason;
+		f->exclusive |= insn.exclusive == KINST_EXCLUSIVE_BEGINS;
 		f->ninsns++;
 		if (dead && off && (insn.nop || kinst_arch_is_break(f->text + off)))
 			continue;

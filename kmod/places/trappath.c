@@ -43,12 +43,29 @@ bool kinst_begins_as(const char *const *beginnings, const char *name)
 /* Prefixes of the names of tracepoint listeners: each event has its own functions. */
 static const char *const kinst_listener_names[] = { "trace_event_raw_event_", "perf_trace_", "__bpf_trace_", NULL };
 
+/* Functions called on these paths, but not for our breakpoints: they report or panic. A walk skips them. */
+#define KINST_REPORTS "die", "__die", "panic", "nmi_panic", "dump_", "show_", "report_bug", "bust_spinlocks"
+
+/* The same for logging a line. */
+#define KINST_LOGS "printk", "_printk", "vprintk", "__printk", "print_"
+
+/* In addition: moving a task whose CPU mask has changed. */
+static const char *const kinst_walk_not[] = {
+	KINST_REPORTS, KINST_LOGS, "task_rq_lock", "__set_cpus_allowed_ptr",
+	NULL
+};
+
+/* In addition: warnings, which are traps themselves, and reset the machine if nothing handles one. */
+static const char *const kinst_no_trap_not[] = { KINST_REPORTS, KINST_LOGS, "__warn", "warn_", NULL };
+
+static const char *const kinst_set_up_not[] = { KINST_REPORTS, NULL };
+
 static const char *const kinst_no_names[] = { NULL };
 
-struct kinst_walk kinst_trap_path = { .not = kinst_arch_walk_not, .ends = kinst_no_names };
-struct kinst_walk kinst_listeners = { .not = kinst_arch_walk_not, .ends = kinst_no_names, .untraced = true };
-struct kinst_walk kinst_no_trap = { .not = kinst_arch_no_trap_not, .ends = kinst_arch_no_trap_ends };
-struct kinst_walk kinst_set_up = { .not = kinst_arch_set_up_not, .ends = kinst_no_names };
+struct kinst_walk kinst_trap_path = { .not = kinst_walk_not, .ends = kinst_no_names };
+struct kinst_walk kinst_listeners = { .not = kinst_walk_not, .ends = kinst_no_names, .untraced = true };
+struct kinst_walk kinst_no_trap = { .not = kinst_no_trap_not, .ends = kinst_arch_no_trap_ends };
+struct kinst_walk kinst_set_up = { .not = kinst_set_up_not, .ends = kinst_no_names };
 
 bool kinst_has_walked(const struct kinst_walk *w, unsigned long start)
 {

@@ -72,14 +72,14 @@ impl Said {
 }
 
 // enum kinst_flow
-const NEXT: u8 = 0;
-const JUMP: u8 = 1;
-const BRANCH: u8 = 2;
-const CALL: u8 = 3;
-const CALL_INDIRECT: u8 = 4;
-const JUMP_INDIRECT: u8 = 5;
-const RET: u8 = 6;
-const STOP: u8 = 7;
+pub(crate) const NEXT: u8 = 0;
+pub(crate) const JUMP: u8 = 1;
+pub(crate) const BRANCH: u8 = 2;
+pub(crate) const CALL: u8 = 3;
+pub(crate) const CALL_INDIRECT: u8 = 4;
+pub(crate) const JUMP_INDIRECT: u8 = 5;
+pub(crate) const RET: u8 = 6;
+pub(crate) const STOP: u8 = 7;
 
 /// Returns the program of kmod/tests/arch.c, if the decoder that it needs is set up.
 fn program() -> Option<PathBuf> {

@@ -8,18 +8,9 @@ use std::process::{Command, Stdio};
 
 use object::{Object as _, ObjectSection as _, SectionKind};
 
+use crate::arch::{BRANCH, CALL, CALL_INDIRECT, JUMP, JUMP_INDIRECT, NEXT, RET, STOP};
 use crate::arm64::vmlinux;
 use crate::binutils;
-
-// enum kinst_flow
-const NEXT: u8 = 0;
-const JUMP: u8 = 1;
-const BRANCH: u8 = 2;
-const CALL: u8 = 3;
-const CALL_INDIRECT: u8 = 4;
-const JUMP_INDIRECT: u8 = 5;
-const RET: u8 = 6;
-const STOP: u8 = 7;
 
 // enum kinst_arm64_kind
 const ADR: u8 = 2;

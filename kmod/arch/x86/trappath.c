@@ -70,25 +70,8 @@ const char *const kinst_arch_walk_roots[] = {
 	NULL
 };
 
-/* Functions called on these paths, but not for our breakpoints: they report or panic. A walk skips them. */
-#define KINST_REPORTS "die", "__die", "panic", "nmi_panic", "dump_", "show_", "report_bug", "bust_spinlocks"
-
-/* The same for logging a line. */
-#define KINST_LOGS "printk", "_printk", "vprintk", "__printk", "print_"
-
-/* In addition: moving a task whose CPU mask has changed. */
-const char *const kinst_arch_walk_not[] = {
-	KINST_REPORTS, KINST_LOGS, "task_rq_lock", "__set_cpus_allowed_ptr",
-	NULL
-};
-
-/* In addition: warnings, which are traps themselves, and reset the machine if nothing handles one. */
-const char *const kinst_arch_no_trap_not[] = { KINST_REPORTS, KINST_LOGS, "__warn", "warn_", NULL };
-
-const char *const kinst_arch_set_up_not[] = { KINST_REPORTS, NULL };
-
 /*
- * Functions that are called there, but not followed: they handle other traps, or schedule (which needs interrupts and
+ * Functions that are called on these paths, but not followed: they handle other traps, or schedule (which needs interrupts and
  * preemption on), or return at once in such a context (lockdep is off; RCU and irq_work postpone the work).
  */
 const char *const kinst_arch_walk_ends[] = {
