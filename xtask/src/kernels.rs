@@ -72,10 +72,14 @@ impl Name {
 
     /// Like [`Name::or_default`], for guests of any architecture.
     pub(crate) fn or_default_of(arch: Arch, names: &[Name]) -> Vec<Name> {
-        match (names, arch) {
-            ([], Arch::Amd64) => vec![Name::default()],
-            ([], Arch::Arm64) => vec![Name::OF_ARM64],
-            _ => names.to_vec(),
+        if names.is_empty() { vec![Name::default_of(arch)] } else { names.to_vec() }
+    }
+
+    /// The kernel of guests of an architecture if none is named.
+    pub(crate) fn default_of(arch: Arch) -> Name {
+        match arch {
+            Arch::Amd64 => Name::default(),
+            Arch::Arm64 => Name::OF_ARM64,
         }
     }
 
