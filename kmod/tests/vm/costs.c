@@ -364,7 +364,7 @@ static int test_commit_full(void)
 static int test_crowd(void)
 {
 	static uint32_t w[16000];
-	uint64_t func = symbol("__do_sys_getppid"), one = 1;
+	uint64_t func = symbol(GETPPID), one = 1;
 	struct session s[SESSIONS];
 	uint32_t i, k, n = 0, clause;
 	struct kinst_status st;

@@ -105,7 +105,7 @@ pub(crate) fn compile(checkout: &Path, source: &Path, flags: &[&str], program: &
     let inside = source.strip_prefix(canonical(checkout)?).context("the source is not in the checkout")?;
     let bound = [(checkout, BUILD), (folder, MADE)];
     let mut gcc = system::program(&root, &bound, "aarch64-linux-gnu-gcc");
-    gcc.env("PATH", "/usr/bin:/bin").env("LC_ALL", "C.UTF-8").args(flags);
+    gcc.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8").args(flags);
     exec::run(
         gcc.arg("-o").arg(Path::new("/").join(MADE).join(name)).arg(Path::new("/").join(BUILD).join(inside)),
     )

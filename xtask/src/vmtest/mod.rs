@@ -103,11 +103,13 @@ pub(crate) fn run_everything(
     run::cases(&cases, kernel, &options, workers, tally)
 }
 
-/// The beginning of the names of the kernel's functions for system calls, which cases write as x86-64 has it.
-fn system_call(arch: Arch) -> &'static str {
+/// The text of cases for guests of an architecture: they name the kernel's functions for system calls as x86-64 does.
+fn for_arch(arch: Arch, text: String) -> String {
     match arch {
-        Arch::Amd64 => "__x64_sys_",
-        Arch::Arm64 => "__arm64_sys_",
+        Arch::Amd64 => text,
+        Arch::Arm64 => {
+            ["__x64_sys_", "__do_sys_"].iter().fold(text, |text, name| text.replace(name, "__arm64_sys_"))
+        }
     }
 }
 
@@ -120,8 +122,7 @@ fn load(arch: Arch) -> Result<Vec<Case>> {
     files.sort();
     let mut cases = Vec::new();
     for file in files {
-        let text = fs::read_to_string(&file)?;
-        let text = text.replace(system_call(Arch::Amd64), system_call(arch));
+        let text = for_arch(arch, fs::read_to_string(&file)?);
         cases.extend(case::parse(&file, &text)?);
     }
     Ok(cases)
