@@ -229,13 +229,13 @@ fn prepare(guest: &Guest) -> Result<Option<PathBuf>> {
 /// Our programs, the module if the kernel has what it needs, and the index, which replaces the debug files.
 fn built_for_arm64(guest: &Guest) -> Result<Contents> {
     let kernel = arm64::ensure_for_guests(arm64::Name::of(guest.kernel)?)?;
-    if guest.no_tools {
-        return Ok(Contents::default());
-    }
     let module = match guest.no_module || kernel.headers.is_none() {
         true => None,
         false => kmod::build(&kernel, kmod::Warnings::Shown)?,
     };
+    if guest.no_tools {
+        return Ok(Contents { module, ..Contents::default() });
+    }
     let programs = programs::build_for_arm64(guest.release)?;
     Ok(Contents {
         programs,
@@ -246,7 +246,7 @@ fn built_for_arm64(guest: &Guest) -> Result<Contents> {
 }
 
 /// The guest's kernel, which must exist.
-fn kernel(guest: &Guest) -> Result<Kernel> {
+pub(crate) fn kernel(guest: &Guest) -> Result<Kernel> {
     match guest.arch {
         Arch::Amd64 => Kernel::need(guest.kernel),
         Arch::Arm64 => arm64::find(arm64::Name::of(guest.kernel)?)?
