@@ -38,7 +38,7 @@ impl Name {
     }
 
     /// Whether guests get the module: Debian's 6.1 has no symbols of data (CONFIG_KALLSYMS_ALL).
-    fn has_module(self) -> bool {
+    pub(crate) fn has_module(self) -> bool {
         self != Name::V6_1
     }
 

@@ -3,7 +3,7 @@
 
 pub(crate) mod arm64;
 pub(crate) mod cross;
-mod decoder;
+pub(crate) mod decoder;
 mod golang;
 pub(crate) mod host;
 mod image;
