@@ -50,13 +50,14 @@ NOKPROBE_SYMBOL(kinst_arch_uaccess_okay);
 /* Context: any, NMI included; interrupts off. */
 __probe_path bool kinst_arch_is_device(unsigned long addr, size_t n)
 {
-	unsigned long end = addr + n;
+	unsigned long last = (addr + n - 1) & PAGE_MASK;
 
-	if ((long)addr > 0)
+	if ((long)addr > 0 || !n)
 		return false;
-	for (addr &= PAGE_MASK; addr < end; addr += PAGE_SIZE)
+	/* The last page may be the last of all addresses. */
+	for (addr &= PAGE_MASK; addr < last; addr += PAGE_SIZE)
 		if (is_device_page(addr))
 			return true;
-	return false;
+	return is_device_page(last);
 }
 NOKPROBE_SYMBOL(kinst_arch_is_device);
