@@ -11,6 +11,7 @@
 #pragma D option quiet
 #pragma D option strsize=512
 #pragma D option switchrate=10hz
+#pragma D option zdefs		/* not every processor has open() */
 
 BEGIN
 {
