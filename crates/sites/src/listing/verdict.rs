@@ -31,7 +31,8 @@ impl Image<'_> {
         let set = decode::of(machine);
         let around = start.saturating_sub(set.ftrace_before())..start.saturating_add(symbol.size.max(1));
         let fentry = tables.fentry(around).map(|listed| set.ftrace_site(&code, start, listed));
-        let judge = |insn: &Insn| {
+        let uninterrupted = set.uninterrupted(&code);
+        let judge = |(index, insn): (usize, &Insn)| {
             let at = start.saturating_add(insn.offset.into());
             let covered = at..at.saturating_add(insn.len.into());
             let rewritten = tables.rewriting(&covered);
@@ -39,19 +40,20 @@ impl Image<'_> {
                 return Verdict { refused: whole, rewritten, fentry: false };
             }
             // The module has ftrace report the hit at its site, and at the endbr64 before it.
-            let site = fentry.as_ref().map(|site| site.start).filter(|_| machine.facts().has_module);
+            let site = fentry.as_ref().map(|site| site.start).filter(|_| machine.facts().has_ftrace_hits);
             if site == Some(at) || site == Some(covered.end) && insn.offset == 0 {
                 return Verdict { fentry: true, ..Verdict::default() };
             }
             let rest = code.get(insn.offset as usize..).unwrap_or(&insn.bytes);
             let class = set.refusal(rest, at).filter(|refusal| *refusal != Refusal::Endbr);
-            let refused = class.or_else(|| {
+            let in_sequence = || uninterrupted.contains(&index).then_some(Refusal::Exclusive);
+            let refused = class.or_else(in_sequence).or_else(|| {
                 let of_ftrace = fentry.as_ref().is_some_and(|site| overlap(&covered, site));
                 if of_ftrace { Some(Refusal::Ftrace) } else { tables.refusal(&covered) }
             });
             Verdict { refused, rewritten, fentry: false }
         };
-        insns.iter().map(judge).collect()
+        insns.iter().enumerate().map(judge).collect()
     }
 
     /// Returns why nothing of the function can be traced.
@@ -69,7 +71,7 @@ impl Image<'_> {
             Some(Refusal::Init)
         } else if of_module && is_trap_path(unhandled, name) {
             Some(Refusal::TrapPath)
-        } else if of_module && is_listed(unhandled.no_trap, name) {
+        } else if of_module && has_no_trap(unhandled, name) {
             Some(Refusal::NoTrap)
         } else if listed(start) || listed(last) || origin.is_some_and(listed) {
             Some(Refusal::Blacklist)
@@ -93,6 +95,11 @@ fn is_trap_path(unhandled: &Unhandled, name: &str) -> bool {
     is_listed(unhandled.trap_path, name) || unhandled.thunks.iter().any(|thunk| thunk.names(name))
 }
 
+/// Whether a function runs while no trap is handled.
+fn has_no_trap(unhandled: &Unhandled, name: &str) -> bool {
+    is_listed(unhandled.no_trap, name) || unhandled.no_trap_names.iter().any(|begin| name.starts_with(begin))
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_trap_path;
@@ -104,6 +111,7 @@ mod tests {
         for (machine, folder) in [(Machine::X86_64, "x86"), (Machine::Aarch64, "arm64")] {
             let unhandled = decode::of(machine).unhandled();
             assert_eq!(module_list(folder, "kinst_arch_no_trap"), unhandled.no_trap);
+            assert_eq!(module_list(folder, "kinst_arch_no_trap_names"), unhandled.no_trap_names);
             assert_eq!(module_list(folder, "kinst_arch_trap_path"), unhandled.trap_path);
         }
         let of_x86 = decode::of(Machine::X86_64).unhandled();
