@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * relocate.c: executes arm64 instructions at their own addresses and from slots, with the same random registers, and
- * compares all registers and where the processor goes on. For an arm64 machine, or qemu-aarch64.
+ * compares all registers, the stack, the signal, and where the processor goes on. For an arm64 machine, or qemu-aarch64.
  *
  * Usage: relocate COUNT [SEED]. Exit status 1 and a line for each difference.
  */
@@ -16,7 +16,7 @@
 
 /* Every word of the code is a breakpoint, whose number varies, so that loads from there differ. */
 #define CODE_LEN (64ul << 20)
-#define DATA_LEN 4096
+#define DATA_LEN 1024
 
 struct state {
 	u64 x[31];
@@ -26,7 +26,7 @@ struct state {
 };
 
 static u8 *code;
-static u64 stack[DATA_LEN / 8];
+static u64 stack[DATA_LEN / 8], contents[DATA_LEN / 8];
 static sigjmp_buf back;
 static struct state after;
 
@@ -95,44 +95,102 @@ static u32 filler(u64 addr)
 	return 0xd4200000 | ((addr >> 2) & 0x3fff) << 5;
 }
 
-/* A random instruction of one of the kinds that depend on their address, or that are copied. */
+/* ---- random instructions and registers ---- */
+
+/* Instructions without operands: hints, among them signatures of x30 with sp, and barriers. */
+static const u32 fixed[] = {
+	0xd503201f, /* nop */
+	0xd503203f, /* yield */
+	0xd503233f, 0xd503237f, 0xd503231f, 0xd503235f, /* paciasp, pacibsp, paciaz, pacibz */
+	0xd50323bf, 0xd50323ff, 0xd503239f, 0xd50323df, /* autiasp, autibsp, autiaz, autibz */
+	0xd50320ff, 0xd503211f, 0xd503219f, /* xpaclri, pacia1716, autia1716 */
+	0xd503241f, 0xd503245f, 0xd503249f, 0xd50324df, /* bti, and with its kinds */
+	0xd5033bbf, 0xd5033fdf, 0xd503305f, /* dmb ish, isb, clrex */
+	0xd65f0bff, 0xd65f0fff, /* retaa, retab */
+};
+
+/* Each kind: the bits that are given, and those that are random. */
+static const struct kind {
+	u32 is, any;
+} kinds[] = {
+	{ 0x14000000, 0x03ffffff }, /* b */
+	{ 0x94000000, 0x03ffffff }, /* bl */
+	{ 0x54000000, 0x00ffffef }, /* b.cond */
+	{ 0x54000010, 0x00ffffef }, /* bc.cond */
+	{ 0x34000000, 0x81ffffff }, /* cbz, cbnz */
+	{ 0x36000000, 0x81ffffff }, /* tbz, tbnz */
+	{ 0x10000000, 0x60ffffff }, /* adr */
+	{ 0x90000000, 0x60ffffff }, /* adrp */
+	{ 0x18000000, 0xc0ffffff }, /* ldr, ldrsw, prfm (literal) */
+	{ 0x1c000000, 0xc0ffffff }, /* ldr (literal) of a vector register */
+	{ 0xd61f0000, 0x000003e0 }, /* br */
+	{ 0xd63f0000, 0x000003e0 }, /* blr */
+	{ 0xd65f0000, 0x000003e0 }, /* ret */
+	{ 0xd71f0800, 0x000007ff }, /* braa, brab */
+	{ 0xd73f0800, 0x000007ff }, /* blraa, blrab */
+	{ 0xd61f081f, 0x000007e0 }, /* braaz, brabz */
+	{ 0xd63f081f, 0x000007e0 }, /* blraaz, blrabz */
+	{ 0x12000000, 0xe0ffffff }, /* and, orr, eor with constants; mov of parts */
+	{ 0x11000000, 0xe0ffffff }, /* add, sub with constants */
+	{ 0x13000000, 0xe0ffffff }, /* fields of bits */
+	{ 0x0a000000, 0xf1ffffff }, /* and, orr, add, sub, adc, csel, ccmp, mul, div: some do not exist */
+	{ 0x1a000000, 0xe1ffffff },
+	{ 0xf94003e0, 0x00007c1f }, /* ldr, str on the stack; with sp changed; ldp, stp */
+	{ 0xf90003e0, 0x00007c1f },
+	{ 0xb98003e0, 0x00003c1f },
+	{ 0xf84007e0, 0x0007f81f },
+	{ 0xf8000fe0, 0x0007f81f },
+	{ 0xa94003e0, 0x00077c1f },
+	{ 0xa9800be0, 0x00077c1f },
+	{ 0xc85f7fe0, 0x0000801f }, /* ldxr, ldaxr */
+	{ 0xc8dffbe0, 0x0000041f }, /* ldar, of sp */
+	{ 0xf82003e0, 0x00df001f }, /* ldadd of sp */
+	{ 0xd53b4200, 0x0000001f }, /* mrs, msr of the flags and of the thread's pointer; mrs of counters */
+	{ 0xd51b4200, 0x0000001f },
+	{ 0xd53bd040, 0x0000001f },
+	{ 0xd53b0020, 0x0000001f },
+	{ 0x00000000, 0x0000ffff }, /* udf */
+};
+
 static u32 invent(void)
 {
-	u32 r = any() & 31, far = any(), near = far & 0x7ffff;
+	const struct kind *kind;
+	u32 word = any();
 
-	switch (any() % 16) {
-	case 0:
-		return 0x14000000 | ((s32)(far << 8) >> 10 & 0x3ffffff); /* b, within half of the code */
-	case 1:
-		return 0x94000000 | ((s32)(far << 8) >> 10 & 0x3ffffff); /* bl */
-	case 2:
-		return 0x54000000 | near << 5 | (any() & 15); /* b.cond */
-	case 3:
-		return 0x34000000 | (any() & 1) << 31 | (any() & 1) << 24 | near << 5 | r; /* cbz, cbnz */
-	case 4:
-		return 0x36000000 | (any() & 1) << 31 | (any() & 1) << 24 | (any() & 31) << 19 | (far & 0x3fff) << 5 | r;
-	case 5:
-		return 0x10000000 | (any() & 1) << 31 | (any() & 3) << 29 | near << 5 | r; /* adr, adrp */
-	case 6:
-		return 0x18000000 | (any() & 3) << 30 | near << 5 | r; /* ldr, ldrsw, prfm (literal) */
-	case 7:
-		return 0xd61f0000 | r << 5; /* br */
-	case 8:
-		return 0xd63f0000 | r << 5; /* blr */
-	case 9:
-		return 0xd65f0000 | r << 5; /* ret */
-	case 10:
-		return 0x8b000000 | (any() & 31) << 16 | (any() & 31) << 5 | r; /* add */
-	case 11:
-		return 0xeb000000 | (any() & 31) << 16 | (any() & 31) << 5 | r; /* subs */
-	case 12:
-		return 0x9a800000 | (any() & 31) << 16 | (any() & 15) << 12 | (any() & 31) << 5 | r; /* csel */
-	case 13:
-		return 0xf9400000 | (any() & 15) << 10 | 31 << 5 | r; /* ldr, of the stack */
-	case 14:
-		return 0xd2800000 | (any() & 3) << 21 | (far & 0xffff) << 5 | r; /* movz */
-	default:
-		return 0xd503201f;
+	if (!(any() % 8))
+		return fixed[any() % (sizeof(fixed) / sizeof(*fixed))];
+	kind = &kinds[any() % (sizeof(kinds) / sizeof(*kinds))];
+	/* Branches of 26 bits mostly within the code. */
+	if (kind->any == 0x03ffffff && any() % 16)
+		word = (s32)(word << 9) >> 9;
+	return (word & kind->any) | kind->is;
+}
+
+/* An address as the instructions that check it expect it. */
+static u64 sign(u64 addr, u64 modifier, bool key_b)
+{
+	if (key_b)
+		asm(".arch armv8.3-a\npacib %0, %1" : "+r"(addr) : "r"(modifier));
+	else
+		asm(".arch armv8.3-a\npacia %0, %1" : "+r"(addr) : "r"(modifier));
+	return addr;
+}
+
+/* Signs the address that the instruction checks, if it does. The other half of them are wrong. */
+static void sign_target(struct state *s, u32 word)
+{
+	u32 reg = word >> 5 & 31, modifier = word & 31;
+	bool key_b = word >> 10 & 1;
+
+	if ((word & 0xfe9ff800) == 0xd61f0800 && reg < 31) { /* br, blr */
+		bool second = word >> 24 & 1;
+
+		if (!second || modifier != reg)
+			s->x[reg] = sign(s->x[reg], !second ? 0 : modifier == 31 ? s->sp : s->x[modifier], key_b);
+	} else if ((word & 0xfffffbff) == 0xd65f0bff) { /* ret */
+		s->x[30] = sign(s->x[30], s->sp, key_b);
+	} else if ((word & 0xffffffbf) == 0xd50323bf) { /* autiasp, autibsp */
+		s->x[30] = sign(s->x[30], s->sp, word >> 6 & 1);
 	}
 }
 
@@ -161,51 +219,76 @@ static bool in_code(u64 addr)
 	return addr - (u64)code < CODE_LEN && !(addr & 3);
 }
 
+static bool is_in_slot(u64 addr, u64 slot)
+{
+	return addr - slot < KINST_SLOT_SIZE;
+}
+
 /* Whether the instruction goes, with these registers, to a place with a breakpoint, and reads what exists. */
 static bool is_usable(const struct kinst_arch_insn *insn, const struct state *s, u64 slot)
 {
 	u32 word = word_at((u64)insn->bytes), r = word >> 5 & 31;
+	u64 loads = insn->machine.address;
 
-	if (insn->target && (!in_code(insn->target) || insn->target - slot < KINST_SLOT_SIZE || insn->target == insn->addr))
+	if (insn->target && (!in_code(insn->target) || is_in_slot(insn->target, slot) || insn->target == insn->addr))
 		return false;
-	if (insn->machine.kind > 2 && (!in_code(insn->machine.address) || !in_code(insn->machine.address + 4) ||
-				       insn->machine.address - slot < KINST_SLOT_SIZE || insn->machine.address + 8 - slot < 8))
+	/* Of a literal, up to 16 bytes. */
+	if ((word & 0x3b000000) == 0x18000000 &&
+	    (!in_code(loads) || !in_code(loads + 12) || loads + 16 - slot < KINST_SLOT_SIZE + 16 || loads + 16 - insn->addr < 20))
 		return false;
 	if (insn->flow == KINST_FLOW_JUMP_INDIRECT || insn->flow == KINST_FLOW_CALL_INDIRECT || insn->flow == KINST_FLOW_RET)
-		return r < 31 && in_code(s->x[r]) && s->x[r] - slot >= KINST_SLOT_SIZE && s->x[r] != insn->addr;
+		return r < 31 && in_code(s->x[r]) && !is_in_slot(s->x[r], slot) && s->x[r] != insn->addr;
 	return true;
+}
+
+static unsigned long ended[65]; /* runs, by the signal at their end */
+
+/* The state after an instruction. */
+struct outcome {
+	struct state state;
+	int signal;
+	u64 stack[DATA_LEN / 8];
+};
+
+static void run_at(struct outcome *out, const struct state *from, u64 pc)
+{
+	memcpy(stack, contents, sizeof(stack));
+	out->signal = run(from, pc);
+	out->state = after;
+	memcpy(out->stack, stack, sizeof(stack));
+	ended[out->signal]++;
 }
 
 /* Runs the instruction both ways. False if they differ. */
 static bool same(const struct kinst_arch_insn *insn, const struct state *s, u64 slot, const u8 *bytes)
 {
-	struct state one;
+	static struct outcome one, two;
 	unsigned int i;
-	int signal;
 	u32 at;
 
 	put(insn->addr, word_at((u64)insn->bytes));
-	signal = run(s, insn->addr);
+	run_at(&one, s, insn->addr);
 	put(insn->addr, filler(insn->addr));
-	one = after;
 
 	for (i = 0; i < KINST_SLOT_SIZE; i += 4)
 		put(slot + i, word_at((u64)bytes + i));
-	if (run(s, slot) != signal)
-		return false;
-	at = after.pc - slot < KINST_SLOT_SIZE ? word_at(after.pc) : 0;
+	run_at(&two, s, slot);
+	at = is_in_slot(two.state.pc, slot) ? word_at(two.state.pc) : 0;
 	if (at == KINST_TO_NEXT)
-		memcpy(&after.pc, (void *)(slot + KINST_SLOT_NEXT), sizeof(after.pc));
+		memcpy(&two.state.pc, (void *)(slot + KINST_SLOT_NEXT), sizeof(two.state.pc));
 	else if (at == KINST_TO_TARGET)
-		memcpy(&after.pc, (void *)(slot + KINST_SLOT_TARGET), sizeof(after.pc));
+		memcpy(&two.state.pc, (void *)(slot + KINST_SLOT_TARGET), sizeof(two.state.pc));
+	else if (at && two.signal != SIGTRAP) /* an exception of the copy */
+		two.state.pc = insn->addr;
 	for (i = 0; i < KINST_SLOT_SIZE; i += 4)
 		put(slot + i, filler(slot + i));
-	return !memcmp(&one, &after, sizeof(one));
+	return !memcmp(&one, &two, sizeof(one));
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long wanted_runs = argc > 1 ? strtoul(argv[1], NULL, 0) : 10000, runs = 0, refused = 0, differ = 0;
+	unsigned long wanted_runs = argc > 1 ? strtoul(argv[1], NULL, 0) : 10000, runs = 0, differ = 0;
+	unsigned long refused[KINST_R_MAX] = {}, all = 0;
 	struct sigaction trap = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	struct sigaction start = { .sa_sigaction = on_start, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	stack_t other = { .ss_sp = malloc(1 << 16), .ss_size = 1 << 16 };
@@ -216,6 +299,8 @@ int main(int argc, char **argv)
 	sigaltstack(&other, NULL);
 	sigaction(SIGTRAP, &trap, NULL);
 	sigaction(SIGSEGV, &trap, NULL);
+	sigaction(SIGILL, &trap, NULL);
+	sigaction(SIGBUS, &trap, NULL);
 	sigaction(SIGUSR1, &start, NULL);
 	/* Far from the slots that are out of reach. */
 	code = mmap((void *)0x5000000000, CODE_LEN, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -228,12 +313,13 @@ int main(int argc, char **argv)
 		memcpy((void *)addr, &word, sizeof(word));
 	}
 	for (addr = 0; addr < DATA_LEN / 8; addr++)
-		stack[addr] = any();
+		contents[addr] = any();
 
 	while (runs < wanted_runs) {
 		struct kinst_arch_insn insn;
 		u8 bytes[KINST_SLOT_SIZE];
 		struct state s;
+		enum kinst_reason reason;
 		u32 word = invent();
 		u64 slot = any() & 1 ? (u64)far : (u64)code + any() % (CODE_LEN / KINST_SLOT_SIZE) * KINST_SLOT_SIZE;
 
@@ -244,16 +330,26 @@ int main(int argc, char **argv)
 		if (!kinst_arch_decode(&insn, (u8 *)&word, sizeof(word), addr) || !is_usable(&insn, &s, slot))
 			continue;
 		runs++;
-		if (kinst_arch_relocate(&insn, slot, bytes)) {
-			refused++;
+		reason = kinst_arch_relocate(&insn, slot, bytes);
+		if (reason) {
+			refused[reason]++;
 			continue;
 		}
+		if (any() & 1)
+			sign_target(&s, word);
 		if (same(&insn, &s, slot, bytes))
 			continue;
 		differ++;
 		printf("%08x at %llx, slot %llx: goes to %llx\n", word, (unsigned long long)addr, (unsigned long long)slot,
 		       (unsigned long long)after.pc);
 	}
-	printf("%lu runs, %lu refused, %lu differ\n", runs, refused, differ);
+	for (addr = 0; addr < KINST_R_MAX; addr++) {
+		if (refused[addr])
+			printf("reason %u: %lu\n", (unsigned int)addr, refused[addr]);
+		all += refused[addr];
+	}
+	printf("ended by traps %lu, by instructions that do not exist %lu, by bad addresses %lu\n", ended[SIGTRAP] / 2,
+	       ended[SIGILL] / 2, (ended[SIGSEGV] + ended[SIGBUS]) / 2);
+	printf("%lu runs, %lu refused, %lu differ\n", runs, all, differ);
 	return !!differ;
 }

@@ -15,9 +15,13 @@ use crate::needs;
 /// An instruction in objdump's notation: mnemonic and operands.
 type Insn = (String, String);
 
+/// The kernel's name in setup.
+pub(crate) fn name() -> String {
+    std::env::var("KINST_ARM64_KERNEL").unwrap_or_else(|_| "arm64-6.1".to_owned())
+}
+
 fn root() -> Option<PathBuf> {
-    let name = std::env::var("KINST_ARM64_KERNEL").unwrap_or_else(|_| "arm64-6.1".to_owned());
-    needs::kernel(&name)
+    needs::kernel(&name())
 }
 
 /// The kernel with its debug information.

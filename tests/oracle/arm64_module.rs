@@ -1,16 +1,17 @@
 //! tests/oracle/arm64_module.rs: the module's code for arm64: its analysis of instructions, compared with objdump, and
 //! its slots, executed by QEMU. `cargo xtask arm64` fetches the kernels and runs this.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
-use object::{Object as _, ObjectSection as _, SectionKind};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
 
 use crate::arch::{BRANCH, CALL, CALL_INDIRECT, JUMP, JUMP_INDIRECT, NEXT, RET, STOP};
-use crate::arm64::vmlinux;
-use crate::binutils;
+use crate::arm64::{name, vmlinux};
+use crate::{binutils, needs};
 
 // enum kinst_arm64_kind
 const ADR: u8 = 2;
@@ -27,27 +28,33 @@ struct Said {
 }
 
 /// Builds a program of kmod/tests.
-fn program(target: &str) -> PathBuf {
+fn program(target: &str, variables: &[String]) -> PathBuf {
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _one = BUILDING.lock();
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("arm64-module");
     let mut make = Command::new("make");
-    make.args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/tests"), target]);
+    make.args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/tests"), target]).args(variables);
     assert!(make.arg(format!("OUT={}", out.display())).status().expect("make").success());
     out.join(format!("kinst_{target}"))
 }
 
-fn said(program: &Path, address: u64, code: &[u8]) -> Vec<Said> {
-    let mut child = Command::new(program)
-        .arg(format!("{address:x}"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program");
-    let (mut input, mut answer) = (child.stdin.take().expect("stdin"), Vec::new());
+/// The output of a program for this input.
+fn answer(mut program: Command, input: &[u8]) -> Vec<u8> {
+    let mut child =
+        program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a program of kmod/tests");
+    let (mut stdin, mut answer) = (child.stdin.take().expect("stdin"), Vec::new());
     std::thread::scope(|scope| {
-        scope.spawn(move || input.write_all(code).expect("a reader"));
+        scope.spawn(move || stdin.write_all(input).expect("a reader"));
         child.stdout.take().expect("stdout").read_to_end(&mut answer).expect("an answer");
     });
     assert!(child.wait().expect("the program").success());
+    answer
+}
+
+fn said(program: &Path, address: u64, code: &[u8]) -> Vec<Said> {
+    let mut decode = Command::new(program);
+    decode.arg(format!("{address:x}"));
+    let answer = answer(decode, code);
     let short = |record: &[u8], at: usize| u16::from_le_bytes([record[at], record[at + 1]]);
     let each = answer.chunks_exact(16).map(|record| Said {
         target: u64::from_le_bytes(record[..8].try_into().expect("eight bytes")),
@@ -170,52 +177,131 @@ fn difference(mnemonic: &str, operands: &str, said: &Said) -> Option<&'static st
     (flows == STOP && said.reason == 0).then_some("no reason")
 }
 
-#[test]
-#[ignore = "needs a kernel of arm64: cargo xtask arm64"]
-fn the_analysis_of_all_instructions_is_that_of_objdump() {
-    let Some(vmlinux) = vmlinux() else { return };
-    let decode = program("decode");
-    let data = std::fs::read(&vmlinux).expect("the kernel");
-    let file = object::File::parse(&*data).expect("an ELF file");
-    let mut sections: BTreeMap<u64, Vec<Said>> = BTreeMap::new();
-    for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
-        let code = section.data().expect("its contents");
-        let whole = code.len() / 4 * 4;
-        sections.insert(section.address(), said(&decode, section.address(), &code[..whole]));
-    }
-    let mut objdump = Command::new(binutils::tool("objdump", &vmlinux))
+/// Calls a function with each instruction of the kernel: its address, mnemonic and operands by objdump, and the line.
+fn disassemble(vmlinux: &Path, mut each: impl FnMut(u64, &str, &str, &str)) {
+    let mut objdump = Command::new(binutils::tool("objdump", vmlinux))
         .args(["-dw", "--no-show-raw-insn"])
-        .arg(&vmlinux)
+        .arg(vmlinux)
         .stdout(Stdio::piped())
         .spawn()
         .expect("objdump");
-    let (mut compared, mut wrong) = (0_usize, Vec::new());
     let lines = BufReader::with_capacity(1 << 20, objdump.stdout.take().expect("a pipe")).lines();
     for line in lines.map(|line| line.expect("text")) {
         let Some((at, insn)) = line.split_once(":\t") else { continue };
         let Ok(at) = u64::from_str_radix(at.trim_start(), 16) else { continue };
         let (mnemonic, operands) = insn.split_once('\t').unwrap_or((insn, ""));
-        let (mnemonic, operands) = (mnemonic.trim(), operands.split("\t//").next().unwrap_or_default());
-        let said =
-            sections.range(..=at).next_back().and_then(|(start, all)| all.get(((at - start) / 4) as usize));
         // Data among the code, by the assembler's marks.
-        let Some(said) = said.filter(|_| !mnemonic.starts_with('.')) else { continue };
+        if !mnemonic.starts_with('.') {
+            each(at, mnemonic.trim(), operands.split("\t//").next().unwrap_or_default(), &line);
+        }
+    }
+    assert!(objdump.wait().expect("objdump").success());
+}
+
+/// The answers for the instruction at an address, of those for each section by its address.
+fn at<T>(sections: &BTreeMap<u64, Vec<T>>, address: u64) -> Option<&T> {
+    let (start, all) = sections.range(..=address).next_back()?;
+    all.get(((address - start) / 4) as usize)
+}
+
+/// Calls a function with each section of code: its address and its contents.
+fn sections<T>(
+    vmlinux: &Path,
+    mut each: impl FnMut(&object::File, u64, &[u8]) -> Vec<T>,
+) -> BTreeMap<u64, Vec<T>> {
+    let data = std::fs::read(vmlinux).expect("the kernel");
+    let file = object::File::parse(&*data).expect("an ELF file");
+    let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
+    let answers = text.map(|section| {
+        let code = section.data().expect("its contents");
+        (section.address(), each(&file, section.address(), &code[..code.len() / 4 * 4]))
+    });
+    answers.collect()
+}
+
+#[test]
+#[ignore = "needs a kernel of arm64: cargo xtask arm64"]
+fn the_analysis_of_all_instructions_is_that_of_objdump() {
+    let Some(vmlinux) = vmlinux() else { return };
+    let decode = program("decode", &[]);
+    let sections = sections(&vmlinux, |_, address, code| said(&decode, address, code));
+    let (mut compared, mut wrong) = (0_usize, Vec::new());
+    disassemble(&vmlinux, |address, mnemonic, operands, line| {
+        let Some(said) = at(&sections, address) else { return };
         compared += 1;
         if let Some(what) = difference(mnemonic, operands, said) {
             wrong.push(format!("{what}: {line}"));
         }
-    }
-    assert!(objdump.wait().expect("objdump").success());
+    });
     println!("{compared} instructions, {} differ", wrong.len());
     assert!(wrong.is_empty(), "{:#?}", &wrong[..wrong.len().min(40)]);
     assert!(compared > 1_000_000);
+}
+
+/// What kprobes says of an instruction: kmod/tests/kprobes.c.
+const KIND: u8 = 1;
+const PLACE: u8 = 2;
+
+fn kprobes(program: &Path, file: &object::File, address: u64, code: &[u8]) -> Vec<u8> {
+    let symbols = file.symbols().filter(|symbol| symbol.name().is_ok_and(|name| !name.starts_with('$')));
+    let offsets = symbols.filter_map(|symbol| symbol.address().checked_sub(address));
+    let starts: BTreeSet<u32> =
+        offsets.filter(|offset| *offset < code.len() as u64).map(|offset| (offset / 4) as u32).collect();
+    let mut input = Vec::from((code.len() as u32 / 4).to_le_bytes());
+    input.extend(code);
+    input.extend((starts.len() as u32).to_le_bytes());
+    input.extend(starts.iter().flat_map(|start| start.to_le_bytes()));
+    answer(Command::new(program), &input)
+}
+
+/// The kinds that kprobes refuses, and the module does not: a slot does not step over its instruction, so that system
+/// registers, hints and returns from exceptions keep their meaning, and it has the addresses of what is loaded.
+const MORE: [&str; 21] = [
+    "autiasp", "blraa", "braa", "clrbhb", "csdb", "dgh", "esb", "hint", "hvc", "mrs", "msr", "prfm", "psb",
+    "retaa", "sb", "sev", "sevl", "smc", "wfe", "wfi", "yield",
+];
+/// The kinds that the module refuses, and kprobes does not: a trap, and a call through the register that it sets.
+const LESS: [&str; 2] = ["blr", "udf"];
+
+#[test]
+#[ignore = "needs a kernel of arm64 and the source of its kprobes: cargo xtask arm64"]
+fn what_kprobes_refuses() {
+    let (Some(vmlinux), Some(decoder)) = (vmlinux(), needs::arm64_decoder(&name())) else { return };
+    let kprobes_program = program("kprobes", &[format!("DECODER={}", decoder.display())]);
+    let decode = program("decode", &[]);
+    let ours = sections(&vmlinux, |_, address, code| said(&decode, address, code));
+    let theirs = sections(&vmlinux, |file, address, code| kprobes(&kprobes_program, file, address, code));
+    let (mut more, mut less) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+    let (mut both, mut places, mut all) = (0, 0, 0);
+    disassemble(&vmlinux, |address, mnemonic, _, _| {
+        let (Some(ours), Some(theirs)) = (at(&ours, address), at(&theirs, address)) else { return };
+        all += 1;
+        places += usize::from(theirs & PLACE != 0);
+        match (ours.reason != 0, theirs & KIND != 0) {
+            (true, true) => both += 1,
+            (false, true) => *more.entry(mnemonic.to_owned()).or_default() += 1,
+            (true, false) => *less.entry(mnemonic.to_owned()).or_default() += 1,
+            (false, false) => {}
+        }
+    });
+    println!(
+        "{all} instructions, {both} refused by both; kprobes takes {places} for parts of exclusive sequences"
+    );
+    for (who, kinds, listed) in [("kprobes", more, &MORE[..]), ("the module", less, &LESS[..])] {
+        println!("refused by {who} alone: {}", kinds.values().sum::<usize>());
+        for (kind, count) in &kinds {
+            println!("{count:10} {kind}");
+        }
+        let others: Vec<_> = kinds.keys().filter(|kind| !listed.contains(&kind.as_str())).collect();
+        assert!(others.is_empty(), "{others:?}");
+    }
 }
 
 /// Instructions that depend on their address, and others, with random registers.
 #[test]
 #[ignore = "needs a compiler for arm64 and QEMU: cargo xtask arm64"]
 fn a_slot_does_what_its_instruction_does() {
-    let relocate = program("relocate");
+    let relocate = program("relocate", &[]);
     let times = std::env::var("KINST_RELOCATIONS").unwrap_or_else(|_| "200000".to_owned());
     let out = Command::new("qemu-aarch64-static").arg(relocate).arg(times).output().expect("QEMU");
     let said = String::from_utf8_lossy(&out.stdout);

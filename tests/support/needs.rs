@@ -112,6 +112,17 @@ pub(crate) fn decoder() -> Option<PathBuf> {
     dir
 }
 
+/// Returns the decoder of kprobes from the sources of a kernel of arm64.
+#[track_caller]
+pub(crate) fn arm64_decoder(kernel: &str) -> Option<PathBuf> {
+    let folder = format!("decoder-{kernel}");
+    let dir = cache().map(|cache| cache.join(folder)).filter(|dir| dir.join(".complete").exists());
+    if dir.is_none() {
+        missing("decoder of kprobes", "cargo xtask arm64 --fetch");
+    }
+    dir
+}
+
 /// Returns the folder with Prometheus, node_exporter and OTLP's schema: `usr/bin`, and `python`, a module path.
 #[track_caller]
 pub(crate) fn monitoring() -> Option<PathBuf> {

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::setup::arm64::{self, Name};
-use crate::setup::host;
+use crate::setup::{decoder, host};
 use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
@@ -22,8 +22,16 @@ pub(crate) struct Options {
 }
 
 /// The tests that read the kernel named in the environment.
-const OF_KERNELS: [&str; 4] =
-    ["arm64::", "arm64_module::", "sweep::every_inlined_function", "vmlinux::every_entry_is_an_instruction"];
+const OF_KERNELS: [&str; 5] = [
+    "arm64::",
+    "arm64_module::the_analysis",
+    "arm64_module::a_slot",
+    "sweep::every_inlined_function",
+    "vmlinux::every_entry_is_an_instruction",
+];
+
+/// The tests that compare with other tools of kernels for which the module exists.
+const OF_MODULE: [&str; 1] = ["arm64_module::what_kprobes_refuses"];
 
 /// The tests that name functions which newer kernels lack, and one that does not support Rust's names.
 const OF_STABLE: [&str; 3] =
@@ -35,6 +43,9 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     for name in names {
         let kernel = arm64::ensure(*name, options.update)?;
         eprintln!("arm64: {name} is {}", kernel.release);
+        if name.has_module() {
+            decoder::ensure_for_arm64(kernel.name)?;
+        }
         kernels.push((*name, kernel));
     }
     if options.fetch {
@@ -48,6 +59,9 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         let mut tests = tests("oracle", &OF_KERNELS);
         if name == Name::V6_1 {
             tests.args(OF_STABLE);
+        }
+        if name.has_module() {
+            tests.args(OF_MODULE);
         }
         let vmlinux = kernel.vmlinux.context("the kernel has no debug files")?;
         tests.env("KINST_REQUIRE", "1").env("KINST_VMLINUX", vmlinux);

@@ -10,7 +10,7 @@ use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The targets to run, one after the other [default: all of fuzz/fuzz_targets]
+    /// The targets to run, one after the other [default: all of fuzz/fuzz_targets, and arm64_slots]
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
     /// Minutes for each target
@@ -21,6 +21,9 @@ pub(crate) struct Options {
     pub jobs: u32,
 }
 
+/// The target in C: kmod/tests/slots.c.
+const IN_C: &str = "arm64_slots";
+
 /// Longer inputs are slower and find little more.
 const MAX_LEN: &str = "-max_len=4096";
 
@@ -29,14 +32,14 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     if let Some(unknown) = options.targets.iter().find(|name| !known.contains(name)) {
         bail!("no target {unknown}: the targets are {}", known.join(", "));
     }
-    if !exec::in_path("cargo-fuzz") {
-        exec::run(crates::cargo(&workspace::root()).args(["install", "--locked", "cargo-fuzz"]))?;
-    }
-    let output = workspace::target().join("fuzz");
-    // Safe Rust needs no sanitizer, and a sanitizer would need a nightly compiler.
-    let build = ["fuzz", "build", "--sanitizer", "none", "--target-dir"];
-    exec::run(crates::cargo(&workspace::root().join("fuzz")).args(build).arg(&output))?;
     let chosen = if options.targets.is_empty() { &known } else { &options.targets };
+    let output = workspace::target().join("fuzz");
+    if chosen.iter().any(|name| name != IN_C) {
+        build(&output)?;
+    }
+    if chosen.iter().any(|name| name == IN_C) {
+        build_in_c(&output)?;
+    }
     let mut found = Vec::new();
     for name in chosen {
         found.extend(run(name, &output, options)?);
@@ -53,7 +56,28 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
         output.join("found").display()
     );
     println!("once fixed, add it to fuzz/regressions/TARGET/");
+    println!("({IN_C} prints the command that reproduces: make -C kmod/tests slots)");
     Ok(ExitCode::FAILURE)
+}
+
+/// Builds the targets in Rust.
+fn build(output: &Path) -> Result<()> {
+    if !exec::in_path("cargo-fuzz") {
+        exec::run(crates::cargo(&workspace::root()).args(["install", "--locked", "cargo-fuzz"]))?;
+    }
+    // Safe Rust needs no sanitizer, and a sanitizer would need a nightly compiler.
+    let build = ["fuzz", "build", "--sanitizer", "none", "--target-dir"];
+    exec::run(crates::cargo(&workspace::root().join("fuzz")).args(build).arg(output))
+}
+
+/// Builds the target in C, with the sanitizers.
+fn build_in_c(output: &Path) -> Result<()> {
+    if !exec::in_path("clang") {
+        bail!("{IN_C} needs clang and libclang-rt-dev");
+    }
+    let mut make = Command::new("make");
+    make.args(["-s", "-C", "kmod/tests", "fuzz"]).current_dir(workspace::root());
+    exec::run(make.arg(format!("OUT={}", output.display())))
 }
 
 fn targets() -> Result<Vec<String>> {
@@ -62,6 +86,7 @@ fn targets() -> Result<Vec<String>> {
         let path = entry?.path();
         names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
     }
+    names.push(IN_C.to_owned());
     names.sort();
     Ok(names)
 }
@@ -72,7 +97,9 @@ fn run(name: &str, output: &Path, options: &Options) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(&corpus)?;
     fs::create_dir_all(&artifacts)?;
     seed(name, &corpus)?;
-    let binary = output.join("x86_64-unknown-linux-gnu/release").join(name);
+    let folder =
+        if name == IN_C { output.to_owned() } else { output.join("x86_64-unknown-linux-gnu/release") };
+    let binary = folder.join(name);
     let mut command = Command::new(binary);
     command.env("RUST_BACKTRACE", "0").arg(MAX_LEN).args(["-timeout=20", "-rss_limit_mb=3000"]);
     command.arg(format!("-fork={}", options.jobs)).args([

@@ -46,7 +46,7 @@ static const char *const reason_names[] = {
 	R(ALTERNATIVE), R(KPROBE), R(INIT), R(SELF), R(TRAP_PATH), R(UNDECODABLE), R(INSN_STI_HLT), R(INSN_TRAP),
 	R(INSN_IRET), R(INSN_SS), R(INSN_UD), R(INSN_PRIV), R(INSN_LANDING_PAD), R(INSN_RSP), R(REACH), R(NOSLOT),
 	R(FOREIGN), R(GONE), R(NOT_BRANCH), R(LIMIT), R(UNSUPPORTED), R(MODEL), R(RATE), R(NOSYSCALL), R(TRACEPOINT),
-	R(NO_TRAP), R(BUSY),
+	R(NO_TRAP), R(BUSY), R(INSN_EXCLUSIVE),
 #undef R
 	[R_PADDING] = "PADDING",
 };
@@ -216,7 +216,11 @@ static inline int live(int device, uint64_t func, struct kinst_insns *info)
  */
 static inline void leave_out_ftrace(unsigned char *text, uint64_t start, uint64_t end)
 {
+#ifdef __x86_64__
 	static const char *const calls[] = { "ftrace_call", "ftrace_regs_call" };
+#else
+	static const char *const calls[] = { "ftrace_call" };
+#endif
 	size_t i;
 
 	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {

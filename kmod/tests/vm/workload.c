@@ -452,22 +452,42 @@ static void signals(void)
 	CHECK(!sigprocmask(SIG_SETMASK, &old, NULL));
 }
 
-static void exceptions(void)
+#ifdef __x86_64__
+#define UNDEFINED "ud2"
+#define BREAKPOINT "int3"
+
+static void divide(void)
 {
-	volatile int *volatile wild = (int *)16;
 	volatile int zero = 0, some = 7;
 
 	handle(SIGFPE, leap);
-	handle(SIGILL, leap);
-	handle(SIGTRAP, note);
-	handle(SIGSEGV, leap);
 	if (!sigsetjmp(back, 1))
 		zero = some / zero;
 	CHECK(caught == SIGFPE);
+}
+#else
+#define UNDEFINED "udf #0"
+#define BREAKPOINT "brk #0"
+
+/* Without an exception. */
+static void divide(void)
+{
+}
+#endif
+
+static void exceptions(void)
+{
+	volatile int *volatile wild = (int *)16;
+
+	handle(SIGILL, leap);
+	handle(SIGTRAP, leap);
+	handle(SIGSEGV, leap);
+	divide();
 	if (!sigsetjmp(back, 1))
-		__asm__ volatile("ud2");
+		__asm__ volatile(UNDEFINED);
 	CHECK(caught == SIGILL);
-	__asm__ volatile("int3");
+	if (!sigsetjmp(back, 1))
+		__asm__ volatile(BREAKPOINT);
 	CHECK(caught == SIGTRAP);
 	if (!sigsetjmp(back, 1))
 		*wild = 1;

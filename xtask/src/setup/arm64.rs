@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use super::{kernel, release, tools};
+use super::{host, image, kernel, release, tools};
 use crate::apt::Archive;
 use crate::cache;
 use crate::kernels::{self, Arch, Kernel, build_root};
@@ -37,10 +37,9 @@ impl Name {
         }
     }
 
-    /// Whether guests get the module: Debian's 6.1 has no symbols of data (CONFIG_KALLSYMS_ALL), and the module was
-    /// not tried on 7.3.
-    fn has_module(self) -> bool {
-        self == Name::V6_12
+    /// Whether guests get the module: Debian's 6.1 has no symbols of data (CONFIG_KALLSYMS_ALL).
+    pub(crate) fn has_module(self) -> bool {
+        self != Name::V6_1
     }
 
     fn same(self) -> kernels::Name {
@@ -58,44 +57,29 @@ impl fmt::Display for Name {
     }
 }
 
-/// The parts of a guest: the kernel, QEMU and a busybox; fetched if missing.
+/// The parts of a guest: the kernel, its disk, what builds its module, QEMU and a busybox; fetched if missing.
 pub(crate) fn ensure_for_guests(name: Name) -> Result<Kernel> {
     let kernel = ensure(name, false)?;
-    ensure_build_root(name, &kernel.release)?;
+    if name.has_module() && kernel.build_root.is_none() {
+        let _lock = cache::lock()?;
+        release::ensure(&kernel)?;
+    }
     if tools::Tools::find(Arch::Arm64)?.is_none_or(|tools| !tools.qemu.is_good()) {
         let _lock = cache::lock()?;
         tools::ensure(Arch::Arm64)?;
     }
+    let kernel = find(name)?.context("the kernel has disappeared")?;
+    if !image::is_there(&kernel)? {
+        let _lock = cache::lock()?;
+        host::install(&host::missing_for_disks())?;
+        image::ensure(&kernel)?;
+    }
     Ok(kernel)
 }
 
-/// The system in which modules for the kernel are built: programs of this machine, and headers of arm64.
-fn ensure_build_root(name: Name, release: &str) -> Result<()> {
-    let root = build_root(release)?;
-    if !name.has_module() || cache::is_complete(&root) {
-        return Ok(());
-    }
-    let _lock = cache::lock()?;
-    cache::need_space(3 << 30, "the system that builds modules")?;
-    let cache = cache::dir()?;
-    let brings = format!("what builds modules for the kernel {name} of arm64");
-    let purpose = kernel::purpose(&brings);
-    let foreign = Archive::foreign(&cache, name.same().suite(), "arm64", purpose)?;
-    let headers = foreign.need(&format!("linux-headers-{release}"))?;
-    let named = |prefix: &str| -> Result<String> {
-        let found = headers.depends.iter().find(|package| package.starts_with(prefix));
-        found.cloned().with_context(|| format!("{} depends on no {prefix}*", headers.name))
-    };
-    let (common, kbuild) = (named("linux-headers-")?, named("linux-kbuild-")?);
-    let own = Archive::open(&cache, name.same().suite(), purpose)?;
-    let mut wanted = release::TOOLS.to_vec();
-    wanted.extend(["gcc-14-aarch64-linux-gnu", "gcc-14", &*common, &*kbuild]);
-    let packages = own.whole_closure(&wanted)?;
-    cache::fill(&root, |dir| {
-        own.unpack("the system that builds modules", &packages, dir)?;
-        foreign.unpack("the headers of the kernel", &[headers.name], dir)?;
-        release::finish(dir, &["build"])
-    })
+/// The kernel of a guest, which must exist.
+pub(crate) fn need(kernel: kernels::Name) -> Result<Kernel> {
+    find(Name::of(kernel)?)?.context("the kernel for arm64 is missing: run `cargo xtask arm64 --fetch`")
 }
 
 /// The kernel of that name; fetched if missing.

@@ -7,36 +7,59 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::apt::Archive;
+use crate::apt::{Archive, Package};
 use crate::kernels::{Arch, Kernel, build_root};
 use crate::{cache, exec};
 
 /// Programs that a build needs in addition to the compiler and the headers' dependencies.
-pub(super) const TOOLS: [&str; 10] =
+const TOOLS: [&str; 10] =
     ["base-files", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "make", "mawk", "sed"];
 
-/// Makes the system for building modules of this kernel. The caller holds the cache's lock.
+/// Makes the system for building modules of this kernel: programs of this machine, and the kernel's headers. The
+/// caller holds the cache's lock.
 pub(crate) fn ensure(kernel: &Kernel) -> Result<()> {
     let root = build_root(&kernel.release)?;
     if cache::is_complete(&root) {
         return Ok(());
     }
-    cache::need_space(2 << 30, "the system that builds modules")?;
-    let cache = cache::dir()?;
-    let brings = format!("what builds modules for the kernel {}", kernel.name);
-    let archive = Archive::open(&cache, kernel.name.suite(), super::kernel::purpose(&brings))?;
-    let headers = archive.need(&format!("linux-headers-{}", kernel.release))?;
-    let mut wanted: Vec<&str> = TOOLS.to_vec();
-    wanted.push(&headers.name);
+    cache::need_space(3 << 30, "the system that builds modules")?;
+    let brings = format!("what builds modules for the kernel {}", kernel.release);
+    let purpose = super::kernel::purpose(&brings);
+    let archive = Archive::open(&cache::dir()?, kernel.name.suite(), purpose)?;
+    let headers = format!("linux-headers-{}", kernel.release);
+    let (wanted, foreign) = match kernel.arch {
+        Arch::Amd64 => (vec![archive.need(&headers)?.name], None),
+        Arch::Arm64 => {
+            let foreign = Archive::foreign(&cache::dir()?, kernel.name.suite(), "arm64", purpose)?;
+            let headers = foreign.need(&headers)?;
+            (cross(&headers)?, Some((foreign, headers.name)))
+        }
+    };
+    let wanted: Vec<&str> = TOOLS.into_iter().chain(wanted.iter().map(String::as_str)).collect();
     let packages = archive.whole_closure(&wanted)?;
     cache::fill(&root, |dir| {
         archive.unpack("the system that builds modules", &packages, dir)?;
+        if let Some((foreign, headers)) = foreign {
+            foreign.unpack("the headers of the kernel", &[headers], dir)?;
+        }
         finish(dir, &["build"])?;
         let mut try_out = make(kernel.arch, dir, dir);
         exec::output(try_out.arg("--version"))
             .context("the system that builds modules does not start")
             .map(drop)
     })
+}
+
+/// The packages of this machine that build for a kernel of arm64 with these headers.
+fn cross(headers: &Package) -> Result<Vec<String>> {
+    let named = |prefix: &str| -> Result<&String> {
+        let found = headers.depends.iter().find(|package| package.starts_with(prefix));
+        found.with_context(|| format!("{} depends on no {prefix}*", headers.name))
+    };
+    // Headers depend on gcc-14, or on gcc-14-for-host. The second compiler is for programs that run during the build.
+    let compiler = named("gcc-")?.trim_end_matches("-for-host").to_owned();
+    let (common, programs) = (named("linux-headers-")?.clone(), named("linux-kbuild-")?.clone());
+    Ok(vec![format!("{compiler}-aarch64-linux-gnu"), compiler, common, programs])
 }
 
 /// Does the work of the packages' scripts, which are not run, and makes the mount points.

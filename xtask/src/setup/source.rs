@@ -32,10 +32,19 @@ pub(crate) fn ensure() -> Result<PathBuf> {
 
 /// Unpacks these folders of the release's kernel source, or all of it if none is named, below `dir`.
 pub(crate) fn unpack(archive: &Archive, dir: &Path, folders: &[impl AsRef<str>]) -> Result<()> {
-    let package = package(archive)?;
+    unpack_package(archive, &package(archive)?, dir, folders)
+}
+
+/// Like [`unpack`], of a package with a kernel's source.
+pub(super) fn unpack_package(
+    archive: &Archive,
+    package: &str,
+    dir: &Path,
+    folders: &[impl AsRef<str>],
+) -> Result<()> {
     fs::create_dir_all(dir)?;
     let unpacked = dir.join("package");
-    archive.unpack(&package, std::slice::from_ref(&package), &unpacked)?;
+    archive.unpack(package, &[package.to_owned()], &unpacked)?;
     let tar = unpacked.join("usr/src").join(format!("{package}.tar.xz"));
     let mut command = Command::new("tar");
     command.arg("-xJf").arg(tar).arg("-C").arg(dir).arg("--strip-components=1");

@@ -174,6 +174,7 @@ pub(super) struct Run {
 impl Bench {
     pub(super) fn new(options: &Options) -> Result<Bench> {
         let guest = Guest {
+            arch: options.arch,
             kernel: options.kernel,
             smp: options.cpus,
             // Other projects' programs are unpacked in memory.
@@ -187,15 +188,17 @@ impl Bench {
         let built = vm::built(&guest)?;
         let sources = workspace::root().join("kmod/tests/vm");
         let programs = ["sweep.c", "workload.c", "points.c"].map(|f| sources.join(f));
-        let mut pushed: Vec<_> =
-            programs.iter().map(|f| programs::from_source(f, &["-static"])).collect::<Result<_>>()?;
+        let mut pushed: Vec<_> = programs
+            .iter()
+            .map(|f| programs::from_source_for(options.arch, f, &["-static"]))
+            .collect::<Result<_>>()?;
         if options.with != Load::Workload {
             let nobody = workspace::root().join("tests/vm/files/nobody.c");
             pushed.push(programs::from_source(&nobody, &["-static"])?);
             let tree = workspace::root().join("tests/vm/files/tree.sh");
             pushed.extend([sources.join("stress.sh"), tree, peers::stressors()?]);
         }
-        let kernel = Kernel::need(options.kernel)?;
+        let kernel = vm::kernel(guest.arch, guest.kernel)?;
         let mut load_modules = String::new();
         if options.modules {
             pushed.push(sources.join("modules.sh"));
@@ -247,7 +250,8 @@ impl Bench {
 
     /// The factor for all time limits: the load of another project has a hundred threads.
     fn slowness(&self) -> u32 {
-        self.kernel.name.slowness() * if self.options.with == Load::Workload { 1 } else { 4 }
+        let machine = self.kernel.name.slowness() * self.kernel.arch.slowness();
+        machine * if self.options.with == Load::Workload { 1 } else { 4 }
     }
 
     /// Runs only the load in a guest without the module: kinst does not cause its failures there. Returns the number

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::kernels::Name;
+use crate::kernels::{Arch, Name};
 use crate::workspace;
 use guest::{Bench, Ended, Request, Run};
 use progress::Progress;
@@ -22,6 +22,9 @@ use state::{Finding, State};
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct Options {
+    /// The machine
+    #[arg(long, default_value = "amd64")]
+    pub arch: Arch,
     /// The kernel to boot
     #[arg(long, default_value_t)]
     pub kernel: Name,
@@ -52,7 +55,8 @@ pub(crate) struct Options {
     /// Least seconds of load in each batch; it always finishes its first round
     #[arg(long, value_name = "SECS", default_value_t = 1.0)]
     pub load: f64,
-    /// The load: kinst's own, which checks its results, or another program. With modules it is always kinst's own
+    /// The load: kinst's own, which checks its results, or another program. With modules and on arm64 it is always
+    /// kinst's own
     #[arg(long, value_name = "PROGRAM", default_value = "workload", conflicts_with = "modules")]
     pub with: Load,
     /// Run a false predicate instead of counting each probe: quicker, but does not show which ones fired
@@ -87,6 +91,9 @@ pub(crate) enum Load {
 const MOST_TRIES: usize = 3;
 
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
+    if options.arch == Arch::Arm64 && (options.with != Load::Workload || options.modules) {
+        bail!("on arm64 only the kernel's own functions are swept, under kinst's own load");
+    }
     let bench = Bench::new(options)?;
     if options.traceable {
         return traceable::main(&bench).map(|()| ExitCode::SUCCESS);
@@ -184,6 +191,9 @@ fn fault(bench: &Bench, state: &mut State, run: &Run, what: &str, progress: &Pro
 /// The name of the folder for a kind of sweep.
 fn name(options: &Options) -> String {
     let mut name = format!("{}-{}", options.kernel, options.cpus);
+    if options.arch == Arch::Arm64 {
+        name = format!("arm64-{name}");
+    }
     if options.modules {
         name += "-modules";
     }
