@@ -175,11 +175,12 @@ bool kinst_arch_is_tail_call(const struct kinst_arch_insn *insn);
 
 /*
  * Lists of function names, each ended by NULL. Names: the functions between a trap and our handler; the functions
- * that run while no trap is handled; the roots of the walk over the calls on the trap path. Prefixes of names: where all
- * walks end, and where the walk over code without handlers ends.
+ * that run while no trap is handled; the roots of the walk over the calls on the trap path. Prefixes of names: more
+ * functions that run while no trap is handled; where all walks end, and where the walk over code without handlers ends.
  */
 extern const char *const kinst_arch_trap_path[];
 extern const char *const kinst_arch_no_trap[];
+extern const char *const kinst_arch_no_trap_names[];
 extern const char *const kinst_arch_walk_roots[];
 extern const char *const kinst_arch_walk_ends[];
 extern const char *const kinst_arch_no_trap_ends[];

@@ -100,5 +100,5 @@ bool kinst_is_trap_path(const struct kinst_func *f)
 bool kinst_has_no_trap(const struct kinst_func *f)
 {
 	return kinst_has_walked(&kinst_no_trap, f->start) || kinst_has_walked(&kinst_set_up, f->start) ||
-	       kinst_is_listed(kinst_arch_no_trap, f->name);
+	       kinst_is_listed(kinst_arch_no_trap, f->name) || kinst_begins_as(kinst_arch_no_trap_names, f->name);
 }

@@ -31,18 +31,27 @@ const char *const kinst_arch_trap_path[] = {
 };
 
 const char *const kinst_arch_no_trap[] = {
-	/* a CPU that comes online has no per-CPU data yet */
-	"secondary_start_kernel", "cpu_resume", "_cpu_resume", "secondary_entry", "secondary_holding_pen", "secondary_startup",
-	"__secondary_switched", "primary_entry", "__primary_switched", "init_cpu_task",
+	/* a CPU that comes online has no handlers, or RCU does not wait for it yet */
+	"secondary_entry", "secondary_holding_pen", "secondary_startup", "__secondary_switched", "secondary_start_kernel",
+	"primary_entry", "__primary_switched", "init_cpu_task",
+	/* nor has a CPU that resumes */
+	"__cpu_suspend_enter", "cpu_do_suspend", "cpu_resume", "_cpu_resume", "cpu_do_resume", "cpu_suspend",
+	"swsusp_arch_suspend", "swsusp_arch_suspend_exit", "hibernate_resume",
 	/* runs by physical addresses, or from a copy */
 	"__cpu_setup", "__enable_mmu", "idmap_cpu_replace_ttbr1", "idmap_kpti_install_ng_mappings", "cpu_soft_restart",
-	"__cpu_soft_restart", "machine_kexec", "arm64_relocate_new_kernel", "swsusp_arch_suspend_exit", "hibernate_resume",
-	"swsusp_arch_suspend", "__cpu_suspend_enter", "cpu_do_suspend", "cpu_do_resume", "cpu_suspend", "efi_rt_asm_wrapper",
-	"__efi_rt_asm_wrapper", "__efi_rt_asm_recover",
-	/* the page table of the other exception level: a breakpoint there is not known */
+	"__cpu_soft_restart", "machine_kexec", "arm64_relocate_new_kernel",
+	/* on the stack of the firmware's calls */
+	"efi_rt_asm_wrapper", "__efi_rt_asm_wrapper", "__efi_rt_asm_recover",
+	/* the table of another exception level, or of a guest's exits: a breakpoint there is not known */
 	"__kvm_hyp_vector", "__kvm_handle_stub_hvc", "__hyp_stub_vectors", "tramp_vectors", "__bp_harden_hyp_vecs",
+	"__kvm_vcpu_run_vhe", "kvm_hyp_handle_cp15_32", "kvm_hyp_handle_dabt_low", "kvm_hyp_handle_eret",
+	"kvm_hyp_handle_fpsimd", "kvm_hyp_handle_iabt_low", "kvm_hyp_handle_impdef", "kvm_hyp_handle_memory_fault",
+	"kvm_hyp_handle_mops", "kvm_hyp_handle_sysreg", "kvm_hyp_handle_sysreg_vhe", "kvm_hyp_handle_watchpt_low",
 	NULL
 };
+
+/* A guest's accesses to its interrupt controller are made through pointers. */
+const char *const kinst_arch_no_trap_names[] = { "__vgic_v3_", NULL };
 
 /* The path of a breakpoint in the kernel, with interrupts off and NMI-like. */
 const char *const kinst_arch_walk_roots[] = {
@@ -68,15 +77,23 @@ const char *const kinst_arch_walk_ends[] = {
 	NULL
 };
 
-/* Most of what these call still runs with handlers; the rest is named above. */
+/*
+ * Most of what these call has handlers; the rest is named above. The functions that suspend the machine are left where
+ * it resumes, in assembler: cpu_do_resume() has restored the table, the per-CPU offset and the task before it
+ * returns to them. That was read, not tried: QEMU does not power a processor down.
+ */
 const char *const kinst_arch_no_trap_ends[] = {
-	"machine_kexec", "secondary_start_kernel", "cpu_suspend", "__traceiter_", "lockdep_",
+	"machine_kexec", "cpu_suspend", "swsusp_arch_suspend", "rcutree_report_cpu_starting", "rcu_cpu_starting",
+	"efi_handle_corrupted_x18", "__traceiter_", "lockdep_",
 	NULL
 };
 
-/* The handlers are set before any C code runs. */
-const char *const kinst_arch_until_handlers[] = { NULL };
-const char *const kinst_arch_sets_handlers[] = { NULL };
+/*
+ * __secondary_switched() sets the table, the task and the per-CPU offset before it calls this first function in C. RCU
+ * does not wait for this CPU before the call below, and a session may end meanwhile.
+ */
+const char *const kinst_arch_until_handlers[] = { "secondary_start_kernel", NULL };
+const char *const kinst_arch_sets_handlers[] = { "rcutree_report_cpu_starting", "rcu_cpu_starting", NULL };
 const char *const kinst_arch_log_roots[] = { NULL };
 
 bool kinst_arch_loads_handlers(const struct kinst_arch_insn *insn)

@@ -59,6 +59,8 @@ const char *const kinst_arch_no_trap[] = {
 	NULL
 };
 
+const char *const kinst_arch_no_trap_names[] = { NULL };
+
 /* The path of a breakpoint in the kernel, with interrupts off and NMI-like. */
 const char *const kinst_arch_walk_roots[] = {
 	"poke_int3_handler", "irqentry_nmi_enter", "irqentry_nmi_exit", "do_int3", "kprobe_int3_handler",

@@ -1,5 +1,6 @@
 //! sites/code/set.rs: a trait of instruction sets.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::deciding::Operand;
@@ -60,6 +61,11 @@ pub(crate) trait InstructionSet: Sync {
         data: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
     ) -> Vec<IndirectJump>;
 
+    /// Returns the indices of the instructions of a function that may not be interrupted, and are not refused by themselves.
+    fn uninterrupted(&self, _code: &[u8]) -> BTreeSet<usize> {
+        BTreeSet::new()
+    }
+
     /// Returns the hits at which a conditional branch is taken, and those at which it is not.
     fn branch(&self, code: &[u8]) -> Option<[When; 2]>;
 
@@ -90,6 +96,8 @@ pub(crate) struct Unhandled {
     pub trap_path: &'static [&'static str],
     /// Functions that run while no trap is handled.
     pub no_trap: &'static [&'static str],
+    /// The beginnings of more names of these.
+    pub no_trap_names: &'static [&'static str],
     /// Code that compilers or alternatives substitute for returns and indirect calls, which is on the path too.
     pub thunks: &'static [Name],
 }

@@ -69,7 +69,7 @@ impl Image<'_> {
             Some(Refusal::Init)
         } else if of_module && is_trap_path(unhandled, name) {
             Some(Refusal::TrapPath)
-        } else if of_module && is_listed(unhandled.no_trap, name) {
+        } else if of_module && has_no_trap(unhandled, name) {
             Some(Refusal::NoTrap)
         } else if listed(start) || listed(last) || origin.is_some_and(listed) {
             Some(Refusal::Blacklist)
@@ -93,6 +93,11 @@ fn is_trap_path(unhandled: &Unhandled, name: &str) -> bool {
     is_listed(unhandled.trap_path, name) || unhandled.thunks.iter().any(|thunk| thunk.names(name))
 }
 
+/// Whether a function runs while no trap is handled.
+fn has_no_trap(unhandled: &Unhandled, name: &str) -> bool {
+    is_listed(unhandled.no_trap, name) || unhandled.no_trap_names.iter().any(|begin| name.starts_with(begin))
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_trap_path;
@@ -104,6 +109,7 @@ mod tests {
         for (machine, folder) in [(Machine::X86_64, "x86"), (Machine::Aarch64, "arm64")] {
             let unhandled = decode::of(machine).unhandled();
             assert_eq!(module_list(folder, "kinst_arch_no_trap"), unhandled.no_trap);
+            assert_eq!(module_list(folder, "kinst_arch_no_trap_names"), unhandled.no_trap_names);
             assert_eq!(module_list(folder, "kinst_arch_trap_path"), unhandled.trap_path);
         }
         let of_x86 = decode::of(Machine::X86_64).unhandled();

@@ -117,6 +117,7 @@ pub(super) static UNHANDLED: Unhandled = Unhandled {
         "virtual_mapped",
         "swap_pages",
     ],
+    no_trap_names: &[],
     thunks: &[
         Name::Begins("__x86_indirect_"),
         Name::Begins("__x86_return_"),
