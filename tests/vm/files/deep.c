@@ -59,8 +59,13 @@ static void ALONE handler(int signal)
 	(void)result;
 }
 
+#ifdef __aarch64__
+/* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x1; ldp x29, x30, [sp], #16; ret */
+static const unsigned int code[] = { 0xa9bf7bfd, 0x910003fd, 0xd63f0020, 0xa8c17bfd, 0xd65f03c0 };
+#else
 /* push %rbp; mov %rsp,%rbp; call *%rsi; pop %rbp; ret */
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x5d, 0xc3 };
+#endif
 
 static long ALONE made(void)
 {
@@ -69,6 +74,7 @@ static long ALONE made(void)
 	if (page == MAP_FAILED)
 		return -1;
 	memcpy(page, code, sizeof(code));
+	__builtin___clear_cache((char *)page, (char *)page + sizeof(code));
 	return ((long (*)(long, long (*)(long)))page)(1, first) + 1;
 }
 
