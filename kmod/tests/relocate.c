@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * relocate.c: executes arm64 instructions at their own addresses, from slots and from detours, with the same random
- * registers, and compares all registers, the stack, the signal, and where the processor goes on. For an arm64 machine, or
- * qemu-aarch64.
+ * registers, and compares all registers, the stack, the signal, and where the processor goes on. For an arm64 machine,
+ * or qemu-aarch64.
  *
  * Usage: relocate COUNT [SEED]. Exit status 1 and a line for each difference.
  */
@@ -50,7 +50,10 @@ static u64 any(void)
 	return seed * 0x2545f4914f6cdd1dull;
 }
 
-/* The entry that a detour calls: it writes to all of the frame but the two registers that the detour saves, and changes x29. */
+/*
+ * The entry that a detour calls: it writes to all of the frame but the two registers that the detour saves, and changes
+ * x29.
+ */
 extern void entry(void);
 asm("	.globl	entry\n"
     "entry:	mov	x29, sp\n"
@@ -267,7 +270,8 @@ static bool is_usable(const struct kinst_arch_insn *insn, const struct state *s,
 		return false;
 	/* Of a literal, up to 16 bytes. */
 	if ((word & 0x3b000000) == 0x18000000 &&
-	    (!in_code(loads) || !in_code(loads + 12) || loads + 16 - slot < KINST_SLOT_SIZE + 16 || loads + 16 - insn->addr < 20))
+	    (!in_code(loads) || !in_code(loads + 12) || loads + 16 - slot < KINST_SLOT_SIZE + 16 ||
+	     loads + 16 - insn->addr < 20))
 		return false;
 	if (insn->flow == KINST_FLOW_JUMP_INDIRECT || insn->flow == KINST_FLOW_CALL_INDIRECT || insn->flow == KINST_FLOW_RET)
 		return r < 31 && in_code(s->x[r]) && !is_in_slot(s->x[r], slot) && s->x[r] != insn->addr;

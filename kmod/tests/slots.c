@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * slots.c: checks that arch/arm64/insn.c decodes any word, and that a slot and a detour do what their instruction does: they
- * are interpreted here, and compared with a second decoder, which is below.
+ * slots.c: checks that arch/arm64/insn.c decodes any word, and that a slot and a detour do what their instruction does:
+ * they are interpreted here, and compared with a second decoder, which is below.
  *
  * Usage: slots STRIDE            every STRIDEth of all 2^32 words, at random addresses; 1: all of them
  *        slots WORD ADDR SLOT    one of them, as a failure names it
@@ -200,7 +200,8 @@ static bool is_plain_load(struct run *r, u32 word)
 /* Executes one instruction of the slot; a branch with the condition of the original is taken or not, as given. */
 static void step(struct run *r, const struct effect *e, u32 original, bool taken)
 {
-	u32 word = word_in(r->code, r->pc - r->slot, r->end), mask = e->what == BRANCHES ? ((1u << e->offset_bits) - 1) << e->offset_at : 0;
+	u32 mask = e->what == BRANCHES ? ((1u << e->offset_bits) - 1) << e->offset_at : 0;
+	u32 word = word_in(r->code, r->pc - r->slot, r->end);
 	u64 pc = r->pc;
 
 	r->pc += 4;
@@ -267,8 +268,8 @@ static void run_slot(const u8 *code, u64 slot, u64 from, const struct effect *e,
 		break;
 	}
 	CHECK(r.known == sets);
-	CHECK(r.has_run == (e->what == RUNS || e->what == BRANCHES || e->what == JUMPS_TO_REGISTER || e->what == CALLS_REGISTER));
 	CHECK(r.by_register == (e->what == JUMPS_TO_REGISTER || e->what == CALLS_REGISTER));
+	CHECK(r.has_run == (e->what == RUNS || e->what == BRANCHES || r.by_register));
 	CHECK(r.by_register || r.to == to);
 	CHECK(e->what == LOADS || r.loaded.what == RUNS);
 }
