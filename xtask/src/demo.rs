@@ -9,6 +9,8 @@ use crate::kernels::{Arch, Name};
 use crate::vm::{self, Guest};
 use crate::{pace, steps, workspace};
 
+const SCRIPT: &str = "demo.sh";
+
 /// Commands to try next, and what each shows.
 const NEXT: [(&str, &str); 3] = [
     (
@@ -27,34 +29,35 @@ const NEXT: [(&str, &str); 3] = [
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The kernel to boot
-    #[arg(long, default_value_t)]
-    pub kernel: Name,
-    /// The machine; arm64 has no module, and programs run as BPF
+    /// The kernel to boot [default: the kernel of this machine's release; arm64: 6.12]
+    #[arg(long)]
+    pub kernel: Option<Name>,
+    /// The machine
     #[arg(long, default_value = "amd64")]
     pub arch: Arch,
 }
 
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
-    let script = match options.arch {
-        Arch::Amd64 => "demo.sh",
-        Arch::Arm64 => "demo-arm64.sh",
-    };
+    let arch = options.arch;
+    let kernel = options.kernel.unwrap_or_else(|| Name::default_of(arch));
     let begin = Instant::now();
     let ended = vm::main(&vm::Options {
-        guest: Guest { arch: options.arch, kernel: options.kernel, ..Guest::default() },
-        push: ["show.sh", script].map(|file| workspace::root().join("tests/vm").join(file)).to_vec(),
+        guest: Guest { arch, kernel, ..Guest::default() },
+        push: ["show.sh", SCRIPT].map(|file| workspace::root().join("tests/vm").join(file)).to_vec(),
         disk: None,
-        timeout: (300.0 * f64::from(options.arch.slowness()) * pace::pace()) as u64,
+        timeout: (300.0 * f64::from(arch.slowness()) * pace::pace()) as u64,
         allow_log: Vec::new(),
-        command: vec!["sh".into(), script.into()],
+        command: vec!["sh".into(), SCRIPT.into()],
     })?;
-    if ended == ExitCode::SUCCESS && options.arch == Arch::Amd64 {
+    if ended == ExitCode::SUCCESS {
         steps::say("\nNext, each in a separate guest:");
-        let named = match options.kernel == Name::default() {
-            true => String::new(),
-            false => format!(" --kernel {}", options.kernel),
-        };
+        let mut named = String::new();
+        if arch != Arch::default() {
+            named += &format!(" --arch {}", arch.as_str());
+        }
+        if kernel != Name::default_of(arch) {
+            named += &format!(" --kernel {kernel}");
+        }
         for (what, command) in NEXT {
             steps::say(&format!("  cargo xtask vm{named} -- \"{command}\"    # {what}"));
         }

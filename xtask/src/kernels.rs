@@ -62,9 +62,25 @@ impl Name {
     pub(crate) const LIKE_6_1: [Name; 7] =
         [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare, Name::Own];
 
+    /// The kernel of guests of arm64 if none is named: the first with the module.
+    pub(crate) const OF_ARM64: Name = Name::V6_12;
+
     /// The named kernels, or the default one if none is named.
     pub(crate) fn or_default(names: &[Name]) -> Vec<Name> {
-        if names.is_empty() { vec![Name::default()] } else { names.to_vec() }
+        Name::or_default_of(Arch::Amd64, names)
+    }
+
+    /// Like [`Name::or_default`], for guests of any architecture.
+    pub(crate) fn or_default_of(arch: Arch, names: &[Name]) -> Vec<Name> {
+        if names.is_empty() { vec![Name::default_of(arch)] } else { names.to_vec() }
+    }
+
+    /// The kernel of guests of an architecture if none is named.
+    pub(crate) fn default_of(arch: Arch) -> Name {
+        match arch {
+            Arch::Amd64 => Name::default(),
+            Arch::Arm64 => Name::OF_ARM64,
+        }
     }
 
     /// The release that a kernel's packages or source come from, and whether from its backports.
@@ -121,7 +137,7 @@ impl Name {
         }
     }
 
-    pub(crate) fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Name::V6_1 => "6.1",
             Name::V6_12 => "6.12",
@@ -155,6 +171,13 @@ pub(crate) enum Arch {
 }
 
 impl Arch {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Arch::Amd64 => "amd64",
+            Arch::Arm64 => "arm64",
+        }
+    }
+
     /// The factor for time limits, compared with machines like this one.
     pub(crate) fn slowness(self) -> u32 {
         match self {

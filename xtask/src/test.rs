@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::kernels::{Kernel, Name};
+use crate::kernels::{Arch, Name};
 use crate::setup::{self, Part};
 use crate::tally::Tally;
 use crate::vmtest::{self, Workers};
@@ -26,12 +26,18 @@ pub(crate) struct Options {
     /// Also run the cases that take long
     #[arg(long)]
     pub long: bool,
-    /// The kernels to build the module for and to boot [default: the kernel of this machine's release]
+    /// The kernels to build the module for and to boot [default: the kernel of this machine's release; arm64: 6.12]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
+    /// The machine of the guests; for arm64, nothing but the module is built and the cases run
+    #[arg(long, default_value = "amd64", conflicts_with = "quick")]
+    pub arch: Arch,
 }
 
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
+    if options.arch != Arch::default() {
+        return of_guests(options);
+    }
     forget_skipped()?;
     let workers = Workers::new(1);
     let (mut host, mut guests) = (Tally::default(), Tally::default());
@@ -53,6 +59,18 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     }
     let tests: BTreeSet<&String> = skipped.values().flatten().collect();
     Ok(host.print_end(tests.len()))
+}
+
+/// The module and the cases for guests of another architecture.
+fn of_guests(options: &Options) -> Result<ExitCode> {
+    let mut tally = Tally::default();
+    tally.run("dtrace and inlinecall", || vm::programs::build(false).map(drop));
+    tally.run("setup", || {
+        let kernels = Name::or_default_of(options.arch, &options.kernels);
+        kernels.into_iter().try_for_each(|kernel| vm::fetched(options.arch, kernel).map(drop))
+    });
+    guest_steps(options, &Workers::all(), &mut tally);
+    Ok(tally.print_end(0))
 }
 
 /// Fetches the kernels, and builds the guests' programs and the program that checks the house rules. Tests on the
@@ -96,17 +114,18 @@ fn host_steps(options: &Options, tally: &mut Tally) {
 
 /// The module, and the cases in guests.
 fn guest_steps(options: &Options, workers: &Workers, tally: &mut Tally) {
-    for name in Name::or_default(&options.kernels) {
+    for name in Name::or_default_of(options.arch, &options.kernels) {
         if name.has_kprobes() {
             tally.run(&format!("the module for the kernel {name}"), || {
-                match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
+                match kmod::build(&vm::kernel(options.arch, name)?, kmod::Warnings::Denied)? {
                     Some(_) => Ok(()),
                     None => bail!("this checkout has no kmod/Kbuild"),
                 }
             });
         }
         let step = format!("cases in guests, kernel {name}");
-        let (seconds, faults) = timed(|| vmtest::run_everything(name, options.long, workers, tally));
+        let (seconds, faults) =
+            timed(|| vmtest::run_everything(options.arch, name, options.long, workers, tally));
         if faults.is_empty() {
             tally.took(&step, seconds);
         } else {

@@ -172,6 +172,28 @@ static int test_lltostr(void)
 	return repeat("lltostr", I_PUSHV(1), I_CALL(30, 2), (uint64_t)-1);
 }
 
+/* Starts a session with this frame pointer. */
+static long go_on_frames(int fd, const void *frames)
+{
+#ifdef __aarch64__
+	register long number asm("x8") = SYS_ioctl, request asm("x1") = (long)KINST_IOC_GO, none asm("x2") = 0;
+	register long ret asm("x0") = fd;
+
+	asm volatile("stp x29, x30, [sp, #-16]!; mov x29, %[frames]; svc #0; ldp x29, x30, [sp], #16"
+		     : "+r"(ret)
+		     : "r"(number), "r"(request), "r"(none), [frames] "r"(frames)
+		     : "memory");
+#else
+	long ret;
+
+	asm volatile("push %%rbp; mov %[frames], %%rbp; syscall; pop %%rbp"
+		     : "=a"(ret)
+		     : "a"(SYS_ioctl), "D"((long)fd), "S"((long)KINST_IOC_GO), "d"(0), [frames] "r"(frames)
+		     : "rcx", "r11", "memory");
+#endif
+	return ret;
+}
+
 /* A fake stack, as deep as the module walks. */
 static int test_ustackdepth(void)
 {
@@ -198,10 +220,7 @@ static int test_ustackdepth(void)
 		ib_ecb(&b, begin, clause);
 	CHECK(!open_image(&s, &b));
 	start = now();
-	asm volatile("push %%rbp; mov %[frames], %%rbp; syscall; pop %%rbp"
-		     : "=a"(ret)
-		     : "a"(SYS_ioctl), "D"((long)s.fd), "S"((long)KINST_IOC_GO), "d"(0), [frames] "r"(frames)
-		     : "rcx", "r11", "memory");
+	ret = go_on_frames(s.fd, frames);
 	fprintf(stderr, "# ustackdepth: %.1f ms\n", now() - start);
 	CHECK(!ret && faults_in(&s) >= 1);
 	close_session(&s);
@@ -345,7 +364,7 @@ static int test_commit_full(void)
 static int test_crowd(void)
 {
 	static uint32_t w[16000];
-	uint64_t func = symbol("__do_sys_getppid"), one = 1;
+	uint64_t func = symbol(GETPPID), one = 1;
 	struct session s[SESSIONS];
 	uint32_t i, k, n = 0, clause;
 	struct kinst_status st;

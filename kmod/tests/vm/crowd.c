@@ -37,7 +37,7 @@ static uint32_t counter(struct ib *b)
 	ib_act(b, KINST_ACT_DIFEXPR, ib_var_difo(b, VAR_CPU, T_INT(4)), 0);
 	ib_agg(b, KINST_ACT_COUNT, 1, 1, KINST_NONE, 0);
 	ib_clause(b, KINST_NONE, 0);
-	return add_all(b, "__do_sys_getppid", 0);
+	return add_all(b, GETPPID, 0);
 }
 
 /* Hits of counter() per call: all instructions, or fewer if lockdep has added branches. 0 if it varies. */
@@ -82,9 +82,9 @@ static void other_program(struct ib *b, uint32_t which)
 		ib_act(b, KINST_ACT_PRINTF, ib_string(b, "x"), 1);
 	}
 	ib_clause(b, which & 4 ? ib_const(b, which & 8, 4) : KINST_NONE, 0);
-	add_all(b, "__do_sys_getppid", 0);
-	add_place(b, KINST_P_FBT_ENTRY, symbol("__do_sys_getppid"), 0, 0);
-	add_place(b, KINST_P_FBT_RETURN, symbol("__do_sys_getppid"), 0, 0);
+	add_all(b, GETPPID, 0);
+	add_place(b, KINST_P_FBT_ENTRY, symbol(GETPPID), 0, 0);
+	add_place(b, KINST_P_FBT_RETURN, symbol(GETPPID), 0, 0);
 }
 
 static volatile int done;
@@ -276,10 +276,10 @@ static int cycle(void)
 	ib_agg(&b, KINST_ACT_COUNT, 1, 1, KINST_NONE, 0);
 	ib_act(&b, KINST_ACT_SPECULATE, ib_const(&b, 1, 4), 0);
 	ib_clause(&b, KINST_NONE, 0);
-	add_all(&b, "__do_sys_getppid", 0);
+	add_all(&b, GETPPID, 0);
 	add_all(&b, "_copy_to_iter", 0);
-	add_place(&b, KINST_P_FBT_ENTRY, symbol("__do_sys_getppid"), 0, 0);
-	add_place(&b, KINST_P_FBT_RETURN, symbol("__do_sys_getppid"), 0, 0);
+	add_place(&b, KINST_P_FBT_ENTRY, symbol(GETPPID), 0, 0);
+	add_place(&b, KINST_P_FBT_RETURN, symbol(GETPPID), 0, 0);
 	add_place(&b, KINST_P_PROFILE, 10000000, 0, 0);
 	add_place(&b, KINST_P_SYSCALL_ENTRY, 110, 0, 0);
 	add_place(&b, KINST_P_EVENT, KINST_E_SCHED_WAKEUP, 0, 0);
@@ -373,7 +373,7 @@ static int one_place(void)
 	ib_agg(&b, KINST_ACT_COUNT, 1, 0, KINST_NONE, 0);
 	ib_clause(&b, KINST_NONE, 0);
 	for (i = 0; i < 1000; i++)
-		add_place(&b, KINST_P_FBT_ENTRY, symbol("__do_sys_getppid"), 0, 0);
+		add_place(&b, KINST_P_FBT_ENTRY, symbol(GETPPID), 0, 0);
 	allow_refused = 1;
 	CHECK(!open_image(&s, &b));
 	printf("of 1000 probes at one place %d are armed\n", 1000 - refused);

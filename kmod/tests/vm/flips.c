@@ -37,7 +37,7 @@ static pid_t yielder(void)
 
 static int round_of(int i)
 {
-	static const char *const path[] = { "__schedule", "do_sched_yield", "__x64_sys_getppid", "pick_next_task_fair" };
+	static const char *const path[] = { "__schedule", "do_sched_yield", SYSTEM_CALL "getppid", "pick_next_task_fair" };
 	struct session s;
 	uint32_t n = 0;
 	struct ib b;

@@ -76,8 +76,8 @@ static uint64_t odd(void)
 /* ---- places in the kernel that fire ---- */
 
 static const char *const names[] = {
-	"__do_sys_getppid", "ksys_read", "vfs_read", "ksys_write", "vfs_write", "do_sys_openat2", "fput",
-	"__x64_sys_close", "handle_mm_fault", "do_anonymous_page", "pipe_read", "pipe_write", "_copy_to_iter",
+	GETPPID, "ksys_read", "vfs_read", "ksys_write", "vfs_write", "do_sys_openat2", "fput",
+	SYSTEM_CALL "close", "handle_mm_fault", "do_anonymous_page", "pipe_read", "pipe_write", "_copy_to_iter",
 	"_copy_from_iter", "copy_page_to_iter", "kmem_cache_alloc", "kmem_cache_free", "kfree", "schedule",
 	"try_to_wake_up", "do_futex", "do_mmap", "do_munmap", "vm_mmap_pgoff", "do_exit",
 	"wake_up_new_task", "copy_process", "dput", "path_openat", "get_random_bytes", "do_poll", "do_sys_poll",

@@ -9,6 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The beginning of the names of the functions for system calls, and one of these that calls no other. */
+#ifdef __aarch64__
+#define SYSTEM_CALL "__arm64_sys_"
+#define GETPPID "__arm64_sys_getppid"
+#else
+#define SYSTEM_CALL "__x64_sys_"
+#define GETPPID "__do_sys_getppid"
+#endif
+
 /* All of /proc/kallsyms, with a zero byte after it; NULL if it cannot be read. The caller frees it. */
 static inline char *read_kallsyms(void)
 {

@@ -243,7 +243,7 @@ static int test_exit(void)
 
 	ib_init(&b);
 	ib_act(&b, KINST_ACT_EXIT, ib_const(&b, 3, 4), 0);
-	ib_ecb(&b, place(&b, KINST_P_FBT_ENTRY, "__x64_sys_getpgid"), ib_clause(&b, mine(&b), 0));
+	ib_ecb(&b, place(&b, KINST_P_FBT_ENTRY, SYSTEM_CALL "getpgid"), ib_clause(&b, mine(&b), 0));
 	if (open_image(&s, &b))
 		return -1;
 	CHECK(!ioctl(s.fd, KINST_IOC_GO));
@@ -278,8 +278,8 @@ static int test_kill(void)
 		if (!pid) {
 			ib_init(&b);
 			ib_act(&b, KINST_ACT_DIFEXPR, ib_var_difo(&b, VAR_PROBEFUNC, T_STRING), 0);
-			ib_ecb(&b, place(&b, KINST_P_FBT_ENTRY, "__x64_sys_getpgid"), ib_clause(&b, KINST_NONE, 0));
-			ib_ecb(&b, place(&b, KINST_P_FBT_RETURN, "__x64_sys_getpgid"), 0);
+			ib_ecb(&b, place(&b, KINST_P_FBT_ENTRY, SYSTEM_CALL "getpgid"), ib_clause(&b, KINST_NONE, 0));
+			ib_ecb(&b, place(&b, KINST_P_FBT_RETURN, SYSTEM_CALL "getpgid"), 0);
 			if (open_image(&s, &b) || ioctl(s.fd, KINST_IOC_GO))
 				_exit(1);
 			for (;;)

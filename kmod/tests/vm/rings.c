@@ -33,7 +33,7 @@ static uint32_t recorder(struct ib *b, uint32_t flags, uint64_t bufsize)
 	ib_act(b, KINST_ACT_DIFEXPR, ib_var_difo(b, 0x101, T_INT(8)), 0);
 	ib_act(b, KINST_ACT_DIFEXPR, ib_const(b, MARK, 8), 0);
 	ib_clause(b, KINST_NONE, 0);
-	return add_all(b, "__do_sys_getppid", 0);
+	return add_all(b, GETPPID, 0);
 }
 
 static pid_t pids[WORKERS];
@@ -173,7 +173,7 @@ static int test_snapshots(void)
 	ib_act(&b, KINST_ACT_DIFEXPR, ib_var_difo(&b, 0x117, T_INT(4)), 0); /* tid */
 	ib_agg(&b, KINST_ACT_COUNT, 1, 1, KINST_NONE, 0);
 	ib_clause(&b, KINST_NONE, 0);
-	insns = add_all(&b, "__do_sys_getppid", 0);
+	insns = add_all(&b, GETPPID, 0);
 	CHECK(insns > 5 && !open_image(&s, &b) && !ioctl(s.fd, KINST_IOC_GO));
 	start_work(CALLS);
 	do {
@@ -212,7 +212,7 @@ static int test_inside(void)
 	ib_act(&b, KINST_ACT_TRACEMEM, ib_const(&b, banner, 8), 64);
 	ib_act(&b, KINST_ACT_DIFEXPR, ib_const(&b, ~MARK, 8), 0);
 	ib_clause(&b, KINST_NONE, 0);
-	add_all(&b, "__do_sys_getppid", 0);
+	add_all(&b, GETPPID, 0);
 	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		n += add_all(&b, own[i], 0);
 	CHECK(n > 20 && !open_image(&s, &b) && !ioctl(s.fd, KINST_IOC_GO));
@@ -299,7 +299,7 @@ static int test_faults(void)
 	ib_act(&b, KINST_ACT_DIFEXPR, ib_const(&b, MARK, 8), 0);
 	ib_act(&b, KINST_ACT_TRACEMEM, ib_const(&b, 16, 8), 64);
 	ib_clause(&b, KINST_NONE, 0);
-	insns = add_all(&b, "__do_sys_getppid", 0);
+	insns = add_all(&b, GETPPID, 0);
 	CHECK(insns && !open_image(&s, &b) && !ioctl(s.fd, KINST_IOC_GO));
 	start_work(500);
 	do {

@@ -6,7 +6,7 @@ healthy() {
 	sum=$(points sum)
 	[ "$sum" = "$before" ] && echo text is the same || echo TEXT DIFFERS
 	sh users.sh
-	dtrace -qn 'fbt::__do_sys_getppid:entry /execname == "load"/ { @ = count(); }' -c '/root/load getppid 10' 2>/dev/null | awk 'NF == 1 { print "counts " $1 }'
+	dtrace -qn 'fbt::__*64_sys_getppid:entry /execname == "load"/ { @ = count(); }' -c '/root/load getppid 10' 2>/dev/null | awk 'NF == 1 { print "counts " $1 }'
 }
 
 # Leftovers of an earlier case are not counted.

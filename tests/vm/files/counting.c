@@ -71,12 +71,18 @@ static void threads(int count, long times)
 		pthread_join(all[i], NULL);
 }
 
+#ifdef __aarch64__
+/* A leaf that keeps a value on the stack around a nop, which is its second instruction. */
+long leaf(long value);
+__asm__(".text\n\t.type leaf, %function\nleaf:\n\tstr x0, [sp, #-16]!\n\tnop\n\tldr x0, [sp], #16\n\tret\n\t.size leaf, . - leaf");
+#else
 /* A leaf that keeps a value below the stack pointer around a nop of five bytes. */
 __attribute__((naked, noinline)) long leaf(long value)
 {
 	(void)value;
 	__asm__("mov %rdi, -8(%rsp)\n\t.byte 0x0f, 0x1f, 0x44, 0, 0\n\tmov -8(%rsp), %rax\n\tret");
 }
+#endif
 
 int main(int argc, char **argv)
 {

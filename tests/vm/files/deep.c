@@ -74,7 +74,7 @@ static long ALONE made(void)
 	if (page == MAP_FAILED)
 		return -1;
 	memcpy(page, code, sizeof(code));
-	__builtin___clear_cache((char *)page, (char *)page + sizeof(code));
+	__builtin___clear_cache(page, (char *)page + sizeof(code));
 	return ((long (*)(long, long (*)(long)))page)(1, first) + 1;
 }
 

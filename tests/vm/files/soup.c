@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "../../../kmod/tests/image_builder.h"
+#include "../../../kmod/tests/vm/kallsyms.h"
 
 static uint64_t state;
 static unsigned long loads, loaded, refused, maps, mapped, calls;
@@ -231,7 +232,7 @@ int main(int argc, char **argv)
 	time_t end = time(NULL) + seconds;
 
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-	places[0] = function("__do_sys_getppid");
+	places[0] = function(GETPPID);
 	places[1] = function("ksys_read");
 	/* A slow guest gets more time. */
 	while (time(NULL) < end || (!is_rich() && time(NULL) < end + 3 * seconds))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use crate::kernels::Name;
+use crate::kernels::{Arch, Name};
 use crate::setup::peers;
 use crate::vm::contents::Contents;
 use crate::vm::machine::{End, Sink};
@@ -35,7 +35,7 @@ pub(crate) fn push(contents: &mut Contents, script: &str) -> Result<()> {
 
 /// Runs a script of tests/vm with the bpftrace and perf of the kernel's release.
 pub(crate) fn beside_peers(kernel: Name, script: &str, limit: Duration) -> Result<String> {
-    let peers = peers::ensure(kernel)?;
+    let peers = peers::ensure(Arch::Amd64, kernel)?;
     // The peers are unpacked in memory.
     let guest = Guest { kernel, mem: 6144, release: true, ..Guest::default() };
     let mut contents = vm::built(&guest)?;

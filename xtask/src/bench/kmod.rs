@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::guest;
 use super::hits::{self, Row};
-use crate::kernels::{Kernel, Name};
+use crate::kernels::{Arch, Kernel, Name};
 use crate::kmod;
 use crate::setup::peers;
 use crate::vm::{self, Guest};
@@ -37,7 +37,7 @@ const ROWS: &[Row] = &[
 const LIMIT: Duration = Duration::from_secs(1200);
 
 pub(super) fn main(kernel: Name) -> Result<()> {
-    let peers = peers::ensure(kernel)?;
+    let peers = peers::ensure(Arch::Amd64, kernel)?;
     // The peers are unpacked in memory.
     let guest = Guest { kernel, mem: 6144, release: true, ..Guest::default() };
     let mut contents = vm::built(&guest)?;

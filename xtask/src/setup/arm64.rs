@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use super::{kernel, release, tools};
+use super::{host, image, kernel, release, tools};
 use crate::apt::Archive;
 use crate::cache;
 use crate::kernels::{self, Arch, Kernel, build_root};
@@ -57,7 +57,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// The parts of a guest: the kernel, what builds its module, QEMU and a busybox; fetched if missing.
+/// The parts of a guest: the kernel, its disk, what builds its module, QEMU and a busybox; fetched if missing.
 pub(crate) fn ensure_for_guests(name: Name) -> Result<Kernel> {
     let kernel = ensure(name, false)?;
     if name.has_module() && kernel.build_root.is_none() {
@@ -68,7 +68,18 @@ pub(crate) fn ensure_for_guests(name: Name) -> Result<Kernel> {
         let _lock = cache::lock()?;
         tools::ensure(Arch::Arm64)?;
     }
-    find(name)?.context("the kernel has disappeared")
+    let kernel = find(name)?.context("the kernel has disappeared")?;
+    if !image::is_there(&kernel)? {
+        let _lock = cache::lock()?;
+        host::install(&host::missing_for_disks())?;
+        image::ensure(&kernel)?;
+    }
+    Ok(kernel)
+}
+
+/// The kernel of a guest, which must exist.
+pub(crate) fn need(kernel: kernels::Name) -> Result<Kernel> {
+    find(Name::of(kernel)?)?.context("the kernel for arm64 is missing: run `cargo xtask arm64 --fetch`")
 }
 
 /// The kernel of that name; fetched if missing.

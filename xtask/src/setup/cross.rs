@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::release as system;
 use crate::apt::{Archive, Debian, Purpose, Suite};
@@ -29,6 +29,8 @@ const LIBRARY: &str = "libstd-rust-dev";
 /// The folders inside the system: the checkout, the build output, and the crates.
 const BUILD: &str = "build";
 const MADE: &str = "target";
+/// Where its compiler's programs find their libraries.
+const LIBRARIES: &str = "usr/aarch64-linux-gnu/lib";
 const CRATES: &str = "cargo/registry";
 
 /// The system; made if missing.
@@ -91,4 +93,29 @@ pub(crate) fn build(checkout: &Path, made: &Path, release: bool) -> Result<PathB
     // The linker warns about libraries that std could load at run time.
     exec::output(&mut cargo)?;
     Ok(made.join(TARGET).join(if release { "release" } else { "debug" }))
+}
+
+/// Compiles a C source of the checkout to a program of arm64 with these flags.
+pub(crate) fn compile(checkout: &Path, source: &Path, flags: &[&str], program: &Path) -> Result<()> {
+    let root = ensure()?;
+    let folder = program.parent().context("a program is in a folder")?;
+    let name = program.file_name().context("a program has a name")?;
+    let canonical = |path: &Path| fs::canonicalize(path).with_context(|| format!("no {}", path.display()));
+    let source = canonical(source)?;
+    let inside = source.strip_prefix(canonical(checkout)?).context("the source is not in the checkout")?;
+    let bound = [(checkout, BUILD), (folder, MADE)];
+    let mut gcc = system::program(&root, &bound, "aarch64-linux-gnu-gcc");
+    gcc.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8").args(flags);
+    exec::run(
+        gcc.arg("-o").arg(Path::new("/").join(MADE).join(name)).arg(Path::new("/").join(BUILD).join(inside)),
+    )
+}
+
+/// A shared library of the programs that [`compile`] makes.
+pub(crate) fn library(name: &str) -> Result<PathBuf> {
+    let file = ensure()?.join(LIBRARIES).join(name);
+    if !file.is_file() {
+        bail!("the compiler for arm64 has no {name}");
+    }
+    Ok(file)
 }

@@ -22,7 +22,9 @@ pub(crate) mod tools;
 use anyhow::Result;
 use clap::ValueEnum;
 use std::io::{ErrorKind, Write as _};
+use std::path::Path;
 
+use crate::apt::{Archive, Purpose, Suite};
 use crate::cache;
 use crate::kernels::{Arch, Kernel, Name};
 
@@ -138,11 +140,19 @@ impl Part {
             Part::Tests => {
                 decoder::ensure()?;
                 monitoring::ensure()?;
-                pprof::ensure()?;
+                pprof::ensure(Arch::Amd64)?;
                 golang::ensure()?;
                 kernel::ensure_images()
             }
         }
+    }
+}
+
+/// The packages of a release for the guests of an architecture.
+fn archive(arch: Arch, cache: &Path, suite: Suite, purpose: Purpose) -> Result<Archive> {
+    match arch {
+        Arch::Amd64 => Archive::open(cache, suite, purpose),
+        Arch::Arm64 => Archive::foreign(cache, suite, "arm64", purpose),
     }
 }
 

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use super::lines::{Batch, Begun, Line};
 use super::{Load, Options};
-use crate::kernels::{Arch, Kernel};
-use crate::setup::{host, peers};
+use crate::kernels::Kernel;
+use crate::setup::peers;
 use crate::vm::contents::Contents;
 use crate::vm::klog::KernelLog;
 use crate::vm::machine::{End, Machine, Sink};
@@ -185,9 +185,6 @@ impl Bench {
             no_tools: true,
             ..Guest::default()
         };
-        if options.arch == Arch::Arm64 {
-            host::ensure_for_arm64()?;
-        }
         let built = vm::built(&guest)?;
         let sources = workspace::root().join("kmod/tests/vm");
         let programs = ["sweep.c", "workload.c", "points.c"].map(|f| sources.join(f));
@@ -201,7 +198,7 @@ impl Bench {
             let tree = workspace::root().join("tests/vm/files/tree.sh");
             pushed.extend([sources.join("stress.sh"), tree, peers::stressors()?]);
         }
-        let kernel = vm::kernel(&guest)?;
+        let kernel = vm::kernel(guest.arch, guest.kernel)?;
         let mut load_modules = String::new();
         if options.modules {
             pushed.push(sources.join("modules.sh"));

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::kernels::Kernel;
-use crate::vm::{modules, newc::Archive};
+use crate::kernels::{Arch, Kernel};
+use crate::vm::{libraries, modules, newc::Archive};
 use crate::{exec, pace};
 
 const INIT: &str = include_str!("guest/init.sh");
@@ -96,12 +96,17 @@ pub(crate) fn initramfs(
             fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.permissions();
         let data = read(&path)?;
         if data.starts_with(b"\x7fELF") {
-            libraries.extend(libraries_of(&path)?);
+            libraries.extend(match kernel.arch {
+                Arch::Amd64 => libraries_of(&path)?,
+                Arch::Arm64 => {
+                    libraries::of_arm64(&data).with_context(|| format!("in {}", path.display()))?
+                }
+            });
         }
         archive.file(&format!("{folder}/{name}"), mode.mode(), &data);
     }
-    for library in libraries {
-        archive.file(&library, 0o755, &read(Path::new(&library))?);
+    for (place, library) in libraries {
+        archive.file(&place, 0o755, &read(&library)?);
     }
     Ok(archive.finish())
 }
@@ -152,14 +157,17 @@ fn transport(archive: &mut Archive, kernel: &Kernel) -> Result<()> {
     Ok(())
 }
 
-/// The shared libraries of a program and its loader, by absolute path.
-fn libraries_of(program: &Path) -> Result<Vec<String>> {
+/// The shared libraries of a program and its loader: their places in the guest, and their files.
+fn libraries_of(program: &Path) -> Result<Vec<(String, PathBuf)>> {
     let out = exec::captured(Command::new("ldd").env("LC_ALL", "C").arg(program))?;
     let text = String::from_utf8_lossy(&out.stdout);
     if let Some(line) = text.lines().find(|l| l.contains("not found")) {
         bail!("{} needs a missing library: {}", program.display(), line.trim());
     }
     // `NAME => PATH (ADDRESS)` or `PATH (ADDRESS)`; a static program or an object file has none.
-    let path = |line: &str| line.split_whitespace().find(|w| w.starts_with('/')).map(Into::into);
+    let path = |line: &str| {
+        let path = line.split_whitespace().find(|w| w.starts_with('/'))?;
+        Some((path.to_owned(), path.into()))
+    };
     Ok(text.lines().filter_map(path).collect())
 }

@@ -3,6 +3,7 @@
 pub(crate) mod contents;
 pub(crate) mod klog;
 mod launch;
+mod libraries;
 pub(crate) mod machine;
 pub(crate) mod modules;
 mod newc;
@@ -37,17 +38,19 @@ const NO_GUEST: u8 = 125;
 
 /// Kernel parameters to accept only the distribution's modules, as under Secure Boot.
 pub(crate) const LOCKED: &str = " lockdown=integrity module.sig_enforce=1";
+/// The kernel that guests of arm64 boot unless told: the first with the module.
+const OF_ARM64: &str = Name::OF_ARM64.as_str();
 /// The line of a script after which dtrace traces without the module.
 pub(crate) const BY_BPF: &str = "export DTRACE_OPT_BACKEND=bpf\n";
 
 /// The guest's options on the command line.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Guest {
-    /// The machine; arm64 has the kernel's index instead of debug information
+    /// The machine
     #[arg(long, default_value = "amd64")]
     pub arch: Arch,
     /// The kernel to boot
-    #[arg(long, default_value_t)]
+    #[arg(long, default_value_t, default_value_if("arch", "arm64", OF_ARM64))]
     pub kernel: Name,
     /// The number of CPUs
     #[arg(long, default_value_t = 2)]
@@ -185,72 +188,74 @@ fn verdict(machine: &mut Machine, end: End, timeout: u64) -> u8 {
 
 /// Our programs and the module, built for this guest.
 pub(crate) fn built(guest: &Guest) -> Result<Contents> {
-    if guest.arch == Arch::Arm64 {
-        return built_for_arm64(guest);
-    }
     // The compiler often leaves a processor idle, and setup needs little of one.
     thread::scope(|scope| {
-        let programs = scope.spawn(|| match guest.no_tools {
-            true => Ok(Vec::new()),
-            false if guest.tested => programs::stripped(false),
-            false => programs::build(guest.release),
-        });
-        let module = prepare(guest);
-        let programs = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let programs = scope.spawn(|| built_programs(guest));
+        let prepared = prepare(guest);
+        let programs = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         // If setup failed, indexing would fail too: its error comes first.
-        let module = module?;
-        let index = index(guest, &programs)?;
+        let (kernel, module) = prepared?;
+        let Programs { own, programs } = programs?;
+        let index = index(&kernel, &own)?;
         Ok(Contents { programs, index, module, ..Contents::default() })
     })
 }
 
+/// dtrace and inlinecall, unless the guest is without them.
+#[derive(Default)]
+struct Programs {
+    /// For this machine, which indexes the kernel.
+    own: Vec<PathBuf>,
+    /// For the guest.
+    programs: Vec<PathBuf>,
+}
+
+fn built_programs(guest: &Guest) -> Result<Programs> {
+    if guest.no_tools {
+        return Ok(Programs::default());
+    }
+    let own = if guest.tested { programs::stripped(false)? } else { programs::build(guest.release)? };
+    let programs = match guest.arch {
+        Arch::Amd64 => own.clone(),
+        Arch::Arm64 => programs::build_for_arm64(guest.release)?,
+    };
+    Ok(Programs { own, programs })
+}
+
 /// The index of the guest's kernel, if it has debug information.
-fn index(guest: &Guest, programs: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let kernel = Kernel::need(guest.kernel)?;
-    match programs.first() {
+fn index(kernel: &Kernel, own: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    match own.first() {
         Some(dtrace) if kernel.sysroot.is_some() && kernel.vmlinux.is_some() => {
-            programs::indexed(&kernel, dtrace)
+            programs::indexed(kernel, dtrace)
         }
         _ => Ok(Vec::new()),
     }
 }
 
-/// Fetches the guest's parts, and builds the module.
-fn prepare(guest: &Guest) -> Result<Option<PathBuf>> {
-    let kernel = Part::Kernel(guest.kernel);
-    let parts: &[Part] = &[Part::Guests, kernel, Part::Disk(guest.kernel)];
-    setup::ensure(parts, false)?;
-    match guest.no_module {
-        true => Ok(None),
-        false => kmod::build(&Kernel::need(guest.kernel)?, kmod::Warnings::Shown),
-    }
+/// Fetches the guest's parts, and builds the module. Some kernels of arm64 lack what it needs.
+fn prepare(guest: &Guest) -> Result<(Kernel, Option<PathBuf>)> {
+    let kernel = fetched(guest.arch, guest.kernel)?;
+    let without = guest.no_module || (guest.arch == Arch::Arm64 && kernel.headers.is_none());
+    let module = if without { None } else { kmod::build(&kernel, kmod::Warnings::Shown)? };
+    Ok((kernel, module))
 }
 
-/// Our programs, the module if the kernel has what it needs, and the index, which replaces the debug files.
-fn built_for_arm64(guest: &Guest) -> Result<Contents> {
-    let kernel = arm64::ensure_for_guests(arm64::Name::of(guest.kernel)?)?;
-    let module = match guest.no_module || kernel.headers.is_none() {
-        true => None,
-        false => kmod::build(&kernel, kmod::Warnings::Shown)?,
-    };
-    if guest.no_tools {
-        return Ok(Contents { module, ..Contents::default() });
+/// The kernel of guests, with everything that one of them needs; fetched if missing.
+pub(crate) fn fetched(arch: Arch, name: Name) -> Result<Kernel> {
+    match arch {
+        Arch::Amd64 => {
+            setup::ensure(&[Part::Guests, Part::Kernel(name), Part::Disk(name)], false)?;
+            Kernel::need(name)
+        }
+        Arch::Arm64 => arm64::ensure_for_guests(arm64::Name::of(name)?),
     }
-    let programs = programs::build_for_arm64(guest.release)?;
-    Ok(Contents {
-        programs,
-        module,
-        pushed: vec![programs::exported(&kernel, &programs::build(guest.release)?)?],
-        ..Contents::default()
-    })
 }
 
 /// The guest's kernel, which must exist.
-pub(crate) fn kernel(guest: &Guest) -> Result<Kernel> {
-    match guest.arch {
-        Arch::Amd64 => Kernel::need(guest.kernel),
-        Arch::Arm64 => arm64::find(arm64::Name::of(guest.kernel)?)?
-            .context("the kernel for arm64 is missing: run `cargo xtask arm64 --fetch`"),
+pub(crate) fn kernel(arch: Arch, name: Name) -> Result<Kernel> {
+    match arch {
+        Arch::Amd64 => Kernel::need(name),
+        Arch::Arm64 => arm64::need(name),
     }
 }
 
@@ -266,7 +271,7 @@ fn uefi(variables: &Path) -> Result<[PathBuf; 2]> {
 
 /// Boots a guest with these contents.
 pub(crate) fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
-    let kernel = kernel(guest)?;
+    let kernel = kernel(guest.arch, guest.kernel)?;
     let tools = Tools::need(guest.arch)?;
     let multi_threaded = match guest.thread.as_deref() {
         Some(choice) => choice == "multi",

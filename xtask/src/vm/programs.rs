@@ -86,23 +86,21 @@ pub(crate) fn from_source(file: &Path, flags: &[&str]) -> Result<PathBuf> {
     from_source_for(Arch::Amd64, file, flags)
 }
 
-/// Like [`from_source`], for a machine.
+/// Like [`from_source`], for guests of any architecture.
 pub(crate) fn from_source_for(arch: Arch, file: &Path, flags: &[&str]) -> Result<PathBuf> {
     if file.extension().is_none_or(|e| e != "c") {
         return Ok(file.into());
     }
-    let (compiler, folder) = match arch {
-        Arch::Amd64 => ("gcc", "vm/files"),
-        Arch::Arm64 => ("aarch64-linux-gnu-gcc", "vm/files/arm64"),
-    };
-    let folder = workspace::target().join(folder);
+    let folder = workspace::target().join("vm/files").join(arch.as_str());
     fs::create_dir_all(&folder)?;
     let program = folder.join(file.file_stem().context("a source has a name")?);
     // Compiled every time, as its headers are not tracked, and renamed, as another run may be pushing it.
     let made = program.with_extension(std::process::id().to_string());
-    let mut gcc = Command::new(compiler);
-    gcc.args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);
-    exec::run(gcc.arg("-o").arg(&made).arg(file))?;
+    let flags = [&["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"], flags].concat();
+    match arch {
+        Arch::Amd64 => exec::run(Command::new("gcc").args(flags).arg("-o").arg(&made).arg(file))?,
+        Arch::Arm64 => cross::compile(&workspace::root(), file, &flags, &made)?,
+    }
     fs::rename(&made, &program)?;
     Ok(program)
 }

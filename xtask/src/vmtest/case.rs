@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use regex_lite::Regex;
 
-use crate::kernels::Name;
+use crate::kernels::{Arch, Name};
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub(super) struct Case {
     pub long: bool,
     /// The reason why the case needs the module.
     pub module_only: Option<String>,
+    /// The only architecture that the case is for, and the reason.
+    pub arch: Option<(Arch, String)>,
     pub timeout: Duration,
     /// Files of the checkout for the guest's /root; C sources are compiled.
     pub push: Vec<PathBuf>,
@@ -177,6 +179,7 @@ impl Case {
             own_boot: false,
             long: false,
             module_only: None,
+            arch: None,
             timeout: Duration::from_secs(120),
             push: Vec::new(),
             script: String::new(),
@@ -190,6 +193,12 @@ impl Case {
     pub(super) fn is_for(&self, kernel: Name) -> bool {
         let wanted = self.kernels.contains(&kernel) || self.kernels.contains(&kernel.runs_cases_of());
         wanted && !self.without.contains(&kernel)
+    }
+
+    /// The reason why the case cannot run in these guests; `None` if it can, or is for other kernels.
+    pub(super) fn why_not(&self, arch: Arch, kernel: Name) -> Option<&str> {
+        let (only, why) = self.arch.as_ref()?;
+        (*only != arch && self.is_for(kernel)).then_some(why.as_str())
     }
 
     fn apply(&mut self, directive: &Directive, file: &Path) -> Result<()> {
@@ -212,6 +221,7 @@ impl Case {
             "index" => self.guest.index = one_of(value, [("yes", true), ("no", false)])?,
             "boot" => self.own_boot = one_of(value, [("shared", false), ("own", true)])?,
             "long" => self.long = one_of(value, [("no", false), ("yes", true)])?,
+            "arch" => self.arch = only_arch(value)?,
             "module-only" => self.module_only = (value != "no").then(|| value.into()),
             "push" => self.push.extend(value.split_whitespace().map(|name| beside(file, name))),
             "exit" if value == "failure" => self.ending = Ending::Failure,
@@ -243,6 +253,16 @@ fn kernel(word: &str) -> Result<Name> {
 
 fn kernels(value: &str) -> Result<Vec<Name>> {
     value.split_whitespace().map(kernel).collect()
+}
+
+/// `any`, or `ARCH WHY`.
+fn only_arch(value: &str) -> Result<Option<(Arch, String)>> {
+    if value == "any" {
+        return Ok(None);
+    }
+    let (word, why) = value.split_once(' ').context("`any`, or `ARCH WHY`")?;
+    let arch = one_of(word, [Arch::Amd64, Arch::Arm64].map(|arch| (arch.as_str(), arch)))?;
+    Ok(Some((arch, why.trim_start().into())))
 }
 
 fn one_of<T: Copy, const N: usize>(value: &str, choices: [(&str, T); N]) -> Result<T> {
@@ -344,6 +364,17 @@ exit: 3
         assert!(!are_for("case: x\nrun: a\nkernel: debug", Name::V6_1));
         assert!(!are_for("case: x\nrun: a\nwithout: debug kcsan", Name::Debug));
         assert!(are_for("case: x\nrun: a\nwithout: debug kcsan", Name::V6_1));
+    }
+
+    #[test]
+    fn a_case_for_one_architecture_has_the_reason() {
+        let case = &parsed("case: x\nrun: a\narch: amd64 its registers\nkernel: 6.12").unwrap()[0];
+        assert_eq!(case.why_not(Arch::Arm64, Name::V6_12), Some("its registers"));
+        assert_eq!(case.why_not(Arch::Arm64, Name::V7_3), None);
+        assert_eq!(case.why_not(Arch::Amd64, Name::V6_12), None);
+        let any = &parsed("arch: amd64 its registers\ncase: x\nrun: a\narch: any").unwrap()[0];
+        assert_eq!(any.why_not(Arch::Arm64, Name::V6_12), None);
+        assert!(parsed("case: x\nrun: a\narch: amd64").is_err());
     }
 
     #[test]

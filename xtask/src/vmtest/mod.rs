@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use crate::kernels::Name;
+use crate::kernels::{Arch, Name};
 use crate::tally::Tally;
 use crate::{vm, workspace};
 use case::Case;
@@ -22,9 +22,12 @@ pub(crate) use run::Workers;
 pub(crate) struct Options {
     /// Run only the cases with one of these in their name or their file's name
     pub patterns: Vec<String>,
-    /// The kernels to boot [default: the kernel of this machine's release]
+    /// The kernels to boot [default: the kernel of this machine's release; arm64: 6.12]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
+    /// The machine of the guests
+    #[arg(long, default_value = "amd64")]
+    pub arch: Arch,
     /// Use dtrace and inlinecall as built for the packages, which takes minutes longer
     #[arg(long)]
     pub release: bool,
@@ -43,14 +46,15 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
-    let all = select(load()?, &options.patterns)?;
+    let all = select(load(options.arch)?, &options.patterns)?;
     let (mut total, mut skipped) = (Tally::default(), 0);
-    for kernel in Name::or_default(&options.kernels) {
+    for kernel in Name::or_default_of(options.arch, &options.kernels) {
         let mut cases = all.clone();
+        leave_out(&mut cases, |case| case.why_not(options.arch, kernel));
         if options.without_module || !kernel.has_kprobes() {
             without_module(&mut cases);
-            skipped += all.len() - cases.len();
         }
+        skipped += all.len() - cases.len();
         if options.list {
             cases.iter().for_each(|case| println!("{}: {}", case.file, case.name));
             return Ok(ExitCode::SUCCESS);
@@ -62,12 +66,7 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
 
 /// Leaves out the cases that need the module, and prints why; the others have no module and may not load it.
 fn without_module(cases: &mut Vec<Case>) {
-    cases.retain(|case| {
-        if let Some(why) = &case.module_only {
-            println!("skip  {}: {}: {why}", case.file, case.name);
-        }
-        case.module_only.is_none()
-    });
+    leave_out(cases, |case| case.module_only.as_deref());
     for case in cases {
         case.guest.module = false;
         case.guest.append += vm::LOCKED;
@@ -75,18 +74,47 @@ fn without_module(cases: &mut Vec<Case>) {
     }
 }
 
-/// Runs every case on one kernel, without the long ones unless `long`.
-pub(crate) fn run_everything(kernel: Name, long: bool, workers: &Workers, tally: &mut Tally) -> Result<()> {
-    let mut cases = load()?;
+/// Leaves out the cases for which there is a reason, and prints it.
+fn leave_out(cases: &mut Vec<Case>, why: impl Fn(&Case) -> Option<&str>) {
+    cases.retain(|case| {
+        let why = why(case);
+        if let Some(why) = why {
+            println!("skip  {}: {}: {why}", case.file, case.name);
+        }
+        why.is_none()
+    });
+}
+
+/// Runs every case on one kernel, without the long ones unless `long`. dtrace for this machine has been built.
+pub(crate) fn run_everything(
+    arch: Arch,
+    kernel: Name,
+    long: bool,
+    workers: &Workers,
+    tally: &mut Tally,
+) -> Result<()> {
+    let mut cases = load(arch)?;
     cases.retain(|case| long || !case.long);
+    leave_out(&mut cases, |case| case.why_not(arch, kernel));
     if !kernel.has_kprobes() {
         without_module(&mut cases);
     }
-    run::cases(&cases, kernel, &Options { repeat: 1, tested: true, ..Options::default() }, workers, tally)
+    let options = Options { arch, repeat: 1, tested: true, ..Options::default() };
+    run::cases(&cases, kernel, &options, workers, tally)
+}
+
+/// The text of cases for guests of an architecture: they name the kernel's functions for system calls as x86-64 does.
+fn for_arch(arch: Arch, text: String) -> String {
+    match arch {
+        Arch::Amd64 => text,
+        Arch::Arm64 => {
+            ["__x64_sys_", "__do_sys_"].iter().fold(text, |text, name| text.replace(name, "__arm64_sys_"))
+        }
+    }
 }
 
 /// Every case of the checkout, in the order of the files' names.
-fn load() -> Result<Vec<Case>> {
+fn load(arch: Arch) -> Result<Vec<Case>> {
     let folder = workspace::root().join("tests/vm/cases");
     let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
@@ -94,7 +122,8 @@ fn load() -> Result<Vec<Case>> {
     files.sort();
     let mut cases = Vec::new();
     for file in files {
-        cases.extend(case::parse(&file, &fs::read_to_string(&file)?)?);
+        let text = for_arch(arch, fs::read_to_string(&file)?);
+        cases.extend(case::parse(&file, &text)?);
     }
     Ok(cases)
 }

@@ -14,12 +14,12 @@ use super::case::{Case, Ending, Shape};
 use super::judge::{Outcome, judge};
 use super::plan::groups;
 use super::pushed::Pushed;
-use crate::kernels::Name;
+use crate::kernels::{Arch, Name};
 use crate::pace;
 use crate::tally::Tally;
 use crate::vm::contents::{Contents, STORE};
 use crate::vm::machine::{Captured, End, Machine};
-use crate::vm::{self, Guest};
+use crate::vm::{self, Guest, programs};
 
 /// The number of guests that may run at a time; it may grow during the run.
 pub(crate) struct Workers {
@@ -110,7 +110,7 @@ pub(super) fn cases(
                         Err(error) => {
                             let faults = [format!("{error:#}")];
                             cases.iter().for_each(|case| {
-                                locked(&shared).case(&title(kernel, case), 0.0, &faults);
+                                locked(&shared).case(&title(options.arch, kernel, case), 0.0, &faults);
                             });
                         }
                     }
@@ -130,9 +130,9 @@ pub(super) fn cases(
 impl<'s> Stock<'s> {
     fn new(groups: &[Vec<&Case>], kernel: Name, options: &'s Options) -> Result<Stock<'s>> {
         let no_module = !groups.iter().any(|group| group[0].guest.module);
-        let &Options { release, tested, .. } = options;
-        let built = vm::built(&Guest { kernel, release, tested, no_module, ..Guest::default() })?;
-        let pushed = Mutex::new(Pushed::new(kernel, built.programs.clone()));
+        let &Options { arch, release, tested, .. } = options;
+        let built = vm::built(&Guest { arch, kernel, release, tested, no_module, ..Guest::default() })?;
+        let pushed = Mutex::new(Pushed::new(vm::kernel(arch, kernel)?, programs::stripped(release)?));
         Ok(Stock { kernel, options, built, pushed })
     }
 
@@ -163,7 +163,7 @@ impl<'s> Stock<'s> {
             runs,
             ..Contents::default()
         };
-        Ok(Job { guest: guest(shape, self.kernel, self.options.release), contents, cases: cases.to_vec() })
+        Ok(Job { guest: guest(shape, self.kernel, self.options), contents, cases: cases.to_vec() })
     }
 }
 
@@ -180,8 +180,9 @@ fn begin(pushed: &[PathBuf]) -> String {
 /// The removal of earlier cases' files. A filesystem that is still mounted there is emptied, and stays.
 const CLEAR: &str = "rm -rf /root/* /tmp/* 2>/dev/null";
 
-fn guest(shape: &Shape, kernel: Name, release: bool) -> Guest {
+fn guest(shape: &Shape, kernel: Name, options: &Options) -> Guest {
     Guest {
+        arch: options.arch,
         accel: if shape.thread.as_deref() == Some("icount") { "icount" } else { "tcg" }.into(),
         kernel,
         smp: shape.smp,
@@ -190,7 +191,7 @@ fn guest(shape: &Shape, kernel: Name, release: bool) -> Guest {
         cpu: shape.cpu.clone(),
         thread: shape.thread.clone().filter(|thread| thread != "icount"),
         no_module: !shape.module,
-        release,
+        release: options.release,
         ..Guest::default()
     }
 }
@@ -200,7 +201,7 @@ fn run<'a>(job: Job<'a>, tally: &Mutex<&mut Tally>, failed: &Mutex<Vec<Failed<'a
     let mut machine: Option<Machine> = None;
     for (id, case) in job.cases.iter().enumerate() {
         let ended = one(&mut machine, &job.guest, &job.contents, id, case);
-        let title = title(job.guest.kernel, case);
+        let title = title(job.guest.arch, job.guest.kernel, case);
         if ended.faults.is_empty() || ended.in_trouble {
             locked(tally).case(&title, ended.seconds, &ended.faults);
         } else {
@@ -214,7 +215,7 @@ fn run<'a>(job: Job<'a>, tally: &Mutex<&mut Tally>, failed: &Mutex<Vec<Failed<'a
 
 /// Runs a failed case again, in a separate guest and with nothing else running.
 fn once_more(first: Failed, tally: &mut Tally) {
-    let title = title(first.guest.kernel, first.case);
+    let title = title(first.guest.arch, first.guest.kernel, first.case);
     let ended = one(&mut None, &first.guest, &first.contents, 0, first.case);
     if ended.faults.is_empty() {
         let log = ended.log.map(|log| {
@@ -227,8 +228,9 @@ fn once_more(first: Failed, tally: &mut Tally) {
     }
 }
 
-fn title(kernel: Name, case: &Case) -> String {
-    format!("{kernel} {}: {}", case.file, case.name)
+fn title(arch: Arch, kernel: Name, case: &Case) -> String {
+    let arch = if arch == Arch::default() { String::new() } else { format!("{} ", arch.as_str()) };
+    format!("{arch}{kernel} {}: {}", case.file, case.name)
 }
 
 /// How a case ended.
@@ -244,9 +246,10 @@ struct Ended {
 /// Runs a case in the existing guest, or in a new one. A guest that remains is fit for another case.
 fn one(machine: &mut Option<Machine>, guest: &Guest, contents: &Contents, id: usize, case: &Case) -> Ended {
     let begin = Instant::now();
+    let slowness = guest.kernel.slowness() * guest.arch.slowness();
     let running = machine.take().map_or_else(|| vm::boot(guest, contents), Ok);
     let result = running.and_then(|mut running| {
-        let outcome = run_case(&mut running, id, case, case.timeout * guest.kernel.slowness())?;
+        let outcome = run_case(&mut running, id, case, case.timeout * slowness)?;
         Ok((running, outcome))
     });
     let seconds = begin.elapsed().as_secs_f32();

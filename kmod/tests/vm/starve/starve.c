@@ -104,7 +104,7 @@ static int ioctl_ends(struct kretprobe_instance *ri, struct pt_regs *regs)
 NOKPROBE_SYMBOL(ioctl_ends);
 
 static struct kretprobe ioctls = {
-	.kp.symbol_name = "__x64_sys_ioctl",
+	.kp.symbol_name = IS_ENABLED(CONFIG_ARM64) ? "__arm64_sys_ioctl" : "__x64_sys_ioctl",
 	.entry_handler = ioctl_begins,
 	.handler = ioctl_ends,
 };
