@@ -183,6 +183,7 @@ static struct kinst_func *kinst_func_new(unsigned long start, bool hold)
 	f->reason = kinst_func_find(f, hold);
 	if (f->reason)
 		return f;
+	f->size = kinst_refuse_data(start, f->size);
 	f->room = f->size;
 	kinst_symbol_name(start, name);
 	strscpy(f->name, name, sizeof(f->name));

@@ -257,6 +257,16 @@ void kinst_refuse_entry(struct kinst_func *f)
 	f->blanket = kinst_refuse_whole(f);
 }
 
+/* The site of the function that follows is among its first instructions, maybe after a landing pad. */
+unsigned long kinst_refuse_data(unsigned long start, unsigned long size)
+{
+	unsigned long end = start + size;
+
+	if (!KINST_FTRACE_BEFORE || size <= KINST_FTRACE_BEFORE || !kinst_first_ftrace(end, end + 2 * KINST_FTRACE_LEN))
+		return size;
+	return size - KINST_FTRACE_BEFORE;
+}
+
 int kinst_refuse_init(void)
 {
 	int err = kinst_jumps_init();

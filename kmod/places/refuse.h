@@ -19,6 +19,9 @@ void kinst_refuse_function(struct kinst_func *f);
 /* The same without the instructions: the ftrace site at the start or after a landing pad, and the whole function. */
 void kinst_refuse_entry(struct kinst_func *f);
 
+/* The size of a function without ftrace's data of the function that follows it. */
+unsigned long kinst_refuse_data(unsigned long start, unsigned long size);
+
 int kinst_refuse_init(void);
 void kinst_refuse_exit(void);
 

@@ -6,7 +6,9 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/pgtable.h>
 #include <asm/barrier.h>
+#include <asm/cpufeature.h>
 #include <asm/sysreg.h>
 
 #include "context.h"
@@ -29,23 +31,33 @@ static __probe_path bool is_device_page(unsigned long addr)
 }
 NOKPROBE_SYMBOL(is_device_page);
 
-/* The kernel itself changes the address space for calls to the firmware. */
+/*
+ * Whether user addresses mean the current task's memory. A switch of tasks changes the address space first and the
+ * task later, and the kernel changes the address space for calls to the firmware. Without hardware to keep the kernel
+ * off user memory, the table is the task's whenever user memory is accessible.
+ */
 __probe_path bool kinst_arch_uaccess_okay(void)
 {
-	return current->active_mm == current->mm;
+	const struct mm_struct *mm = current->mm;
+
+	if (!mm || current->active_mm != mm)
+		return false;
+	return system_uses_ttbr0_pan() ||
+	       (read_sysreg(ttbr0_el1) & GENMASK_ULL(47, 1)) == phys_to_ttbr(virt_to_phys(mm->pgd));
 }
 NOKPROBE_SYMBOL(kinst_arch_uaccess_okay);
 
 /* Context: any, NMI included; interrupts off. */
 __probe_path bool kinst_arch_is_device(unsigned long addr, size_t n)
 {
-	unsigned long end = addr + n;
+	unsigned long last = (addr + n - 1) & PAGE_MASK;
 
-	if ((long)addr > 0)
+	if ((long)addr > 0 || !n)
 		return false;
-	for (addr &= PAGE_MASK; addr < end; addr += PAGE_SIZE)
+	/* The last page may be the last of all addresses. */
+	for (addr &= PAGE_MASK; addr < last; addr += PAGE_SIZE)
 		if (is_device_page(addr))
 			return true;
-	return false;
+	return is_device_page(last);
 }
 NOKPROBE_SYMBOL(kinst_arch_is_device);

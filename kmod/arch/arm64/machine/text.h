@@ -43,6 +43,13 @@
 #define KINST_FTRACE_LEN 4
 #define KINST_STATIC_CALL_LEN 4
 
+/* Data before a function with a site: where ftrace finds its callers. */
+#if defined(__KERNEL__) && defined(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS)
+#define KINST_FTRACE_BEFORE 8
+#else
+#define KINST_FTRACE_BEFORE 0
+#endif
+
 /* A hit cannot write to the text: the other processors would have to wait. */
 #define KINST_HIT_STORES 0
 

@@ -28,6 +28,9 @@
 #define KINST_FTRACE_LEN 5
 #define KINST_STATIC_CALL_LEN 5
 
+/* ftrace has no data before a function. */
+#define KINST_FTRACE_BEFORE 0
+
 /* A hit may write to the text: an instruction's first byte changes at once. */
 #define KINST_HIT_STORES 1
 
