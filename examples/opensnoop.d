@@ -7,10 +7,12 @@
  * FD is the new descriptor, or -1 with the error number in ERR: 2 is ENOENT (no such file), 13
  * EACCES (permission denied). It shows where a program looks for its configuration, and which files
  * it opens again and again. Ends at ^C, or with COMMAND or PID.
+ * Not every processor has open(), so a probe may match nothing (zdefs).
  */
 #pragma D option quiet
 #pragma D option strsize=512
 #pragma D option switchrate=10hz
+#pragma D option zdefs
 
 BEGIN
 {

@@ -146,6 +146,17 @@ static inline void read_symbols(void)
 	}
 }
 
+/* Whether the kernel has it. */
+static inline int is_symbol(const char *name)
+{
+	size_t at;
+
+	for (at = *head_of(name); at; at = symbols[at].next)
+		if (!strcmp(symbols[at].name, name))
+			return 1;
+	return 0;
+}
+
 static inline uint64_t address_of(const char *name)
 {
 	size_t at, found = 0;
@@ -228,7 +239,7 @@ static inline void leave_out_ftrace(unsigned char *text, uint64_t start, uint64_
 	size_t i;
 
 	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		uint64_t from = address_of(calls[i]), at;
+		uint64_t from = is_symbol(calls[i]) ? address_of(calls[i]) : 0, at;
 
 		for (at = from; at < from + 5; at++)
 			if (at >= start && at < end)
