@@ -95,8 +95,8 @@ const TABLE: &[Row] = &[
     ),
     row(
         Reason::UNSUPPORTED,
-        "the loaded module cannot make this kind of probe",
-        "load the module of this version",
+        "the module has no such probe at this instruction, or not on this machine",
+        "trace it without the module: -x backend=bpf",
     ),
     row(
         Reason::MODEL,
