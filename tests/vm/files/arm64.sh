@@ -79,7 +79,7 @@ traced() {
 		echo switched $n times
 		echo 0 2>/dev/null >/proc/sys/kernel/ftrace_enabled || echo refused
 	) &
-	counted 10 vfs_read ksys_read vfs_write __do_sys_getppid rw_verify_area
+	counted 10 vfs_read ksys_read vfs_write rw_verify_area
 	wait
 	echo >$T/set_ftrace_filter
 }
