@@ -67,7 +67,7 @@ asm("	.globl	entry\n"
     "	ret\n");
 _Static_assert(KINST_DETOUR_FRAME == (29 + 2 + 13) * 8, "what the entry writes");
 
-/* Where a detour sets the interrupt masks from x29, which only a kernel may. */
+/* The address at which a detour sets the interrupt masks from x29, which only a kernel may. */
 static u64 masks_at;
 
 /* The state to begin with, after the next trap: a return from a signal sets all registers. */
@@ -268,7 +268,7 @@ static bool is_usable(const struct kinst_arch_insn *insn, const struct state *s,
 
 	if (insn->target && (!in_code(insn->target) || is_in_slot(insn->target, slot) || insn->target == insn->addr))
 		return false;
-	/* Of a literal, up to 16 bytes. */
+	/* A literal has up to 16 bytes. */
 	if ((word & 0x3b000000) == 0x18000000 &&
 	    (!in_code(loads) || !in_code(loads + 12) || loads + 16 - slot < KINST_SLOT_SIZE + 16 ||
 	     loads + 16 - insn->addr < 20))
@@ -333,71 +333,86 @@ static bool same(const struct kinst_arch_insn *insn, const struct state *s, u64 
 	return !memcmp(&one, &two, sizeof(one));
 }
 
-int main(int argc, char **argv)
+static u8 *far; /* out of a branch's reach from the code */
+static unsigned long runs, differ, refused[KINST_R_MAX];
+
+static bool set_up(void)
 {
-	unsigned long wanted_runs = argc > 1 ? strtoul(argv[1], NULL, 0) : 10000, runs = 0, differ = 0;
-	unsigned long refused[KINST_R_MAX] = {}, all = 0;
 	struct sigaction trap = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 	stack_t other = { .ss_sp = malloc(1 << 16), .ss_size = 1 << 16 };
+	int any_access = PROT_READ | PROT_WRITE | PROT_EXEC;
+	unsigned int i;
 	u64 addr;
 
-	if (argc > 2)
-		seed = strtoul(argv[2], NULL, 0) | 1;
 	sigaltstack(&other, NULL);
 	sigaction(SIGTRAP, &trap, NULL);
 	sigaction(SIGSEGV, &trap, NULL);
 	sigaction(SIGILL, &trap, NULL);
 	sigaction(SIGBUS, &trap, NULL);
-	/* Far from the slots that are out of reach. */
-	code = mmap((void *)0x5000000000, CODE_LEN, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	u8 *far = mmap((void *)0x7000000000, DATA_LEN, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	code = mmap((void *)0x5000000000, CODE_LEN, any_access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	far = mmap((void *)0x7000000000, DATA_LEN, any_access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED || far == MAP_FAILED)
-		return 2;
+		return false;
 	for (addr = (u64)code; addr < (u64)code + CODE_LEN; addr += 4) {
 		u32 word = filler(addr);
 
 		memcpy((void *)addr, &word, sizeof(word));
 	}
-	for (addr = 0; addr < DATA_LEN / 8; addr++)
-		contents[addr] = any();
+	for (i = 0; i < DATA_LEN / 8; i++)
+		contents[i] = any();
+	return true;
+}
 
-	while (runs < wanted_runs) {
-		struct kinst_arch_insn insn;
-		u8 bytes[KINST_SLOT_SIZE];
-		struct state s;
-		enum kinst_reason reason;
-		bool detour = any() & 1;
-		u8 copies;
-		u32 word = invent();
-		u64 slot = any() & 1 ? (u64)far : (u64)code + any() % (CODE_LEN / KINST_SLOT_SIZE) * KINST_SLOT_SIZE;
+/* Tries a random instruction, if it can be executed here. */
+static void try_one(void)
+{
+	u64 slot = any() & 1 ? (u64)far : (u64)code + any() % (CODE_LEN / KINST_SLOT_SIZE) * KINST_SLOT_SIZE;
+	u64 addr = (u64)code + any() % (CODE_LEN / 4) * 4;
+	bool detour = any() & 1;
+	struct kinst_arch_insn insn;
+	u8 bytes[KINST_SLOT_SIZE], copies;
+	enum kinst_reason reason;
+	u32 word = invent();
+	struct state s;
 
-		addr = (u64)code + any() % (CODE_LEN / 4) * 4;
-		if (addr - slot < KINST_SLOT_SIZE || addr + 4 - slot < KINST_SLOT_SIZE)
-			continue;
-		invent_state(&s);
-		if (!kinst_arch_decode(&insn, (u8 *)&word, sizeof(word), addr) || !is_usable(&insn, &s, slot))
-			continue;
-		runs++;
-		if (detour)
-			reason = kinst_arch_detour(&insn, 1, slot, (unsigned long)entry, bytes, &copies);
-		else
-			reason = kinst_arch_relocate(&insn, slot, bytes);
-		if (reason) {
-			refused[reason]++;
-			continue;
-		}
-		if (any() & 1)
-			sign_target(&s, word);
-		if (same(&insn, &s, slot, bytes, detour))
-			continue;
-		differ++;
-		printf("%08x at %llx, %s %llx: goes to %llx\n", word, (unsigned long long)addr, detour ? "detour" : "slot",
-		       (unsigned long long)slot, (unsigned long long)after.pc);
+	if (is_in_slot(addr, slot) || is_in_slot(addr + 4, slot))
+		return;
+	invent_state(&s);
+	if (!kinst_arch_decode(&insn, (u8 *)&word, sizeof(word), addr) || !is_usable(&insn, &s, slot))
+		return;
+	runs++;
+	if (detour)
+		reason = kinst_arch_detour(&insn, 1, slot, (unsigned long)entry, bytes, &copies);
+	else
+		reason = kinst_arch_relocate(&insn, slot, bytes);
+	if (reason) {
+		refused[reason]++;
+		return;
 	}
-	for (addr = 0; addr < KINST_R_MAX; addr++) {
-		if (refused[addr])
-			printf("reason %u: %lu\n", (unsigned int)addr, refused[addr]);
-		all += refused[addr];
+	if (any() & 1)
+		sign_target(&s, word);
+	if (same(&insn, &s, slot, bytes, detour))
+		return;
+	differ++;
+	printf("%08x at %llx, %s %llx: goes to %llx\n", word, (unsigned long long)addr, detour ? "detour" : "slot",
+	       (unsigned long long)slot, (unsigned long long)after.pc);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long wanted_runs = argc > 1 ? strtoul(argv[1], NULL, 0) : 10000, all = 0;
+	unsigned int i;
+
+	if (argc > 2)
+		seed = strtoul(argv[2], NULL, 0) | 1;
+	if (!set_up())
+		return 2;
+	while (runs < wanted_runs)
+		try_one();
+	for (i = 0; i < KINST_R_MAX; i++) {
+		if (refused[i])
+			printf("reason %u: %lu\n", i, refused[i]);
+		all += refused[i];
 	}
 	printf("ended by traps %lu, by instructions that do not exist %lu, by bad addresses %lu\n", ended[SIGTRAP] / 2,
 	       ended[SIGILL] / 2, (ended[SIGSEGV] + ended[SIGBUS]) / 2);

@@ -42,7 +42,7 @@ enum what {
 	NOT_KNOWN, /* refused */
 };
 
-/* What an instruction does. */
+/* The effect of an instruction. */
 struct effect {
 	enum what what;
 	u32 reg;

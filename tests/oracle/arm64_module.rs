@@ -238,7 +238,7 @@ fn the_analysis_of_all_instructions_is_that_of_objdump() {
     assert!(compared > 1_000_000);
 }
 
-/// What kprobes says of an instruction: kmod/tests/kprobes.c.
+/// The answer of kprobes for an instruction: kmod/tests/kprobes.c.
 const KIND: u8 = 1;
 const PLACE: u8 = 2;
 

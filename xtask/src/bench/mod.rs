@@ -52,7 +52,7 @@ enum Unit {
 pub(crate) fn main(options: &Options) -> Result<()> {
     match options.filter.as_deref() {
         Some("kmod") => return kmod::main(options.arch, options.kernel),
-        _ if options.arch != Arch::Amd64 => bail!("only kmod runs on {}: name it", options.arch),
+        _ if options.arch != Arch::Amd64 => bail!("only kmod runs on arm64: name it"),
         Some("path") => return path::main(options.kernel),
         Some("functions") => return functions::main(options.kernel),
         Some("arm") => return arm::main(options.kernel),
