@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use kinst::debuginfo::{Bytes, ElfFile};
 use kinst::dwarf::{self, Caller, Callers, DebugInfo, Handlers, Registers};
+use kinst::machine::Machine;
 
 /// Functions inlined in functions, a loop, a cold part, and one function twice in another.
 const SOURCE: &str = "
@@ -167,14 +168,14 @@ pub fn callers(data: &[u8]) {
     let Ok(callers) = Callers::read(&image) else { return };
     let stack = |address: u64| (0x1000..0x3000).contains(&address).then_some(address ^ 0x10);
     for address in text(&image) {
-        let mut registers = Registers::all([0x2000; 17]);
+        let mut registers = Registers::all(&[0x2000; 17]).expect("of x86-64");
         for _ in 0..ENOUGH {
             match callers.at(address, &registers, &stack) {
                 Some(Caller::Found { registers: caller, .. }) => registers = caller,
                 Some(Caller::Outermost) | None => break,
             }
         }
-        let _ = callers.at(address, &Registers::default(), &|_| None);
+        let _ = callers.at(address, &Registers::none(Machine::X86_64), &|_| None);
     }
 }
 

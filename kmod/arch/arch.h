@@ -131,8 +131,8 @@ void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len);
 void kinst_arch_poke_sync(void);
 
 /*
- * Collects the replacement of an instruction by a breakpoint, or the reverse, if that is allowed only while the other CPUs
- * wait: it is in memory after kinst_arch_replace_now(). False if kinst_arch_poke() may do it.
+ * Replaces the first opcode of an instruction by a breakpoint, or the reverse. If that is allowed only while the other CPUs
+ * wait, it is collected, and in memory after kinst_arch_replace_now(). False if kinst_arch_poke() may do it.
  */
 bool kinst_arch_replace(unsigned long addr, kinst_opcode_t opcode);
 void kinst_arch_replace_now(void);
@@ -149,10 +149,10 @@ bool kinst_arch_is_rewritten(unsigned long first, unsigned long last);
 /* Whether the function is called at a breakpoint before our handler, according to a list that changes. */
 bool kinst_arch_is_before_us(unsigned long start);
 
-/* Writes to the text through a second mapping, from any context; followed by kinst_arch_poke_sync() as above. */
+/* Only if KINST_HIT_STORES: writes to the text through a second mapping, from any context; followed by kinst_arch_poke_sync(). */
 void kinst_arch_store(kinst_opcode_t *alias, kinst_opcode_t value);
 
-/* Whether writes through a second mapping must be repeated after the synchronization, and synchronized again. */
+/* The same: whether writes through a second mapping must be repeated after the synchronization, and synchronized again. */
 bool kinst_arch_stores_again(void);
 
 /*

@@ -7,6 +7,8 @@
  * kernel has some 530 instructions with an exception-table entry, a full one a few
  * thousand; a slot of the fault pool stays with its instruction once it is used.
  * If no detour is free, a probe keeps its breakpoint.
+ *
+ * Where jumps do not reach so far, more pools of the same sizes are allocated near the kernel when they are needed.
  */
 #ifndef _KINST_POOL_H
 #define _KINST_POOL_H
@@ -21,6 +23,24 @@
 extern u8 kinst_pool[];
 extern u8 kinst_fault_pool[];
 extern u8 kinst_detours[];
+
+#ifdef __KERNEL__
+#include <machine/text.h>
+
+#if KINST_NEAR_POOLS
+/* Allocates memory for code within reach of all of the kernel's text, filled with breakpoints. NULL: there is none. */
+u8 *kinst_arch_near_new(size_t size);
+/* Its mirror, for all of it, once nothing can run there. */
+void kinst_arch_near_free(void);
+#else
+static inline u8 *kinst_arch_near_new(size_t size)
+{
+	return NULL;
+}
+
+static inline void kinst_arch_near_free(void) {}
+#endif
+#endif
 #endif
 
 #endif /* _KINST_POOL_H */

@@ -6,7 +6,7 @@
 #define _KINST_DETOUR_H
 
 #include "arch/arch.h"
-#include "arch/pool.h"
+#include "patch/tramp.h"
 
 #define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
 
@@ -20,9 +20,12 @@ struct kinst_detour {
 };
 
 /* By detour index; NULL: not in use. Read by hits; written with the sites' mutex held. */
-extern struct kinst_detour *kinst_detour_of[KINST_DETOURS];
+extern struct kinst_detour *kinst_detour_of[KINST_DETOURS_IN_ALL];
 
-/* Like kinst_slot_place(), for an address in a detour. */
-unsigned long kinst_detour_place(unsigned long addr, bool *pushed);
+/*
+ * Like kinst_slot_place(), for an address in a detour. If the call of the entry has begun, and is not undone yet,
+ * sets *called to the offset of the address in the detour.
+ */
+unsigned long kinst_detour_place(unsigned long addr, bool *pushed, unsigned int *called);
 
 #endif /* _KINST_DETOUR_H */

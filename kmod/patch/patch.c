@@ -88,8 +88,7 @@ void kinst_patch_write(unsigned long addr, const void *bytes, size_t len)
 	cond_resched(); /* there may be tens of thousands */
 }
 
-/* Replaces an instruction by a breakpoint, or the reverse. */
-static void kinst_patch_opcode(unsigned long addr, kinst_opcode_t opcode)
+void kinst_patch_opcode(unsigned long addr, kinst_opcode_t opcode)
 {
 	if (!kinst_arch_replace(addr, opcode))
 		kinst_patch_write(addr, &opcode, sizeof(opcode));

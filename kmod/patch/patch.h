@@ -24,6 +24,8 @@ void kinst_patch_unlock(void);
 bool kinst_patch_arm(unsigned long addr, kinst_opcode_t original);
 /* Its mirror. False if other code has overwritten the breakpoint. */
 bool kinst_patch_restore(unsigned long addr, kinst_opcode_t original);
+/* Replaces the first opcode of an instruction by a breakpoint, or the reverse. */
+void kinst_patch_opcode(unsigned long addr, kinst_opcode_t opcode);
 void kinst_patch_write(unsigned long addr, const void *bytes, size_t len);
 void kinst_patch_flush(void);
 void kinst_patch_sync(void);

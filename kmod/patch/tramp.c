@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * patch/tramp.c: the pools of slots and of detours (arch/x86/pool.S) and their
+ * patch/tramp.c: the pools of slots and of detours (arch/pool.h) and their
  * contents.
  *
  * The ordinary pool: a slot is reused once no task can be in it (text/sites.c waits
@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -33,27 +34,35 @@ struct kinst_slots {
 	unsigned int count;
 	unsigned long *used;
 	unsigned int next; /* where the search for a free one begins */
+	/* The contents of each; NULL for detours. */
+	unsigned long *owner; /* address of the instruction */
+	u8 *len; /* its length; 0: a call */
 };
 
 static DECLARE_BITMAP(kinst_used, KINST_POOL_SLOTS);
-static struct kinst_slots kinst_pool_slots = {
+static unsigned long kinst_owner[KINST_POOL_SLOTS];
+static u8 kinst_owner_len[KINST_POOL_SLOTS];
+static DECLARE_BITMAP(kinst_detoured, KINST_DETOURS);
+
+/* The first is in the module's text, the others are near the kernel. */
+static struct kinst_slots kinst_pools[1 + KINST_NEAR_POOLS] = { {
 	.at = kinst_pool,
 	.size = KINST_SLOT_SIZE,
 	.count = KINST_POOL_SLOTS,
 	.used = kinst_used,
-};
+	.owner = kinst_owner,
+	.len = kinst_owner_len,
+} };
+static unsigned int kinst_npools = 1;
 
-static DECLARE_BITMAP(kinst_detoured, KINST_DETOURS);
-static struct kinst_slots kinst_detour_slots = {
+static struct kinst_slots kinst_detour_pools[KINST_DETOUR_POOLS] = { {
 	.at = kinst_detours,
 	.size = KINST_DETOUR_LEN,
 	.count = KINST_DETOURS,
 	.used = kinst_detoured,
-};
+} };
 
-/* The contents of each slot of the ordinary pool. */
-static unsigned long kinst_slot_owner[KINST_POOL_SLOTS]; /* address of the instruction */
-static u8 kinst_slot_len[KINST_POOL_SLOTS]; /* its length; 0: a call */
+u8 *kinst_near_detours;
 
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
 static unsigned int kinst_fault_end; /* no slot from here on has an owner */
@@ -65,7 +74,11 @@ static bool kinst_fault_pinned; /* the module stays: a task may sleep in the poo
 /* Pool usage: read-only files in /sys/module/kinst/parameters. */
 static int kinst_show_slots(char *buffer, const struct kernel_param *kp)
 {
-	return sysfs_emit(buffer, "%u\n", bitmap_weight(kinst_used, KINST_POOL_SLOTS));
+	unsigned int i, used = 0, n = smp_load_acquire(&kinst_npools);
+
+	for (i = 0; i < n; i++)
+		used += bitmap_weight(kinst_pools[i].used, KINST_POOL_SLOTS);
+	return sysfs_emit(buffer, "%u\n", used);
 }
 
 static int kinst_show_fault_slots(char *buffer, const struct kernel_param *kp)
@@ -175,6 +188,11 @@ static unsigned int kinst_slots_number(const struct kinst_slots *slots, unsigned
 	return (slot - (unsigned long)slots->at) / slots->size;
 }
 
+static bool kinst_slots_has(const struct kinst_slots *slots, unsigned long addr)
+{
+	return slots->at && addr - (unsigned long)slots->at < slots->count * slots->size;
+}
+
 static void kinst_slots_take(struct kinst_slots *slots, unsigned long slot, const u8 *bytes)
 {
 	unsigned int i = kinst_slots_number(slots, slot);
@@ -193,6 +211,107 @@ static void kinst_slots_give(struct kinst_slots *slots, unsigned long slot)
 	__clear_bit(kinst_slots_number(slots, slot), slots->used);
 }
 
+/* ---- pools near the kernel ---- */
+
+static bool kinst_slots_alloc(struct kinst_slots *slots, size_t size, unsigned int count)
+{
+	slots->size = size;
+	slots->count = count;
+	slots->next = 0;
+	slots->used = kvcalloc(BITS_TO_LONGS(count), sizeof(long), GFP_KERNEL);
+	if (slots->used)
+		slots->at = kinst_arch_near_new(count * size);
+	return slots->at;
+}
+
+static void kinst_slots_free(struct kinst_slots *slots)
+{
+	kvfree(slots->used);
+	kvfree(slots->owner);
+	kvfree(slots->len);
+	memset(slots, 0, sizeof(*slots));
+}
+
+/* Adds a pool of slots near the kernel. NULL: there is no memory. */
+static struct kinst_slots *kinst_pools_grow(void)
+{
+	struct kinst_slots *slots = &kinst_pools[kinst_npools];
+
+	if (kinst_npools == ARRAY_SIZE(kinst_pools))
+		return NULL;
+	slots->owner = kvcalloc(KINST_POOL_SLOTS, sizeof(*slots->owner), GFP_KERNEL);
+	slots->len = kvcalloc(KINST_POOL_SLOTS, sizeof(*slots->len), GFP_KERNEL);
+	if (slots->owner && slots->len && kinst_slots_alloc(slots, KINST_SLOT_SIZE, KINST_POOL_SLOTS)) {
+		smp_store_release(&kinst_npools, kinst_npools + 1);
+		return slots;
+	}
+	kinst_slots_free(slots);
+	return NULL;
+}
+
+/* The pool of detours within reach of the place, or NULL. */
+static struct kinst_slots *kinst_detours_for(unsigned long addr)
+{
+	struct kinst_slots *near = &kinst_detour_pools[KINST_DETOUR_POOLS - 1];
+
+	if (!KINST_NEAR_POOLS || !kinst_is_own_text(addr))
+		return &kinst_detour_pools[0];
+	if (near->at)
+		return near;
+	if (!kinst_slots_alloc(near, KINST_DETOUR_LEN, KINST_DETOURS)) {
+		kinst_slots_free(near);
+		return NULL;
+	}
+	WRITE_ONCE(kinst_near_detours, near->at);
+	return near;
+}
+
+/*
+ * Finds a free slot for the instruction at addr: within reach if there is one, since a slot that is not costs a second
+ * trap. The modules' text is near our own.
+ */
+static struct kinst_slots *kinst_slots_for(unsigned long addr, unsigned long *slot)
+{
+	struct kinst_slots *slots;
+
+	if (KINST_NEAR_POOLS && kinst_is_own_text(addr)) {
+		for (slots = kinst_pools + 1; slots < kinst_pools + kinst_npools; slots++) {
+			*slot = kinst_slots_find(slots);
+			if (*slot)
+				return slots;
+		}
+		slots = kinst_pools_grow();
+		if (slots) {
+			*slot = kinst_slots_find(slots);
+			return slots;
+		}
+	}
+	*slot = kinst_slots_find(kinst_pools);
+	return *slot ? kinst_pools : NULL;
+}
+
+static struct kinst_slots *kinst_slots_of(unsigned long slot)
+{
+	struct kinst_slots *slots = kinst_pools;
+
+	while (!kinst_slots_has(slots, slot))
+		slots++;
+	return slots;
+}
+
+void kinst_tramp_exit(void)
+{
+	unsigned int i;
+
+	for (i = 1; i < kinst_npools; i++)
+		kinst_slots_free(&kinst_pools[i]);
+	for (i = 1; i < KINST_DETOUR_POOLS; i++)
+		kinst_slots_free(&kinst_detour_pools[i]);
+	kinst_arch_near_free();
+}
+
+/* ---- slots and detours ---- */
+
 static void kinst_fault_pin(void)
 {
 	kinst_fault_sites++;
@@ -204,6 +323,7 @@ static void kinst_fault_pin(void)
 enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot)
 {
 	const struct exception_table_entry *original = kinst_sym_search_exception_tables(insn->addr);
+	struct kinst_slots *slots;
 	u8 bytes[KINST_SLOT_SIZE];
 	enum kinst_reason reason;
 	unsigned int number;
@@ -215,29 +335,36 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 			kinst_fault_pin();
 		return reason;
 	}
-	*slot = kinst_slots_find(&kinst_pool_slots);
-	if (!*slot)
+	slots = kinst_slots_for(insn->addr, slot);
+	if (!slots)
 		return KINST_R_NOSLOT;
 	reason = kinst_arch_relocate(insn, *slot, bytes);
 	if (reason)
 		return reason;
-	number = kinst_slots_number(&kinst_pool_slots, *slot);
-	kinst_slot_owner[number] = insn->addr;
-	kinst_slot_len[number] = kinst_arch_calls(insn) ? 0 : insn->len;
-	kinst_slots_take(&kinst_pool_slots, *slot, bytes);
+	number = kinst_slots_number(slots, *slot);
+	slots->owner[number] = insn->addr;
+	slots->len[number] = kinst_arch_calls(insn) ? 0 : insn->len;
+	kinst_slots_take(slots, *slot, bytes);
 	return KINST_OK;
 }
 
 /* Context: any, NMI included, with interrupts off. A slot's owner does not change while a task is in the slot. */
 __probe_path unsigned long kinst_slot_place(unsigned long addr, bool *pushed)
 {
-	unsigned long in = addr - (unsigned long)kinst_pool, i = in / KINST_SLOT_SIZE;
+	unsigned int pool, n = smp_load_acquire(&kinst_npools);
+	unsigned long in, i;
 
-	if (i < KINST_POOL_SLOTS) {
+	for (pool = 0; pool < n; pool++) {
+		const struct kinst_slots *slots = &kinst_pools[pool];
+
+		in = addr - (unsigned long)slots->at;
+		i = in / KINST_SLOT_SIZE;
+		if (i >= KINST_POOL_SLOTS)
+			continue;
 		if (!(in % KINST_SLOT_SIZE))
-			return kinst_slot_owner[i];
-		*pushed = !kinst_slot_len[i];
-		return kinst_slot_owner[i] + kinst_slot_len[i];
+			return slots->owner[i];
+		*pushed = !slots->len[i];
+		return slots->owner[i] + slots->len[i];
 	}
 	in = addr - (unsigned long)kinst_fault_pool;
 	i = in / KINST_SLOT_SIZE;
@@ -252,7 +379,7 @@ bool kinst_slot_put(unsigned long slot)
 	if (!slot)
 		return false;
 	if (!kinst_slot_is_fault(slot)) {
-		kinst_slots_give(&kinst_pool_slots, slot);
+		kinst_slots_give(kinst_slots_of(slot), slot);
 		return false;
 	}
 	return !--kinst_fault_sites;
@@ -260,27 +387,32 @@ bool kinst_slot_put(unsigned long slot)
 
 unsigned int kinst_slots_left(void)
 {
-	return KINST_POOL_SLOTS - bitmap_weight(kinst_used, KINST_POOL_SLOTS);
+	unsigned int i, left = (ARRAY_SIZE(kinst_pools) - kinst_npools) * KINST_POOL_SLOTS;
+
+	for (i = 0; i < kinst_npools; i++)
+		left += KINST_POOL_SLOTS - bitmap_weight(kinst_pools[i].used, KINST_POOL_SLOTS);
+	return left;
 }
 
 enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long entry,
 				   unsigned long *detour, u8 *at)
 {
+	struct kinst_slots *slots = kinst_detours_for(insns->addr);
 	u8 bytes[KINST_DETOUR_LEN];
 	enum kinst_reason reason;
 
-	*detour = kinst_slots_find(&kinst_detour_slots);
+	*detour = slots ? kinst_slots_find(slots) : 0;
 	if (!*detour)
 		return KINST_R_NOSLOT;
 	reason = kinst_arch_detour(insns, n, *detour, entry, bytes, at);
 	if (!reason)
-		kinst_slots_take(&kinst_detour_slots, *detour, bytes);
+		kinst_slots_take(slots, *detour, bytes);
 	return reason;
 }
 
 void kinst_detour_put(unsigned long detour)
 {
-	kinst_slots_give(&kinst_detour_slots, detour);
+	kinst_slots_give(&kinst_detour_pools[kinst_detour_number(detour) / KINST_DETOURS], detour);
 }
 
 /* ---- tasks in the fault pool ---- */

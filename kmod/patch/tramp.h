@@ -30,13 +30,27 @@ enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned
 				   unsigned long *detour, u8 *at);
 void kinst_detour_put(unsigned long detour);
 
-/* The index of the detour that contains the address; KINST_DETOURS if none. Context: any, including the probe path. */
+/* The detours in the module's text, and those near the kernel. */
+#define KINST_DETOUR_POOLS (1 + !!KINST_NEAR_POOLS)
+#define KINST_DETOURS_IN_ALL (KINST_DETOUR_POOLS * KINST_DETOURS)
+
+extern u8 *kinst_near_detours; /* NULL: none */
+
+/* The index of the detour that contains the address; KINST_DETOURS_IN_ALL if none. Context: any, including the probe path. */
 static nokprobe_inline unsigned int kinst_detour_number(unsigned long addr)
 {
 	unsigned long number = (addr - (unsigned long)kinst_detours) / KINST_DETOUR_LEN;
 
-	return number < KINST_DETOURS ? number : KINST_DETOURS;
+	if (number < KINST_DETOURS)
+		return number;
+	if (!KINST_NEAR_POOLS || !READ_ONCE(kinst_near_detours))
+		return KINST_DETOURS_IN_ALL;
+	number = (addr - (unsigned long)kinst_near_detours) / KINST_DETOUR_LEN;
+	return number < KINST_DETOURS ? KINST_DETOURS + number : KINST_DETOURS_IN_ALL;
 }
+
+/* Frees the pools near the kernel, at unload. */
+void kinst_tramp_exit(void);
 
 /*
  * The original address for an address in a slot: the instruction's, or the next one's if it has been executed;

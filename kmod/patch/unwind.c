@@ -25,18 +25,18 @@ void kinst_unwind_init(unsigned long entry, u32 quiet)
 
 __at_hit bool kinst_regs_at_place(struct pt_regs *to, struct pt_regs *regs)
 {
+	unsigned int called = 0;
 	unsigned long ip, place;
 	bool pushed = false;
 
 	*to = *regs;
 	kinst_arch_leave_entry(to, kinst_entry, kinst_entry_quiet);
 	ip = instruction_pointer(to);
-	place = kinst_slot_place(ip, &pushed) ?: kinst_detour_place(ip, &pushed);
+	place = kinst_slot_place(ip, &pushed) ?: kinst_detour_place(ip, &pushed, &called);
 	if (!place)
 		return false;
 	instruction_pointer_set(to, place);
-	if (pushed)
-		kinst_arch_pop(to);
+	kinst_arch_undo(to, called, pushed);
 	return true;
 }
 NOKPROBE_SYMBOL(kinst_regs_at_place);

@@ -44,7 +44,7 @@ static __probe_path void on_trace(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u6
 	const u64 raw[KINST_TRACE_ARGS] = { a0, a1, a2, a3, a4, a5 };
 	struct kinst_hit hit = {
 		.kind = t->kind,
-		.nargs = ARRAY_SIZE(hit.args),
+		.nargs = KINST_TRACE_ARGS,
 		.fuel = KINST_HIT_FUEL,
 		.via = (unsigned long)t->tp->iterator,
 		.via_size = t->via_size,

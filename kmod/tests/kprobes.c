@@ -3,8 +3,8 @@
  * kprobes.c: writes out which instructions kprobes refuses on arm64, by the kernel's own decoder of a source tree.
  *
  * stdin: a u32 with the number of instructions, then these; and in the same form the indices of the instructions at
- * which functions begin, in order. stdout: a byte for each instruction: 1 if its kind is refused, 2 if it may be between
- * an exclusive load and its store.
+ * which functions begin, in order. stdout: a byte for each instruction: 1 if its kind is refused, 2 if it may be
+ * between an exclusive load and its store.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -84,7 +84,9 @@ void kinst_env_ustack_copy(struct kinst_ustack *to, u32 size)
 	u32 i;
 
 	to->bytes = min_t(u32, size, mock.ustack);
-	for (i = 0; i < 17; i++)
+	to->nregs = 16;
+	to->ip = mock.pid + 16;
+	for (i = 0; i < 16; i++)
 		to->regs[i] = mock.pid + i;
 	memset(to + 1, 0x5a, to->bytes);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * relocate.c: executes arm64 instructions at their own addresses and from slots, with the same random registers, and
- * compares all registers, the stack, the signal, and where the processor goes on. For an arm64 machine, or qemu-aarch64.
+ * relocate.c: executes arm64 instructions at their own addresses, from slots and from detours, with the same random
+ * registers, and compares all registers, the stack, the signal, and where the processor goes on. For an arm64 machine,
+ * or qemu-aarch64.
  *
  * Usage: relocate COUNT [SEED]. Exit status 1 and a line for each difference.
  */
@@ -16,7 +17,8 @@
 
 /* Every word of the code is a breakpoint, whose number varies, so that loads from there differ. */
 #define CODE_LEN (64ul << 20)
-#define DATA_LEN 1024
+/* The stack; its pointer begins in the middle. */
+#define DATA_LEN 2048
 
 struct state {
 	u64 x[31];
@@ -26,9 +28,17 @@ struct state {
 };
 
 static u8 *code;
-static u64 stack[DATA_LEN / 8], contents[DATA_LEN / 8];
+static u64 __attribute__((aligned(16))) stack[DATA_LEN / 8], contents[DATA_LEN / 8];
 static sigjmp_buf back;
 static struct state after;
+
+static u32 word_at(u64 addr)
+{
+	u32 word;
+
+	memcpy(&word, (void *)addr, sizeof(word));
+	return word;
+}
 
 static u64 seed = 1;
 
@@ -40,10 +50,46 @@ static u64 any(void)
 	return seed * 0x2545f4914f6cdd1dull;
 }
 
+/*
+ * The entry that a detour calls: it writes to all of the frame but the two registers that the detour saves, and changes
+ * x29.
+ */
+extern void entry(void);
+asm("	.globl	entry\n"
+    "entry:	mov	x29, sp\n"
+    "	.rept	29\n"
+    "	str	x30, [x29], #8\n"
+    "	.endr\n"
+    "	add	x29, x29, #16\n"
+    "	.rept	13\n"
+    "	str	x30, [x29], #8\n"
+    "	.endr\n"
+    "	ret\n");
+_Static_assert(KINST_DETOUR_FRAME == (29 + 2 + 13) * 8, "what the entry writes");
+
+/* The address at which a detour sets the interrupt masks from x29, which only a kernel may. */
+static u64 masks_at;
+
+/* The state to begin with, after the next trap: a return from a signal sets all registers. */
+static struct state wanted;
+static bool starts;
+
 static void on_trap(int signal, siginfo_t *info, void *data)
 {
-	const mcontext_t *m = &((ucontext_t *)data)->uc_mcontext;
+	mcontext_t *m = &((ucontext_t *)data)->uc_mcontext;
 
+	if (starts) {
+		starts = false;
+		memcpy(m->regs, wanted.x, sizeof(wanted.x));
+		m->sp = wanted.sp;
+		m->pc = wanted.pc;
+		m->pstate = (m->pstate & ~0xf0000000ull) | wanted.pstate;
+		return;
+	}
+	if (signal == SIGILL && m->pc == masks_at && word_at(m->pc) == 0xd51b423d) {
+		m->pc += 4;
+		return;
+	}
 	memcpy(after.x, m->regs, sizeof(after.x));
 	after.sp = m->sp;
 	after.pc = m->pc;
@@ -51,48 +97,38 @@ static void on_trap(int signal, siginfo_t *info, void *data)
 	siglongjmp(back, signal);
 }
 
-/* Loads the registers and jumps: by a return from a signal, which sets all of them. */
-static struct state wanted;
-
-static void on_start(int signal, siginfo_t *info, void *data)
-{
-	mcontext_t *m = &((ucontext_t *)data)->uc_mcontext;
-
-	memcpy(m->regs, wanted.x, sizeof(wanted.x));
-	m->sp = wanted.sp;
-	m->pc = wanted.pc;
-	m->pstate = (m->pstate & ~0xf0000000ull) | wanted.pstate;
-}
-
 static int run(const struct state *from, u64 pc)
 {
-	int signal = sigsetjmp(back, 1);
+	int signal = sigsetjmp(back, 0);
 
 	if (signal)
 		return signal;
 	wanted = *from;
 	wanted.pc = pc;
-	raise(SIGUSR1);
+	starts = true;
+	asm volatile("brk	#0" ::: "memory");
 	return -1;
 }
 
-static u32 word_at(u64 addr)
+static void put(u64 addr, const void *code, size_t length)
 {
-	u32 word;
-
-	memcpy(&word, (void *)addr, sizeof(word));
-	return word;
-}
-
-static void put(u64 addr, u32 word)
-{
-	memcpy((void *)addr, &word, sizeof(word));
-	__builtin___clear_cache((char *)addr, (char *)addr + sizeof(word));
+	memcpy((void *)addr, code, length);
+	__builtin___clear_cache((char *)addr, (char *)addr + length);
 }
 
 static u32 filler(u64 addr)
 {
 	return 0xd4200000 | ((addr >> 2) & 0x3fff) << 5;
+}
+
+static void fill(u64 addr, size_t length)
+{
+	u32 words[KINST_SLOT_SIZE / 4];
+	size_t at;
+
+	for (at = 0; at < length; at += 4)
+		words[at / 4] = filler(addr + at);
+	put(addr, words, length);
 }
 
 /* ---- random instructions and registers ---- */
@@ -232,9 +268,10 @@ static bool is_usable(const struct kinst_arch_insn *insn, const struct state *s,
 
 	if (insn->target && (!in_code(insn->target) || is_in_slot(insn->target, slot) || insn->target == insn->addr))
 		return false;
-	/* Of a literal, up to 16 bytes. */
+	/* A literal has up to 16 bytes. */
 	if ((word & 0x3b000000) == 0x18000000 &&
-	    (!in_code(loads) || !in_code(loads + 12) || loads + 16 - slot < KINST_SLOT_SIZE + 16 || loads + 16 - insn->addr < 20))
+	    (!in_code(loads) || !in_code(loads + 12) || loads + 16 - slot < KINST_SLOT_SIZE + 16 ||
+	     loads + 16 - insn->addr < 20))
 		return false;
 	if (insn->flow == KINST_FLOW_JUMP_INDIRECT || insn->flow == KINST_FLOW_CALL_INDIRECT || insn->flow == KINST_FLOW_RET)
 		return r < 31 && in_code(s->x[r]) && !is_in_slot(s->x[r], slot) && s->x[r] != insn->addr;
@@ -259,20 +296,32 @@ static void run_at(struct outcome *out, const struct state *from, u64 pc)
 	ended[out->signal]++;
 }
 
+/* A call in a detour writes below the stack pointer: there, only what the instruction writes must be the same. */
+static void forget_below(const struct outcome *one, struct outcome *two)
+{
+	unsigned int i;
+
+	for (i = 0; i < DATA_LEN / 16; i++)
+		if (one->stack[i] == contents[i])
+			two->stack[i] = contents[i];
+}
+
 /* Runs the instruction both ways. False if they differ. */
-static bool same(const struct kinst_arch_insn *insn, const struct state *s, u64 slot, const u8 *bytes)
+static bool same(const struct kinst_arch_insn *insn, const struct state *s, u64 slot, const u8 *bytes, bool detour)
 {
 	static struct outcome one, two;
-	unsigned int i;
 	u32 at;
 
-	put(insn->addr, word_at((u64)insn->bytes));
-	run_at(&one, s, insn->addr);
-	put(insn->addr, filler(insn->addr));
+	masks_at = detour ? slot + 16 : 0;
 
-	for (i = 0; i < KINST_SLOT_SIZE; i += 4)
-		put(slot + i, word_at((u64)bytes + i));
+	put(insn->addr, insn->bytes, 4);
+	run_at(&one, s, insn->addr);
+	fill(insn->addr, 4);
+
+	put(slot, bytes, KINST_SLOT_SIZE);
 	run_at(&two, s, slot);
+	if (detour)
+		forget_below(&one, &two);
 	at = is_in_slot(two.state.pc, slot) ? word_at(two.state.pc) : 0;
 	if (at == KINST_TO_NEXT)
 		memcpy(&two.state.pc, (void *)(slot + KINST_SLOT_NEXT), sizeof(two.state.pc));
@@ -280,73 +329,90 @@ static bool same(const struct kinst_arch_insn *insn, const struct state *s, u64 
 		memcpy(&two.state.pc, (void *)(slot + KINST_SLOT_TARGET), sizeof(two.state.pc));
 	else if (at && two.signal != SIGTRAP) /* an exception of the copy */
 		two.state.pc = insn->addr;
-	for (i = 0; i < KINST_SLOT_SIZE; i += 4)
-		put(slot + i, filler(slot + i));
+	fill(slot, KINST_SLOT_SIZE);
 	return !memcmp(&one, &two, sizeof(one));
 }
 
-int main(int argc, char **argv)
+static u8 *far; /* out of a branch's reach from the code */
+static unsigned long runs, differ, refused[KINST_R_MAX];
+
+static bool set_up(void)
 {
-	unsigned long wanted_runs = argc > 1 ? strtoul(argv[1], NULL, 0) : 10000, runs = 0, differ = 0;
-	unsigned long refused[KINST_R_MAX] = {}, all = 0;
-	struct sigaction trap = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	struct sigaction start = { .sa_sigaction = on_start, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	struct sigaction trap = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 	stack_t other = { .ss_sp = malloc(1 << 16), .ss_size = 1 << 16 };
+	int any_access = PROT_READ | PROT_WRITE | PROT_EXEC;
+	unsigned int i;
 	u64 addr;
 
-	if (argc > 2)
-		seed = strtoul(argv[2], NULL, 0) | 1;
 	sigaltstack(&other, NULL);
 	sigaction(SIGTRAP, &trap, NULL);
 	sigaction(SIGSEGV, &trap, NULL);
 	sigaction(SIGILL, &trap, NULL);
 	sigaction(SIGBUS, &trap, NULL);
-	sigaction(SIGUSR1, &start, NULL);
-	/* Far from the slots that are out of reach. */
-	code = mmap((void *)0x5000000000, CODE_LEN, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	u8 *far = mmap((void *)0x7000000000, DATA_LEN, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	code = mmap((void *)0x5000000000, CODE_LEN, any_access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	far = mmap((void *)0x7000000000, DATA_LEN, any_access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED || far == MAP_FAILED)
-		return 2;
+		return false;
 	for (addr = (u64)code; addr < (u64)code + CODE_LEN; addr += 4) {
 		u32 word = filler(addr);
 
 		memcpy((void *)addr, &word, sizeof(word));
 	}
-	for (addr = 0; addr < DATA_LEN / 8; addr++)
-		contents[addr] = any();
+	for (i = 0; i < DATA_LEN / 8; i++)
+		contents[i] = any();
+	return true;
+}
 
-	while (runs < wanted_runs) {
-		struct kinst_arch_insn insn;
-		u8 bytes[KINST_SLOT_SIZE];
-		struct state s;
-		enum kinst_reason reason;
-		u32 word = invent();
-		u64 slot = any() & 1 ? (u64)far : (u64)code + any() % (CODE_LEN / KINST_SLOT_SIZE) * KINST_SLOT_SIZE;
+/* Tries a random instruction, if it can be executed here. */
+static void try_one(void)
+{
+	u64 slot = any() & 1 ? (u64)far : (u64)code + any() % (CODE_LEN / KINST_SLOT_SIZE) * KINST_SLOT_SIZE;
+	u64 addr = (u64)code + any() % (CODE_LEN / 4) * 4;
+	bool detour = any() & 1;
+	struct kinst_arch_insn insn;
+	u8 bytes[KINST_SLOT_SIZE], copies;
+	enum kinst_reason reason;
+	u32 word = invent();
+	struct state s;
 
-		addr = (u64)code + any() % (CODE_LEN / 4) * 4;
-		if (addr - slot < KINST_SLOT_SIZE || addr + 4 - slot < KINST_SLOT_SIZE)
-			continue;
-		invent_state(&s);
-		if (!kinst_arch_decode(&insn, (u8 *)&word, sizeof(word), addr) || !is_usable(&insn, &s, slot))
-			continue;
-		runs++;
+	if (is_in_slot(addr, slot) || is_in_slot(addr + 4, slot))
+		return;
+	invent_state(&s);
+	if (!kinst_arch_decode(&insn, (u8 *)&word, sizeof(word), addr) || !is_usable(&insn, &s, slot))
+		return;
+	runs++;
+	if (detour)
+		reason = kinst_arch_detour(&insn, 1, slot, (unsigned long)entry, bytes, &copies);
+	else
 		reason = kinst_arch_relocate(&insn, slot, bytes);
-		if (reason) {
-			refused[reason]++;
-			continue;
-		}
-		if (any() & 1)
-			sign_target(&s, word);
-		if (same(&insn, &s, slot, bytes))
-			continue;
-		differ++;
-		printf("%08x at %llx, slot %llx: goes to %llx\n", word, (unsigned long long)addr, (unsigned long long)slot,
-		       (unsigned long long)after.pc);
+	if (reason) {
+		refused[reason]++;
+		return;
 	}
-	for (addr = 0; addr < KINST_R_MAX; addr++) {
-		if (refused[addr])
-			printf("reason %u: %lu\n", (unsigned int)addr, refused[addr]);
-		all += refused[addr];
+	if (any() & 1)
+		sign_target(&s, word);
+	if (same(&insn, &s, slot, bytes, detour))
+		return;
+	differ++;
+	printf("%08x at %llx, %s %llx: goes to %llx\n", word, (unsigned long long)addr, detour ? "detour" : "slot",
+	       (unsigned long long)slot, (unsigned long long)after.pc);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long wanted_runs = argc > 1 ? strtoul(argv[1], NULL, 0) : 10000, all = 0;
+	unsigned int i;
+
+	if (argc > 2)
+		seed = strtoul(argv[2], NULL, 0) | 1;
+	if (!set_up())
+		return 2;
+	while (runs < wanted_runs)
+		try_one();
+	for (i = 0; i < KINST_R_MAX; i++) {
+		if (refused[i])
+			printf("reason %u: %lu\n", i, refused[i]);
+		all += refused[i];
 	}
 	printf("ended by traps %lu, by instructions that do not exist %lu, by bad addresses %lu\n", ended[SIGTRAP] / 2,
 	       ended[SIGILL] / 2, (ended[SIGSEGV] + ended[SIGBUS]) / 2);

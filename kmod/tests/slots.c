@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * slots.c: checks that arch/arm64/insn.c decodes any word, and that a slot does what its instruction does: the slot is
- * interpreted here, and compared with a second decoder, which is below.
+ * slots.c: checks that arch/arm64/insn.c decodes any word, and that a slot and a detour do what their instruction does:
+ * they are interpreted here, and compared with a second decoder, which is below.
  *
  * Usage: slots STRIDE            every STRIDEth of all 2^32 words, at random addresses; 1: all of them
  *        slots WORD ADDR SLOT    one of them, as a failure names it
@@ -42,7 +42,7 @@ enum what {
 	NOT_KNOWN, /* refused */
 };
 
-/* What an instruction does. */
+/* The effect of an instruction. */
 struct effect {
 	enum what what;
 	u32 reg;
@@ -141,6 +141,7 @@ static bool must_refuse(u32 word)
 struct run {
 	const u8 *code;
 	u64 slot, pc;
+	u64 end; /* of the code, before the addresses */
 	u64 value[32];
 	u32 known; /* registers that the slot has set, to an address or to what is loaded */
 	struct effect loaded;
@@ -150,11 +151,11 @@ struct run {
 	bool by_register;
 };
 
-static u32 word_in(const u8 *code, u64 at)
+static u32 word_in(const u8 *code, u64 at, u64 end)
 {
 	u32 word;
 
-	CHECK(at % 4 == 0 && at < KINST_SLOT_NEXT);
+	CHECK(at % 4 == 0 && at < end);
 	memcpy(&word, code + at, sizeof(word));
 	return word;
 }
@@ -199,7 +200,8 @@ static bool is_plain_load(struct run *r, u32 word)
 /* Executes one instruction of the slot; a branch with the condition of the original is taken or not, as given. */
 static void step(struct run *r, const struct effect *e, u32 original, bool taken)
 {
-	u32 word = word_in(r->code, r->pc - r->slot), mask = e->what == BRANCHES ? ((1u << e->offset_bits) - 1) << e->offset_at : 0;
+	u32 mask = e->what == BRANCHES ? ((1u << e->offset_bits) - 1) << e->offset_at : 0;
+	u32 word = word_in(r->code, r->pc - r->slot, r->end);
 	u64 pc = r->pc;
 
 	r->pc += 4;
@@ -230,9 +232,10 @@ static void step(struct run *r, const struct effect *e, u32 original, bool taken
 	}
 }
 
-static void run_slot(const u8 *code, u64 slot, const struct effect *e, u32 word, u64 addr, bool taken)
+/* Runs the code from an offset on. */
+static void run_slot(const u8 *code, u64 slot, u64 from, const struct effect *e, u32 word, u64 addr, bool taken)
 {
-	struct run r = { .code = code, .slot = slot, .pc = slot };
+	struct run r = { .code = code, .slot = slot, .pc = slot + from, .end = from ? KINST_DETOUR_CALLEE : KINST_SLOT_NEXT };
 	u32 sets = 0, steps;
 	u64 to = addr + 4;
 
@@ -265,8 +268,8 @@ static void run_slot(const u8 *code, u64 slot, const struct effect *e, u32 word,
 		break;
 	}
 	CHECK(r.known == sets);
-	CHECK(r.has_run == (e->what == RUNS || e->what == BRANCHES || e->what == JUMPS_TO_REGISTER || e->what == CALLS_REGISTER));
 	CHECK(r.by_register == (e->what == JUMPS_TO_REGISTER || e->what == CALLS_REGISTER));
+	CHECK(r.has_run == (e->what == RUNS || e->what == BRANCHES || r.by_register));
 	CHECK(r.by_register || r.to == to);
 	CHECK(e->what == LOADS || r.loaded.what == RUNS);
 }
@@ -303,6 +306,43 @@ static void check_decoded(const struct kinst_arch_insn *insn, const struct effec
 	}
 }
 
+static void check_runs(const u8 *code, u64 slot, u64 from, const struct effect *e)
+{
+	/* No instruction leads to the slot. */
+	if (e->value - slot < KINST_SLOT_SIZE || addr_now + 4 - slot < KINST_SLOT_SIZE)
+		return;
+	run_slot(code, slot, from, e, word_now, addr_now, false);
+	if (e->what == BRANCHES)
+		run_slot(code, slot, from, e, word_now, addr_now, true);
+}
+
+/* A detour: registers are saved on the stack around a call through the link register, and then it is like a slot. */
+static void check_detour(const struct kinst_arch_insn *insn, u64 slot, const struct effect *e)
+{
+	static const u32 before[] = { 0xd10583ff, 0xa90efbfd, 0, 0xd63f03c0, 0xd51b423d, 0xa94efbfd, 0x910583ff };
+	u8 *code = malloc(KINST_DETOUR_LEN), *at = malloc(1);
+	u64 entry = 0xffff80007a000040, callee;
+	u32 reason = kinst_arch_detour(insn, 1, slot, entry, code, at), i, word;
+
+	CHECK(!insn->reason || reason == insn->reason);
+	if (reason)
+		goto out;
+	CHECK(*at == KINST_DETOUR_COPIES && *at == sizeof(before));
+	for (i = 0; i < sizeof(before); i += 4) {
+		word = word_in(code, i, KINST_DETOUR_COPIES);
+		if (before[i / 4])
+			CHECK(word == before[i / 4]);
+		else
+			CHECK(word >> 24 == 0x58 && (word & 31) == 30 && i + field(word, 5, 19) == KINST_DETOUR_CALLEE);
+	}
+	memcpy(&callee, code + KINST_DETOUR_CALLEE, sizeof(callee));
+	CHECK(callee == entry);
+	check_runs(code, slot, KINST_DETOUR_COPIES, e);
+out:
+	free(code);
+	free(at);
+}
+
 /* Checks what the module says of a word at an address, and its slot. Memory has exactly the lengths that are given. */
 static void check(u32 word, u64 addr, u64 slot)
 {
@@ -330,11 +370,10 @@ static void check(u32 word, u64 addr, u64 slot)
 	if (reason) {
 		for (i = 0; i < KINST_SLOT_SIZE; i += 4)
 			CHECK(kinst_arch_is_break(code + i));
-	} else if (e.value - slot >= KINST_SLOT_SIZE && addr + 4 - slot >= KINST_SLOT_SIZE) {
-		run_slot(code, slot, &e, word, addr, false);
-		if (e.what == BRANCHES)
-			run_slot(code, slot, &e, word, addr, true);
+	} else {
+		check_runs(code, slot, 0, &e);
 	}
+	check_detour(&insn, slot, &e);
 	free(text);
 	free(code);
 }

@@ -438,7 +438,7 @@ static void check_ustack(const struct kinst_prog *p, const u8 *record)
 	EXPECT(p->clauses[0].cost == KINST_ECB_STEPS + 3 * KINST_ACTION_STEPS + act->size / 8 + 4 * KINST_FRAME_STEPS +
 					     8192 / 8 + 4 * KINST_LOAD_STEPS + 1 + 3 + 3 * KINST_FRAME_STEPS);
 	EXPECT(words[0] == mock.pid && words[1] == mock.ucaller && !words[2] && !words[3]);
-	EXPECT(u->bytes == 5000 && u->regs[0] == mock.pid && u->regs[16] == mock.pid + 16);
+	EXPECT(u->bytes == 5000 && u->nregs == 16 && u->ip == mock.pid + 16 && u->regs[15] == mock.pid + 15);
 	for (i = 0; i < 8192 && bytes[i] == (i < 5000 ? 0x5a : 0); i++)
 		;
 	EXPECT(i == 8192 && words[act->size / 8] == 7);

@@ -7,7 +7,7 @@
  *              -> no task is left in the middle of it -> patched
  *   and back:  patched -> breakpoint -> its tail restored -> hits continue in the site's own slot
  *
- * The first byte is a breakpoint whenever the others change. The criteria are those
+ * The head is a breakpoint whenever the other bytes change. The criteria are those
  * of kprobes, and more (places/refs.c), as symbols do not show everything.
  */
 #include <linux/atomic.h>
@@ -54,6 +54,10 @@ struct kinst_jump {
 	u8 original[KINST_JUMP_LEN];
 	u8 jump[KINST_JUMP_LEN];
 };
+
+/* The jump's bytes that replace the breakpoint, and those after them, which are written first. */
+#define KINST_HEAD sizeof(kinst_opcode_t)
+#define KINST_TAIL (KINST_JUMP_LEN - KINST_HEAD)
 
 static bool jump = true;
 module_param(jump, bool, 0600);
@@ -108,7 +112,7 @@ asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
 	struct kinst_site *site;
 	bool idle;
 
-	if (number == KINST_DETOURS)
+	if (number == KINST_DETOURS_IN_ALL)
 		return;
 	/* As long as a task is in a detour, its jump and its site exist. */
 	site = container_of(kinst_detour_of[number], struct kinst_jump, detour)->site;
@@ -215,6 +219,9 @@ static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, 
 {
 	unsigned long addr;
 
+	/* The jump is no longer than the breakpoint. */
+	if (KINST_JUMP_LEN == sizeof(kinst_opcode_t))
+		return true;
 	for (addr = site->addr + 1; addr < site->addr + cover->len; addr++)
 		if (kinst_site_find(addr) || kinst_once_original(addr) || kinst_sym_get_kprobe((void *)addr))
 			return false;
@@ -315,16 +322,23 @@ static bool kinst_is_unchanged(const struct kinst_jump *j)
 	const u8 *text = (const u8 *)j->site->addr;
 	int i;
 
-	for (i = 1; i < KINST_JUMP_LEN; i++)
+	for (i = (int)KINST_HEAD; i < KINST_JUMP_LEN; i++)
 		if (kinst_sym_get_kprobe((void *)(text + i)))
 			return false;
-	return text[0] == KINST_BREAK && !memcmp(text + 1, j->original + 1, KINST_JUMP_LEN - 1);
+	return kinst_arch_is_break(text) && !memcmp(text + KINST_HEAD, j->original + KINST_HEAD, KINST_TAIL);
+}
+
+static void kinst_write_tail(const struct kinst_jump *j, const u8 *bytes)
+{
+	if (KINST_TAIL)
+		kinst_patch_write(j->site->addr + KINST_HEAD, bytes + KINST_HEAD, KINST_TAIL);
 }
 
 /* Writes the jumps that are ready: all, or those that cover one instruction. With the mutex and the patch lock held. */
 static void kinst_patch_jumps(bool all)
 {
 	struct kinst_jump *j, *next;
+	kinst_opcode_t head;
 	LIST_HEAD(ready);
 	LIST_HEAD(changed);
 
@@ -335,10 +349,12 @@ static void kinst_patch_jumps(bool all)
 			list_move_tail(&j->pending, &ready);
 	}
 	list_for_each_entry(j, &ready, pending)
-		kinst_patch_write(j->site->addr + 1, j->jump + 1, KINST_JUMP_LEN - 1);
+		kinst_write_tail(j, j->jump);
 	kinst_patch_sync();
-	list_for_each_entry(j, &ready, pending)
-		kinst_patch_write(j->site->addr, j->jump, 1);
+	list_for_each_entry(j, &ready, pending) {
+		memcpy(&head, j->jump, sizeof(head));
+		kinst_patch_opcode(j->site->addr, head);
+	}
 	kinst_patch_sync();
 	list_for_each_entry_safe(j, next, &ready, pending) {
 		j->patched = true;
@@ -365,7 +381,8 @@ static void kinst_optimize(struct work_struct *work)
 		kinst_optimize_in(KINST_JUMP_DELAY);
 		return;
 	}
-	kinst_refs_build();
+	if (KINST_TAIL)
+		kinst_refs_build();
 	do {
 		begin = jiffies;
 		mutex_lock(&kinst_sites_mutex);
@@ -417,7 +434,6 @@ void kinst_jump_schedule(void)
 static void kinst_jumps_undo(struct list_head *list)
 {
 	struct kinst_jump *j, *next;
-	kinst_opcode_t brk = KINST_BREAK;
 
 	if (list_empty(list))
 		return;
@@ -430,12 +446,12 @@ static void kinst_jumps_undo(struct list_head *list)
 			list_del_init(&j->node);
 			continue;
 		}
-		kinst_patch_write(j->site->addr, &brk, sizeof(brk));
+		kinst_patch_opcode(j->site->addr, KINST_BREAK);
 	}
 	kinst_patch_sync();
 	list_for_each_entry(j, list, node)
 		if (j->patched)
-			kinst_patch_write(j->site->addr + 1, j->original + 1, KINST_JUMP_LEN - 1);
+			kinst_write_tail(j, j->original);
 	kinst_patch_sync();
 	list_for_each_entry(j, list, node) {
 		WRITE_ONCE(j->site->onward, j->site->slot);

@@ -6,10 +6,13 @@
  *                    -> spent: a branch that has taken its other edge too often
  *           -> gone: the text has changed
  *
- * A hit restores the original byte, in any context, and so without a lock: it is written
- * through a second mapping of the page, which exists as long as the probe may be hit. As the
+ * Where the architecture allows it (KINST_HIT_STORES), a hit restores the original byte, in any context, and so without
+ * a lock: it is written through a second mapping of the page, which exists as long as the probe may be hit. As the
  * byte is the first of an instruction, and returning from the trap serializes, no CPU runs
  * half of a change. A CPU that has already fetched the breakpoint traps, and sees that it was hit.
+ *
+ * Elsewhere, the text may be written only while all CPUs wait. So each probe has a slot, where hits continue until a work
+ * item restores the text, for all probes that were hit since the last time.
  *
  * Other code that patches writes only to its own places, and these probes are never on one
  * (places/refuse.c). Our batches normally rewrite the bytes between two places, but not while
@@ -28,12 +31,14 @@
 #include "context.h"
 #include "patch/alias.h"
 #include "patch/patch.h"
+#include "patch/tramp.h"
 #include "places/func.h"
 #include "places/host.h"
 #include "program/kernel/fire.h"
 #include "program/session.h"
 #include "text/locks.h"
 #include "text/once.h"
+#include "text/sites.h"
 
 /* After so many hits on the branch's other edge, the probe is spent: otherwise each would cost a trap, without end. */
 #define KINST_ONCE_MISSES 1000
@@ -42,7 +47,10 @@ enum kinst_once_state { KINST_WAITING, KINST_ARMED, KINST_HIT, KINST_SPENT, KINS
 
 struct kinst_shot {
 	unsigned long addr;
-	kinst_opcode_t *alias; /* where its first byte can be written */
+	union {
+		kinst_opcode_t *alias; /* if a hit stores: where its first byte can be written */
+		unsigned long slot; /* otherwise */
+	};
 	struct kinst_host *host;
 	u32 probe; /* index in the session's image */
 	s32 to; /* of a branch: its target, from addr */
@@ -59,11 +67,24 @@ struct kinst_once {
 	struct kinst_session *session;
 	struct kinst_alias *alias; /* the second mapping */
 	bool ready; /* sorted by address */
+	bool spent; /* a probe's breakpoint waits for its removal */
 	u32 n, room;
 	struct kinst_shot shots[];
 };
 
 static LIST_HEAD(kinst_onces); /* under the mutex */
+static LIST_HEAD(kinst_once_limbo); /* the same, disarmed, if a task may be in one of their slots */
+
+/* How long a breakpoint that a hit cannot remove stays after it. */
+#define KINST_REMOVE_DELAY (HZ / 10)
+
+static void kinst_once_remove(struct work_struct *work);
+static DECLARE_DELAYED_WORK(kinst_remover, kinst_once_remove);
+
+static void kinst_once_remove_later(void)
+{
+	queue_delayed_work(kinst_queue, &kinst_remover, KINST_REMOVE_DELAY);
+}
 
 /* ---- the probe path ---- */
 
@@ -150,7 +171,19 @@ static __probe_path bool kinst_shot_hit(const struct kinst_once *once, struct ki
 }
 NOKPROBE_SYMBOL(kinst_shot_hit);
 
-static __probe_path void kinst_once_hit(const struct kinst_once *once, struct kinst_shot *shot, struct pt_regs *regs)
+/* Lets the CPU execute the original instruction. */
+static __probe_path void kinst_shot_pass(struct kinst_once *once, const struct kinst_shot *shot, struct pt_regs *regs)
+{
+	if (KINST_HIT_STORES) {
+		kinst_arch_store(shot->alias, shot->original);
+		return;
+	}
+	WRITE_ONCE(once->spent, true);
+	instruction_pointer_set(regs, shot->slot);
+}
+NOKPROBE_SYMBOL(kinst_shot_pass);
+
+static __probe_path void kinst_once_hit(struct kinst_once *once, struct kinst_shot *shot, struct pt_regs *regs)
 {
 	unsigned long addr = shot->addr;
 	struct kinst_shot *first = shot;
@@ -160,7 +193,7 @@ static __probe_path void kinst_once_hit(const struct kinst_once *once, struct ki
 	for (; shot < once->shots + once->n && shot->addr == addr; shot++)
 		waits |= kinst_shot_hit(once, shot, regs);
 	if (!waits) {
-		kinst_arch_store(first->alias, first->original);
+		kinst_shot_pass(once, first, regs);
 		return;
 	}
 	/* A branch is emulated here. */
@@ -232,13 +265,19 @@ struct kinst_once *kinst_once_new(struct kinst_session *s, u32 n)
 	return once;
 }
 
+/* Gives back the slot. With the patch lock held, when no task is in it. */
+static void kinst_shot_unplace(const struct kinst_shot *shot)
+{
+	if (!KINST_HIT_STORES && kinst_slot_put(shot->slot))
+		kinst_sites_reap_later();
+}
+
 enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_func *f, u32 probe,
 				   const struct kinst_arch_insn *insn, enum kinst_when when)
 {
 	struct kinst_shot *shot = &once->shots[once->n];
+	enum kinst_reason reason;
 
-	if (!KINST_HIT_STORES)
-		return KINST_R_UNSUPPORTED;
 	/* Other branches also change registers. */
 	if (when != KINST_ALWAYS && !kinst_arch_only_branches(insn))
 		return KINST_R_UNSUPPORTED;
@@ -246,9 +285,14 @@ enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_f
 		return KINST_R_LIMIT;
 	if (!kinst_is_free(insn->addr))
 		return KINST_R_BUSY;
+	reason = KINST_HIT_STORES ? KINST_OK : kinst_slot_get(insn, &shot->slot);
+	if (reason)
+		return reason;
 	shot->host = kinst_host_get(f);
-	if (!shot->host)
+	if (!shot->host) {
+		kinst_shot_unplace(shot);
 		return KINST_R_LIMIT;
+	}
 	shot->addr = insn->addr;
 	shot->probe = probe;
 	shot->when = when;
@@ -282,7 +326,7 @@ static int kinst_once_map(struct kinst_once *once)
 	unsigned long *pages;
 	u32 i, n = 0;
 
-	if (!once->n)
+	if (!once->n || !KINST_HIT_STORES)
 		return 0;
 	pages = kvmalloc_array(once->n, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
@@ -333,6 +377,7 @@ static void kinst_once_refuse(struct kinst_once *once, struct kinst_result *res)
 
 	for (shot = once->shots; shot < once->shots + once->n; shot++) {
 		res[shot->probe].reason = KINST_R_LIMIT;
+		kinst_shot_unplace(shot);
 		kinst_host_put(shot->host);
 	}
 	once->n = 0;
@@ -350,15 +395,30 @@ void kinst_once_ready(struct kinst_once *once, struct kinst_result *res)
 			continue;
 		}
 		res[shot->probe].reason = shot->state == KINST_GONE ? KINST_R_GONE : KINST_R_BUSY;
+		kinst_shot_unplace(shot);
 		kinst_host_put(shot->host);
 	}
 	once->n = n;
 	kinst_once_sort(once);
 	if (kinst_once_map(once))
 		kinst_once_refuse(once, res);
+	/* Every CPU sees the slots before the first breakpoint leads there. */
+	if (!KINST_HIT_STORES)
+		kinst_patch_sync();
 	smp_store_release(&once->ready, true);
-	kinst_patch_singly(true);
+	if (KINST_HIT_STORES)
+		kinst_patch_singly(true);
+	else
+		kinst_once_remove_later();
 	kinst_patch_unlock();
+}
+
+static void kinst_shot_write(const struct kinst_shot *shot, kinst_opcode_t opcode)
+{
+	if (KINST_HIT_STORES)
+		kinst_arch_store(shot->alias, opcode);
+	else
+		kinst_patch_opcode(shot->addr, opcode);
 }
 
 /*
@@ -367,10 +427,10 @@ void kinst_once_ready(struct kinst_once *once, struct kinst_result *res)
  */
 static void kinst_shot_restore(const struct kinst_shot *shot)
 {
-	kinst_opcode_t now = READ_ONCE(*shot->alias);
+	kinst_opcode_t now = READ_ONCE(*(kinst_opcode_t *)shot->addr);
 
-	if (now == KINST_BREAK || now == shot->original)
-		kinst_arch_store(shot->alias, shot->original);
+	if (now == KINST_BREAK || (KINST_HIT_STORES && now == shot->original))
+		kinst_shot_write(shot, shot->original);
 }
 
 /* Writes the breakpoints of armed probes, or restores the original bytes; under the patch lock. */
@@ -382,12 +442,12 @@ static void kinst_once_write(struct kinst_once *once, bool breakpoints)
 		u8 state = READ_ONCE(shot->state);
 
 		if (breakpoints && state == KINST_ARMED)
-			kinst_arch_store(shot->alias, KINST_BREAK);
+			kinst_shot_write(shot, KINST_BREAK);
 		if (!breakpoints && state != KINST_GONE && state != KINST_WAITING)
 			kinst_shot_restore(shot);
 		cond_resched();
 	}
-	kinst_arch_poke_sync();
+	kinst_patch_sync();
 }
 
 void kinst_once_arm(struct kinst_once *once)
@@ -406,7 +466,7 @@ void kinst_once_arm(struct kinst_once *once)
 			kinst_shot_drop(once, shot);
 	}
 	kinst_once_write(once, true);
-	if (kinst_arch_stores_again())
+	if (KINST_HIT_STORES && kinst_arch_stores_again())
 		kinst_once_write(once, true);
 	kinst_patch_unlock();
 }
@@ -428,22 +488,99 @@ void kinst_once_disarm(struct kinst_once *once)
 	}
 	if (armed) {
 		kinst_once_write(once, false);
-		if (kinst_arch_stores_again())
+		if (KINST_HIT_STORES && kinst_arch_stores_again())
 			kinst_once_write(once, false);
 	}
 	for (shot = once->shots; shot < once->shots + once->n; shot++)
 		if (shot->state != KINST_GONE)
 			kinst_host_put(shot->host);
-	if (once->ready)
+	if (once->ready && KINST_HIT_STORES)
 		kinst_patch_singly(false);
 	list_del_rcu(&once->node);
 	kinst_patch_unlock();
 }
 
+/* ---- the removal of breakpoints that a hit cannot remove ---- */
+
+/* Whether another probe at the place has not been hit. */
+static bool kinst_once_waits(struct kinst_once *once, unsigned long addr)
+{
+	const struct kinst_shot *shot = kinst_shot_find(once, addr);
+
+	for (; shot < once->shots + once->n && shot->addr == addr; shot++)
+		if (READ_ONCE(shot->state) == KINST_ARMED)
+			return true;
+	return false;
+}
+
+static void kinst_once_remove(struct work_struct *work)
+{
+	struct kinst_once *once;
+	struct kinst_shot *shot;
+
+	mutex_lock(&kinst_sites_mutex);
+	kinst_patch_lock();
+	list_for_each_entry(once, &kinst_onces, node) {
+		if (!once->ready || !xchg(&once->spent, false))
+			continue;
+		for (shot = once->shots; shot < once->shots + once->n; shot++) {
+			u8 state = READ_ONCE(shot->state);
+
+			if ((state == KINST_HIT || state == KINST_SPENT) && !kinst_once_waits(once, shot->addr))
+				kinst_shot_restore(shot);
+			cond_resched();
+		}
+	}
+	kinst_patch_sync();
+	if (!list_empty(&kinst_onces))
+		kinst_once_remove_later();
+	kinst_patch_unlock();
+	mutex_unlock(&kinst_sites_mutex);
+}
+
 void kinst_once_free(struct kinst_once *once)
 {
-	kinst_alias_free(once->alias);
-	kvfree(once);
+	if (KINST_HIT_STORES) {
+		kinst_alias_free(once->alias);
+		kvfree(once);
+		return;
+	}
+	/* A task may be in one of the slots. */
+	mutex_lock(&kinst_sites_mutex);
+	list_add(&once->node, &kinst_once_limbo);
+	mutex_unlock(&kinst_sites_mutex);
+	kinst_sites_reap_later();
+}
+
+void kinst_onces_reap(struct list_head *reaped)
+{
+	list_splice_init(&kinst_once_limbo, reaped);
+}
+
+void kinst_onces_free(struct list_head *reaped)
+{
+	struct kinst_once *once, *next;
+	u32 i, end;
+
+	list_for_each_entry_safe(once, next, reaped, node) {
+		for (i = 0; i < once->n;) {
+			end = min(once->n, i + KINST_BATCH);
+			mutex_lock(&kinst_sites_mutex);
+			kinst_patch_lock();
+			for (; i < end; i++)
+				kinst_slot_put(once->shots[i].slot);
+			kinst_patch_sync();
+			kinst_patch_unlock();
+			mutex_unlock(&kinst_sites_mutex);
+			cond_resched();
+		}
+		kvfree(once);
+	}
+}
+
+void kinst_once_exit(void)
+{
+	cancel_delayed_work_sync(&kinst_remover);
 }
 
 /* Staged probes too, which are not sorted. */
@@ -462,7 +599,7 @@ static void kinst_once_leave(struct kinst_once *once, const struct module *mod)
 			kinst_shot_note(once, shot, false);
 	}
 	/* No hit is under way after this. */
-	kinst_arch_poke_sync();
+	kinst_patch_sync();
 	for (shot = once->shots; shot < once->shots + once->n; shot++)
 		if (shot->state != KINST_GONE && within_module(shot->addr, mod))
 			kinst_shot_drop(once, shot);

@@ -2,8 +2,8 @@
 /*
  * text/once.h: probes that are removed at their first hit (KINST_IMAGE_ONCE).
  *
- * Such a probe has a breakpoint and no slot: once it is hit, the original instruction is
- * restored, and runs in place. So there can be hundreds of thousands.
+ * Once such a probe is hit, the original instruction is restored, and runs in place. Where a hit itself can do that, the
+ * probe has no slot. So there can be hundreds of thousands.
  */
 #ifndef _KINST_ONCE_H
 #define _KINST_ONCE_H
@@ -37,6 +37,15 @@ void kinst_once_disarm(struct kinst_once *once);
 
 /* The mirror of kinst_once_new(), once no hit can be under way. */
 void kinst_once_free(struct kinst_once *once);
+
+/*
+ * For the reaper, where such probes have slots: one moves what was freed to the list, the other frees it once no task
+ * can be in the slots; then kinst_tramp_rest() must be called. The first with the mutex held, the second without.
+ */
+void kinst_onces_reap(struct list_head *reaped);
+void kinst_onces_free(struct list_head *reaped);
+
+void kinst_once_exit(void);
 
 /* Restores and drops the places in a module that is unloaded. With the mutex held. */
 void kinst_once_module_goes(const struct module *mod);

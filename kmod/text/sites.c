@@ -353,12 +353,14 @@ static void kinst_reap(struct work_struct *work)
 	struct kinst_site *site, *next;
 	LIST_HEAD(reaped);
 	LIST_HEAD(jumps);
+	LIST_HEAD(onces);
 
 	mutex_lock(&kinst_sites_mutex);
 	list_splice_init(&kinst_limbo, &reaped);
 	kinst_jumps_reap(&jumps);
+	kinst_onces_reap(&onces);
 	mutex_unlock(&kinst_sites_mutex);
-	if (!list_empty(&reaped) || !list_empty(&jumps)) {
+	if (!list_empty(&reaped) || !list_empty(&jumps) || !list_empty(&onces)) {
 		synchronize_rcu();
 		kinst_quiesce();
 	}
@@ -372,6 +374,7 @@ static void kinst_reap(struct work_struct *work)
 	/* Adjacent slots are written together. */
 	list_sort(NULL, &reaped, kinst_by_slot);
 	kinst_reap_all(&reaped);
+	kinst_onces_free(&onces);
 	kinst_rest();
 
 	list_for_each_entry_safe(site, next, &reaped, batch)
@@ -412,6 +415,7 @@ int kinst_sites_init(void)
 
 void kinst_sites_exit(void)
 {
+	kinst_once_exit();
 	kinst_jump_exit();
 	kinst_fentry_exit();
 	kinst_sites_reap();
@@ -420,4 +424,5 @@ void kinst_sites_exit(void)
 	cancel_delayed_work_sync(&kinst_rest_work);
 	destroy_workqueue(kinst_queue);
 	kinst_quiesce_exit();
+	kinst_tramp_exit();
 }

@@ -27,7 +27,7 @@ static __always_inline void kinst_fire_listener(const struct kinst_listener *lis
 	hit->nargs = 0;
 	if (kind == KINST_P_FBT_ENTRY) {
 		kinst_arch_args(regs, hit->args);
-		hit->nargs = 6;
+		hit->nargs = KINST_ARCH_ARGS;
 	} else if (unlikely(kind == KINST_P_FBT_RETURN)) {
 		hit->args[0] = listener->exit;
 		hit->args[1] = kinst_arch_return_value(regs);

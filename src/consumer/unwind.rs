@@ -34,7 +34,7 @@ pub(super) fn record_of(record: &[u8], ustack: Ustack, symbols: &dyn Symbols) ->
     };
     let copy = &rest[uapi::Ustack::SIZE..];
     let read = usize::try_from(state.bytes).map_or(copy.len(), |read| read.min(copy.len()));
-    let copied = Copied { registers: state.regs, bytes: &copy[..read] };
+    let copied = Copied { registers: &registers(&state), bytes: &copy[..read] };
     let walk = symbols.unwind(u64::from_ne_bytes(*pid), &copied, ustack.frames as usize);
     let pointed = addresses.chunks_exact(8).take_while(|word| word.iter().any(|byte| *byte != 0)).count();
     let mut plain = pid.to_vec();
@@ -44,6 +44,15 @@ pub(super) fn record_of(record: &[u8], ustack: Ustack, symbols: &dyn Symbols) ->
     }
     plain.resize(ustack.plain() as usize, 0);
     plain.into()
+}
+
+/// Returns the registers by DWARF number, the instruction pointer last; none if the process is not a 64-bit program.
+fn registers(state: &uapi::Ustack) -> Vec<u64> {
+    let known = usize::try_from(state.nregs).ok().and_then(|known| state.regs.get(..known));
+    match known {
+        Some([]) | None => Vec::new(),
+        Some(known) => [known, &[state.ip]].concat(),
+    }
 }
 
 #[cfg(test)]
@@ -84,7 +93,7 @@ mod tests {
     /// Makes the record that the module would make of this thread here, with `pointed` as the frame-pointer walk.
     #[inline(never)]
     fn recorded(pointed: &[u64], copied: u32) -> Vec<u8> {
-        let mut regs = [0u64; 17];
+        let mut regs = [0u64; 32];
         // SAFETY: the code stores registers to the 17 words at the address in rax, and changes only rcx.
         unsafe {
             asm!(
@@ -108,7 +117,8 @@ mod tests {
         for frame in 0..FRAMES as usize {
             record.extend(pointed.get(frame).unwrap_or(&0).to_ne_bytes());
         }
-        uapi::Ustack { bytes: read as u64, regs }.write(&mut record);
+        let ip = std::mem::take(&mut regs[16]);
+        uapi::Ustack { bytes: read as u64, nregs: 16, ip, regs }.write(&mut record);
         record.extend(copy);
         record
     }
@@ -164,7 +174,7 @@ mod tests {
         assert!(last.is_some_and(|last| last.path.contains("libc")), "{names:?}");
         let stack = uapi::Ustack::read(&record[8 + 8 * FRAMES as usize..]).unwrap();
         let bytes = &record[record.len() - copied as usize..][..stack.bytes as usize];
-        let copied = Copied { registers: stack.regs, bytes };
+        let copied = Copied { registers: &registers(&stack), bytes };
         assert!(own.unwind(std::process::id().into(), &copied, 64).complete);
         let few = own.unwind(std::process::id().into(), &copied, 3);
         assert_eq!((few.addresses.as_slice(), few.complete), (&found[..3], false));
@@ -206,16 +216,16 @@ mod tests {
             let stack = uapi::Ustack::read(&record[8 + 8 * FRAMES as usize..]).unwrap();
             let mut regs: [u64; 17] = registers.try_into().unwrap();
             // Registers inside and outside known code; words that are addresses of code and of the stack.
-            regs[16] = if at == 0 { regs[16] } else { stack.regs[16].wrapping_add(near[0]) };
+            regs[16] = if at == 0 { regs[16] } else { stack.ip.wrapping_add(near[0]) };
             regs[7] = if at == 1 { regs[7] } else { stack.regs[7] };
             regs[6] = if at == 2 { regs[6] } else { stack.regs[7] + near[1] };
             let word = |(index, near): (usize, &u64)| match index % 3 {
-                0 => stack.regs[16].wrapping_add(*near),
+                0 => stack.ip.wrapping_add(*near),
                 1 => stack.regs[7] + near,
                 _ => near.rotate_right(12),
             };
             let bytes: Vec<u8> = near.iter().enumerate().flat_map(|item| word(item).to_le_bytes()).collect();
-            let copied = Copied { registers: regs, bytes: &bytes };
+            let copied = Copied { registers: &regs, bytes: &bytes };
             let walk = OWN.with(|own| own.unwind(std::process::id().into(), &copied, 64));
             assert!(walk.addresses.len() <= 64);
         }

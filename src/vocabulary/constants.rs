@@ -1,6 +1,8 @@
 //! vocabulary/constants.rs: named numbers that every program has: faults, errno, signals, registers.
 
-/// Returns the value and type of a named constant.
+use kinst_base::machine::Machine;
+
+/// Returns the value and type of a named constant. Registers have numbers on their machine only: see [`register`].
 pub(crate) fn lookup(name: &str) -> Option<(i64, &'static str)> {
     if name == "NULL" {
         return Some((0, "long"));
@@ -13,7 +15,7 @@ pub(crate) fn error_name(number: i64) -> Option<&'static str> {
     ERRNO.iter().find(|(_, value)| *value == number).map(|(name, _)| *name)
 }
 
-const TABLES: &[&[(&str, i64)]] = &[FAULTS, REGISTERS, ERRNO, SIGNALS, CHILD];
+const TABLES: &[&[(&str, i64)]] = &[FAULTS, X86_64, AARCH64, ERRNO, SIGNALS, CHILD];
 
 /// The values that `arg4` of ERROR is compared with.
 const FAULTS: &[(&str, i64)] = &[
@@ -30,13 +32,24 @@ const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_BADINDEX", 11),
 ];
 
-/// Whether the constant is an index of regs[] and uregs[]; all of these are x86-64 registers.
-pub(crate) fn is_register(name: &str) -> bool {
-    REGISTERS.iter().any(|(register, _)| *register == name)
+const MACHINES: [Machine; 2] = [Machine::X86_64, Machine::Aarch64];
+
+/// Returns the machines on which the constant is an index of regs[] and uregs[].
+pub(crate) fn machines(name: &str) -> Vec<Machine> {
+    MACHINES.into_iter().filter(|machine| register(name, *machine).is_some()).collect()
+}
+
+/// Returns the index of a register in regs[] and uregs[].
+pub(crate) fn register(name: &str, machine: Machine) -> Option<i64> {
+    let table = match machine {
+        Machine::X86_64 => X86_64,
+        Machine::Aarch64 => AARCH64,
+    };
+    table.iter().find(|(register, _)| *register == name).map(|(_, value)| *value)
 }
 
 /// Indices of regs[] and uregs[] on x86-64, numbered as in illumos; the kernel module has the same table.
-const REGISTERS: &[(&str, i64)] = &[
+const X86_64: &[(&str, i64)] = &[
     ("R_R15", 0),
     ("R_R14", 1),
     ("R_R13", 2),
@@ -65,6 +78,49 @@ const REGISTERS: &[(&str, i64)] = &[
     ("R_PS", 19),
     ("R_R0", 14),
     ("R_R1", 11),
+];
+
+/// The same on 64-bit Arm: the order of `struct pt_regs`.
+const AARCH64: &[(&str, i64)] = &[
+    ("R_X0", 0),
+    ("R_X1", 1),
+    ("R_X2", 2),
+    ("R_X3", 3),
+    ("R_X4", 4),
+    ("R_X5", 5),
+    ("R_X6", 6),
+    ("R_X7", 7),
+    ("R_X8", 8),
+    ("R_X9", 9),
+    ("R_X10", 10),
+    ("R_X11", 11),
+    ("R_X12", 12),
+    ("R_X13", 13),
+    ("R_X14", 14),
+    ("R_X15", 15),
+    ("R_X16", 16),
+    ("R_X17", 17),
+    ("R_X18", 18),
+    ("R_X19", 19),
+    ("R_X20", 20),
+    ("R_X21", 21),
+    ("R_X22", 22),
+    ("R_X23", 23),
+    ("R_X24", 24),
+    ("R_X25", 25),
+    ("R_X26", 26),
+    ("R_X27", 27),
+    ("R_X28", 28),
+    ("R_X29", 29),
+    ("R_X30", 30),
+    ("R_SP", 31),
+    ("R_PC", 32),
+    ("R_PSTATE", 33),
+    ("R_FP", 29),
+    ("R_LR", 30),
+    ("R_PS", 33),
+    ("R_R0", 0),
+    ("R_R1", 1),
 ];
 
 /// Linux, asm-generic.

@@ -92,7 +92,7 @@ fn stacks_as_gdb_has_them() {
             let mut bytes = vec![0; COPY];
             let memory = File::open(format!("/proc/{pid}/mem")).unwrap();
             let read = memory.read_at(&mut bytes, registers[7]).unwrap();
-            let copied = Copied { registers, bytes: &bytes[..read] };
+            let copied = Copied { registers: &registers, bytes: &bytes[..read] };
             let walk = system.unwind(pid.into(), &copied, MOST);
             assert_eq!(walk.addresses, expected, "{name}");
             assert!(walk.complete && expected.len() > 2, "{name}: {walk:x?}");

@@ -5,13 +5,19 @@
 export PATH=/root:$PATH
 rounds=5
 function=__do_sys_getppid
+grep -q " $function\$" /proc/kallsyms || function=__arm64_sys_getppid
 
 # An instruction that can be replaced by a jump, and is as long as one: then kprobes can have one there too.
 . ./jump.sh
 . ./hits.sh
-jumpy $function 5 15 || exit 1
+shortest=5
+[ $(uname -m) = x86_64 ] || shortest=4
+jumpy $function $shortest 15 || exit 1
 offset=$at
 echo "$function+$offset is probed"
+
+# Not all architectures turn kprobes into jumps.
+optimization=/proc/sys/debug/kprobes-optimization
 
 # kinst NAME OPTIONS CLAUSE
 kinst() {
@@ -60,14 +66,16 @@ for round in $(seq $rounds); do
 		kinst "$form-count" "$option" '{ @ = count(); }'
 		kinst "$form-trace" "$option -b 16m" '{ trace(arg0); }' 
 	done
-	echo 0 >/proc/sys/debug/kprobes-optimization
+	[ ! -e $optimization ] || echo 0 >$optimization
 	kernel kprobe-int3 "kind=kprobe symbol=$function offset=$offset"
 	peer bpftrace-int3 "kprobe:$function+$offset"
 	ours bpf-int3 bpf "kinst::$function:$offset"
-	echo 1 >/proc/sys/debug/kprobes-optimization
-	kernel kprobe-optimised "kind=kprobe symbol=$function offset=$offset"
-	peer bpftrace-optimised "kprobe:$function+$offset"
-	ours bpf-optimised bpf "kinst::$function:$offset"
+	if [ -e $optimization ]; then
+		echo 1 >$optimization
+		kernel kprobe-optimised "kind=kprobe symbol=$function offset=$offset"
+		peer bpftrace-optimised "kprobe:$function+$offset"
+		ours bpf-optimised bpf "kinst::$function:$offset"
+	fi
 	kernel ftrace "kind=ftrace symbol=$(traced $function)"
 done
 

@@ -48,7 +48,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     ("crates/base/src/space.rs", &[]),
     ("crates/base/src/uapi.rs", &[]),
     ("src/options", &["base::attributes", "base::diag", "base::uapi"]),
-    ("src/vocabulary", &["base::diag", "base::source", "dif::action", "dif::insn"]),
+    ("src/vocabulary", &["base::diag", "base::machine", "base::source", "dif::action", "dif::insn"]),
     ("src/parser", &["base::diag", "base::probe", "base::source", "types", "vocabulary"]),
     (
         "src/knowledge",

@@ -14,8 +14,6 @@ pub enum Untraceable {
     Padding,
     /// An instruction that kprobes find undefined.
     Undefined,
-    /// An exclusive load or store, which fails if it is interrupted.
-    Exclusive,
 }
 
 impl Untraceable {
@@ -25,7 +23,6 @@ impl Untraceable {
             Untraceable::Reason(reason) => name(reason),
             Untraceable::Padding => "padding between functions",
             Untraceable::Undefined => "an undefined instruction",
-            Untraceable::Exclusive => "an exclusive load or store, which must not be interrupted",
         }
     }
 }
@@ -98,8 +95,8 @@ const TABLE: &[Row] = &[
     ),
     row(
         Reason::UNSUPPORTED,
-        "the loaded module cannot make this kind of probe",
-        "load the module of this version",
+        "the module has no such probe at this instruction, or not on this machine",
+        "trace it without the module: -x backend=bpf",
     ),
     row(
         Reason::MODEL,

@@ -59,7 +59,7 @@ where
 }
 
 /// `KINST_ABI_VERSION`
-pub const ABI_VERSION: u32 = 0x3;
+pub const ABI_VERSION: u32 = 0x4;
 
 /// `KINST_DEVICE`
 pub const DEVICE: &str = "/dev/dtrace/kinst";
@@ -2536,27 +2536,40 @@ const _: () = {
 pub struct Ustack {
     /// of the stack, from the stack pointer upwards, that could be read; the rest of the copy is 0
     pub bytes: u64,
-    /// by DWARF number, rip last; all 0 if not a 64-bit program
-    pub regs: [u64; 17],
+    /// 16 on x86-64, 32 on arm64; 0 if not a 64-bit program
+    pub nregs: u64,
+    /// rip, pc
+    pub ip: u64,
+    /// by DWARF number, up to nregs
+    pub regs: [u64; 32],
 }
 
 impl Plain for Ustack {
-    const SIZE: usize = 144;
+    const SIZE: usize = 280;
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        Some(Ustack { bytes: Plain::read(bytes.get(0..)?)?, regs: Plain::read(bytes.get(8..)?)? })
+        Some(Ustack {
+            bytes: Plain::read(bytes.get(0..)?)?,
+            nregs: Plain::read(bytes.get(8..)?)?,
+            ip: Plain::read(bytes.get(16..)?)?,
+            regs: Plain::read(bytes.get(24..)?)?,
+        })
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         self.bytes.write(out);
+        self.nregs.write(out);
+        self.ip.write(out);
         self.regs.write(out);
     }
 }
 
 const _: () = {
-    assert!(size_of::<Ustack>() == 144);
+    assert!(size_of::<Ustack>() == 280);
     assert!(offset_of!(Ustack, bytes) == 0);
-    assert!(offset_of!(Ustack, regs) == 8);
+    assert!(offset_of!(Ustack, nregs) == 8);
+    assert!(offset_of!(Ustack, ip) == 16);
+    assert!(offset_of!(Ustack, regs) == 24);
 };
 
 /// A clause: its predicate and actions.

@@ -27,10 +27,9 @@ pub fn action(kind: ActionKind) -> Support {
     use ActionKind as A;
     match kind {
         A::DifExpr | A::Exit | A::Printf | A::Printa | A::Libact | A::Tracemem | A::TracememDyn | A::Printm | A::Usym
-        | A::Umod | A::Uaddr | A::Stop | A::Raise | A::System | A::Freopen | A::Stack | A::Sym | A::Mod | A::Speculate
+        | A::Umod | A::Uaddr | A::Stop | A::Raise | A::System | A::Freopen | A::Stack | A::Ustack | A::Sym | A::Mod | A::Speculate
         | A::Commit | A::Discard | A::Count | A::Min | A::Max | A::Avg | A::Sum | A::Stddev | A::Quantize
         | A::Lquantize | A::Llquantize => Support::Whole,
-        A::Ustack => Support::Except("-x ustackcopy on arm64"),
         A::Breakpoint => Support::Without("no helper function enters the kernel's debugger"),
         A::Panic => Support::Without("no helper function stops the machine"),
         A::Chill => Support::Without("the kernel's verifier does not accept such a long loop"),
@@ -111,7 +110,6 @@ mod tests {
         assert_eq!(
             lines(),
             [
-                "ustack: yes, except -x ustackcopy on arm64",
                 "breakpoint: no: no helper function enters the kernel's debugger",
                 "panic: no: no helper function stops the machine",
                 "chill: no: the kernel's verifier does not accept such a long loop",

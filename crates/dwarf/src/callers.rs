@@ -7,27 +7,24 @@ use std::rc::Rc;
 use gimli::{CfaRule, EvaluationResult, Location, RegisterRule, UnwindExpression, Value};
 
 use super::cfi::{CallFrames, Rules};
+use kinst_base::machine::{Frames, Machine};
 use kinst_debuginfo::{ElfFile, Error};
 
-/// The registers of x86-64, indexed by DWARF number, rip last; some may be unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The registers of a program, indexed by DWARF number, the instruction pointer last; some may be unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
-    values: [u64; COUNT],
+    machine: Machine,
+    values: [u64; MOST],
     /// A bit for each known register; the others are 0.
-    known: u32,
+    known: u64,
 }
 
-/// The number of registers.
-pub(crate) const COUNT: usize = 17;
-
-const RBP: usize = 6;
-const RSP: usize = 7;
-const RIP: usize = 16;
-/// The registers that a function preserves (System V ABI for x86-64, figure 3.4).
-const PRESERVED: [usize; 6] = [3, RBP, 12, 13, 14, 15];
+/// The number of registers of the machine with the most of them.
+const MOST: usize = 33;
 
 /// The caller of a function, as far as it can be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "almost all values are the large variant, and none is stored")]
 pub enum Caller {
     /// The registers once the function has returned.
     Found {
@@ -57,9 +54,35 @@ const MOST_KNOWN: usize = 1 << 16;
 const MOST_OPERATIONS: u32 = 1000;
 
 impl Registers {
-    /// Registers that are all known.
-    pub fn all(values: [u64; COUNT]) -> Registers {
-        Registers { values, known: (1 << COUNT) - 1 }
+    /// Registers of which none is known.
+    pub fn none(machine: Machine) -> Registers {
+        Registers { machine, values: [0; MOST], known: 0 }
+    }
+
+    /// Registers that are all known. `None` if no machine has that many.
+    pub fn all(values: &[u64]) -> Option<Registers> {
+        let mut registers = Registers::none(Machine::with_registers(values.len())?);
+        values.iter().enumerate().for_each(|(number, value)| registers.set(number, Some(*value)));
+        Some(registers)
+    }
+
+    /// The machine that has these registers.
+    pub fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    fn frames(&self) -> &'static Frames {
+        &self.machine.facts().frames
+    }
+
+    /// The number of the instruction pointer.
+    fn ip_number(&self) -> usize {
+        self.machine.facts().registers.len() - 1
+    }
+
+    /// The number of the register that holds the return address of a function without a frame.
+    fn link(&self) -> Option<usize> {
+        Some(self.frames().return_address).filter(|number| *number != self.ip_number())
     }
 
     /// The register with this DWARF number; `None` if it is unknown, or not among these.
@@ -71,37 +94,78 @@ impl Registers {
     fn set(&mut self, number: usize, value: Option<u64>) {
         if let Some(place) = self.values.get_mut(number) {
             *place = value.unwrap_or(0);
-            self.known = self.known & !(1 << number) | u32::from(value.is_some()) << number;
+            self.known = self.known & !(1 << number) | u64::from(value.is_some()) << number;
         }
     }
 
-    /// The address of the instruction: rip.
+    /// The address of the instruction: rip, pc.
     pub fn ip(&self) -> Option<u64> {
-        self.get(RIP)
+        self.get(self.ip_number())
     }
 
-    /// The stack pointer: rsp.
+    /// The stack pointer: rsp, sp.
     pub fn sp(&self) -> Option<u64> {
-        self.get(RSP)
+        self.get(self.frames().stack_pointer)
     }
 
-    /// The caller's registers by the frame pointer; only rbp, rsp and rip are known.
+    /// The same registers with another instruction pointer.
+    pub fn with_ip(mut self, ip: u64) -> Registers {
+        self.set(self.ip_number(), Some(ip));
+        self
+    }
+
+    /// Whether these can be the registers of the caller, given those of the function: its frame is further up. A
+    /// function that has called nothing, or was interrupted before, may have no frame if its return address is in a
+    /// register.
+    pub fn can_call(&self, function: &Registers, called_nothing: bool) -> bool {
+        match (self.sp(), function.sp()) {
+            (Some(caller), Some(own)) if called_nothing && self.link().is_some() => caller >= own,
+            (Some(caller), Some(own)) => caller > own,
+            // The frame pointers led here.
+            _ => self.get(self.frames().frame_pointer) > function.get(self.frames().frame_pointer),
+        }
+    }
+
+    /// The caller's registers by the frame pointer; only that, the instruction pointer and perhaps the stack pointer are
+    /// known.
     pub fn by_frame_pointer(&self, memory: &Memory<'_>) -> Option<Registers> {
-        let frame = self.get(RBP).filter(|frame| self.sp().is_none_or(|sp| *frame >= sp))?;
+        let frames = self.frames();
+        let frame = self.get(frames.frame_pointer).filter(|at| self.sp().is_none_or(|sp| *at >= sp))?;
         let above = |by: u64| frame.checked_add(by);
-        let mut caller = Registers::default();
-        caller.set(RBP, Some(memory(frame)?));
-        caller.set(RIP, Some(memory(above(8)?)?));
-        caller.set(RSP, above(16));
+        let mut caller = Registers::none(self.machine);
+        caller.set(frames.frame_pointer, Some(memory(frame)?));
+        caller.set(self.ip_number(), Some(memory(above(8)?)?));
+        caller.set(frames.stack_pointer, frames.above_record.and_then(above));
         Some(caller)
     }
 
-    /// The caller's registers by the size of the frame, from rsp to the return address; only rsp and rip are known.
+    /// The caller's registers by the size of the frame: from the stack pointer to the return address or, where that is in a
+    /// register, to the caller's frame. Only the stack pointer and the instruction pointer are known.
     pub fn by_frame_size(&self, bytes: u64, memory: &Memory<'_>) -> Option<Registers> {
-        let at = self.sp()?.checked_add(bytes)?;
-        let mut caller = Registers::default();
-        caller.set(RIP, Some(memory(at)?));
-        caller.set(RSP, at.checked_add(8));
+        let sp = self.sp()?;
+        let end = sp.checked_add(bytes)?;
+        let (returns, above) = match self.link() {
+            None => (memory(end)?, end.checked_add(8)?),
+            // The register is stored at the bottom of the frame.
+            Some(link) if bytes == 0 => (self.get(link)?, end),
+            Some(_) => (memory(sp)?, end),
+        };
+        let mut caller = Registers::none(self.machine);
+        caller.set(self.ip_number(), Some(returns));
+        caller.set(self.frames().stack_pointer, Some(above));
+        Some(caller)
+    }
+
+    /// The registers that a signal interrupted, if the code at the instruction pointer ends the handler and no call frame
+    /// information describes it. `None` for other code.
+    pub fn interrupted(&self, code: &[u8], memory: &Memory<'_>) -> Option<Registers> {
+        let signals = self.machine.facts().frames.signals.as_ref()?;
+        let base = self.sp().filter(|_| code.starts_with(signals.code))?.checked_add(signals.registers)?;
+        let mut caller = Registers::none(self.machine);
+        for number in 0..=self.ip_number() {
+            caller.set(number, base.checked_add(8 * number as u64).and_then(memory));
+        }
+        caller.ip()?;
         Some(caller)
     }
 }
@@ -125,31 +189,35 @@ impl Callers {
     /// unknown. `None` if that address is not described, or too little is known.
     pub fn at(&self, address: u64, registers: &Registers, memory: &Memory<'_>) -> Option<Caller> {
         let rules = self.rules(address)?;
-        if usize::from(rules.return_address.0) != RIP {
+        let convention = registers.frames();
+        let returns = convention.return_address;
+        if usize::from(rules.return_address.0) != returns {
             return None;
         }
         let frame = Frame { frames: &self.frames, rules: &rules, registers, memory };
         let cfa = frame.cfa()?;
-        let mut caller = Registers::default();
-        for preserved in PRESERVED {
+        let mut caller = Registers::none(registers.machine);
+        // The link register has the return address until a function calls another.
+        for preserved in convention.preserved.iter().copied().chain(registers.link()) {
             caller.set(preserved, registers.get(preserved));
         }
-        caller.set(RSP, Some(cfa));
-        let mut returns = false;
+        caller.set(convention.stack_pointer, Some(cfa));
         for (register, rule) in &rules.registers {
             let number = usize::from(register.0);
-            if number < COUNT {
+            if number == returns && *rule == RegisterRule::Undefined {
+                return Some(Caller::Outermost);
+            }
+            if number <= registers.ip_number() {
                 caller.set(number, frame.value(number, rule, cfa));
             }
-            if number == RIP {
-                returns = true;
-                if *rule == RegisterRule::Undefined {
-                    return Some(Caller::Outermost);
-                }
-            }
+        }
+        caller.set(registers.ip_number(), caller.get(returns));
+        // A call overwrites it.
+        if let Some(link) = registers.link().filter(|_| !rules.signal) {
+            caller.set(link, None);
         }
         // By convention, a function without a caller has 0 as its return address.
-        match caller.ip().filter(|_| returns)? {
+        match caller.ip()? {
             0 => Some(Caller::Outermost),
             _ => Some(Caller::Found { registers: caller, interrupted: rules.signal }),
         }
@@ -256,16 +324,19 @@ mod tests {
 
     /// The call frame information of three functions of 16 bytes from 0x1000 on, each with its own rules.
     fn section(functions: &[&[u8]], signal: bool) -> Vec<u8> {
+        // The return address is register 16, at CFA - 8.
+        section_of(functions, signal, 16, &[dw::DW_CFA_def_cfa.0, 7, 8, dw::DW_CFA_offset.0 | 16, 1])
+    }
+
+    fn section_of(functions: &[&[u8]], signal: bool, returns: u8, initial: &[u8]) -> Vec<u8> {
         let entry = |fields: &[u8]| {
             let mut entry = fields.to_vec();
             entry.resize(entry.len().next_multiple_of(8) + 4, dw::DW_CFA_nop.0);
             [&(entry.len() as u32).to_le_bytes()[..], &entry].concat()
         };
-        // Version 1; absolute addresses; units of 1 and -8 bytes; the return address is register 16, at CFA -
-        // 8.
+        // Version 1; absolute addresses; units of 1 and -8 bytes.
         let augmentation: &[u8] = if signal { b"zRS\0" } else { b"zR\0" };
-        let initial = [dw::DW_CFA_def_cfa.0, 7, 8, dw::DW_CFA_offset.0 | 16, 1];
-        let cie = [&[0, 0, 0, 0, 1], augmentation, &[1, 0x78, 16, 1, dw::DW_EH_PE_absptr.0], &initial];
+        let cie = [&[0, 0, 0, 0, 1], augmentation, &[1, 0x78, returns, 1, dw::DW_EH_PE_absptr.0], initial];
         let mut section = entry(&cie.concat());
         for (number, rules) in (0u64..).zip(functions) {
             let cie = section.len() as u32 + 4;
@@ -283,7 +354,7 @@ mod tests {
 
     /// Each register is 0x100 times its number, so rsp is 0x700; a word of the stack is its own address.
     fn at(callers: &Callers, address: u64) -> Option<Caller> {
-        let registers = Registers::all(std::array::from_fn(|number| 0x100 * number as u64));
+        let registers = Registers::all(&(0..17).map(|number| 0x100 * number).collect::<Vec<_>>()).unwrap();
         let stack = |address| (0x700..0x900).contains(&address).then_some(address);
         callers.at(address, &registers, &stack)
     }
@@ -363,16 +434,16 @@ mod tests {
         assert_eq!(at(&of, 0x1000), Some(Caller::Outermost));
         assert_eq!(at(&of, 0x1010), None, "the return address is where nothing was copied");
         let nothing = |_| Some(0);
-        let registers = Registers::all([0x700; COUNT]);
+        let registers = Registers::all(&[0x700; 17]).unwrap();
         assert_eq!(of.at(0x1020, &registers, &nothing), Some(Caller::Outermost));
-        assert_eq!(of.at(0x1020, &Registers::default(), &nothing), None);
+        assert_eq!(of.at(0x1020, &Registers::none(Machine::X86_64), &nothing), None);
         let handler = callers(section(&[&[]], true));
         assert!(matches!(at(&handler, 0x1000), Some(Caller::Found { interrupted: true, .. })));
     }
 
     #[test]
     fn frame_pointers() {
-        let mut registers = Registers::all([0x700; COUNT]);
+        let mut registers = Registers::all(&[0x700; 17]).unwrap();
         let stack = |address| (0x700..0x900).contains(&address).then_some(address);
         let caller = registers.by_frame_pointer(&stack).unwrap();
         assert_eq!(
@@ -383,6 +454,57 @@ mod tests {
             registers.set(6, Some(wrong));
             assert_eq!(registers.by_frame_pointer(&stack), None);
         }
+    }
+
+    /// Functions of arm64: the frame pointer is register 29, the link 30, the stack pointer 31.
+    #[test]
+    fn return_addresses_in_a_register() {
+        let stored = [
+            dw::DW_CFA_advance_loc.0 | 4,
+            dw::DW_CFA_def_cfa_offset.0,
+            32,
+            dw::DW_CFA_offset.0 | 29,
+            4,
+            dw::DW_CFA_offset.0 | 30,
+            3,
+        ];
+        let outermost = [dw::DW_CFA_undefined.0, 30];
+        let section = section_of(&[&stored, &outermost], false, 30, &[dw::DW_CFA_def_cfa.0, 31, 0]);
+        let callers = callers(section);
+        let registers = Registers::all(&(0..33).map(|number| 0x100 * number).collect::<Vec<_>>()).unwrap();
+        let stack = |address| (0x1f00..0x2000).contains(&address).then_some(address);
+        let found = |address| match callers.at(address, &registers, &stack) {
+            Some(Caller::Found { registers, interrupted: false }) => registers,
+            other => panic!("{other:?}"),
+        };
+        let leaf = found(0x1000);
+        assert_eq!((leaf.ip(), leaf.sp(), leaf.get(29)), (Some(0x1e00), Some(0x1f00), Some(0x1d00)));
+        // Its frame is empty, which no function can have that was called from there.
+        assert!(leaf.can_call(&registers, true) && !leaf.can_call(&registers, false));
+        // x19 is preserved, x0 is not, and the call has overwritten the link.
+        assert_eq!((leaf.get(19), leaf.get(0), leaf.get(30)), (Some(0x1300), None, None));
+        let framed = found(0x1004);
+        assert_eq!((framed.ip(), framed.sp(), framed.get(29)), (Some(0x1f08), Some(0x1f20), Some(0x1f00)));
+        assert!(framed.can_call(&registers, false));
+        // Nothing says where the caller's link is.
+        assert_eq!(callers.at(0x1000, &leaf, &stack), None);
+        assert_eq!(callers.at(0x1010, &registers, &stack), Some(Caller::Outermost));
+        assert_eq!(registers.by_frame_pointer(&|_| Some(0)), None, "x29 is below the stack pointer");
+    }
+
+    /// The frame of a signal on arm64: siginfo_t, ucontext up to the registers, and these.
+    #[test]
+    fn registers_that_a_signal_interrupted() {
+        const CODE: [u8; 8] = [0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4];
+        let of = |count: u64| Registers::all(&(0..count).map(|n| 0x100 * n).collect::<Vec<_>>()).unwrap();
+        let saved = 0x1f00 + 312..0x1f00 + 312 + 33 * 8;
+        let stack = |at| saved.contains(&at).then(|| 0x5000 + (at - saved.start) / 8);
+        let found = of(33).interrupted(&CODE, &stack).unwrap();
+        assert_eq!((found.get(0), found.get(30)), (Some(0x5000), Some(0x501e)));
+        assert_eq!((found.sp(), found.ip()), (Some(0x501f), Some(0x5020)));
+        assert_eq!(of(33).interrupted(&CODE[..4], &stack), None);
+        assert_eq!(of(33).interrupted(&CODE, &|_| None), None);
+        assert_eq!(of(17).interrupted(&CODE, &|_| Some(1)), None);
     }
 
     proptest::proptest! {

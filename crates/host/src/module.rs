@@ -185,7 +185,25 @@ pub fn explain(refusal: &Refusal, release: &str, family: Family) -> Explained {
     }
 }
 
+/// The first kernel that can have the module on arm64. Debian's 6.1 does not list the addresses of its data
+/// (CONFIG_KALLSYMS_ALL), and other kernels before this one handle breakpoints in another way.
+const FIRST_OF_ARM64: (u32, u32) = (6, 12);
+
+/// Why a kernel of this machine cannot have the module, whatever is installed.
+pub fn unsuitable(release: &str) -> Option<&'static str> {
+    unsuitable_on(std::env::consts::ARCH, release)
+}
+
+fn unsuitable_on(machine: &str, release: &str) -> Option<&'static str> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|word| word.parse().ok());
+    let version: (u32, u32) = (numbers.next()?, numbers.next()?);
+    (machine == "aarch64" && version < FIRST_OF_ARM64).then_some("on arm64 it needs Linux 6.12 or later")
+}
+
 fn missing(release: &str, family: Family) -> Explained {
+    if let Some(why) = unsuitable(release) {
+        return Explained { why: why.to_owned(), short: why, mend: None, reboot: false };
+    }
     let short = "it is not built for this kernel";
     let mut why = format!("{short}: no {NAME}.ko in /lib/modules/{release}");
     let has_source = Path::new("/var/lib/dkms").join(NAME).exists();
@@ -307,6 +325,17 @@ mod tests {
         let signed = [&bytes[..], SIGNED].concat();
         assert!(parse(PathBuf::from("kinst.ko"), &signed).signed);
         assert_eq!(parse(PathBuf::new(), b"abi=x\0vermagic="), File::default());
+    }
+
+    #[test]
+    fn kernels_of_arm64_from_a_version_on() {
+        for old in ["6.1.0-57-cloud-arm64", "5.10.0-39-arm64", "6.11", "6.9.7+"] {
+            assert!(unsuitable_on("aarch64", old).is_some(), "{old}");
+            assert_eq!(unsuitable_on("x86_64", old), None);
+        }
+        for new in ["6.12.118+deb13-cloud-arm64", "6.18.0", "7.3.4+deb13-cloud-arm64", "10.0", "custom"] {
+            assert_eq!(unsuitable_on("aarch64", new), None, "{new}");
+        }
     }
 
     #[test]

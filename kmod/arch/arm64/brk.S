@@ -9,7 +9,6 @@
 
 	.text
 SYM_FUNC_START(kinst_brk_entry)
-	bti	c
 	stp	x29, x30, [sp, #-48]!
 	mov	x29, sp
 	stp	x9, x0, [sp, #16]

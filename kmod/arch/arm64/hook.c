@@ -14,6 +14,7 @@
 #include <asm/esr.h>
 
 #include "arch/arch.h"
+#include "arch/arm64/near.h"
 #include "arch/ksym.h"
 #include "arch/pool.h"
 #include "context.h"
@@ -27,11 +28,12 @@ static kinst_arch_trap_fn kinst_trap_fn __ro_after_init;
 static __probe_path bool kinst_is_slot(unsigned long addr)
 {
 	return addr - (unsigned long)kinst_pool < KINST_POOL_SLOTS * KINST_SLOT_SIZE ||
-	       addr - (unsigned long)kinst_fault_pool < KINST_FAULT_SLOTS * KINST_SLOT_SIZE;
+	       addr - (unsigned long)kinst_fault_pool < KINST_FAULT_SLOTS * KINST_SLOT_SIZE ||
+	       addr - (unsigned long)kinst_detours < KINST_DETOURS * KINST_DETOUR_LEN || kinst_is_near(addr);
 }
 NOKPROBE_SYMBOL(kinst_is_slot);
 
-/* Continues where a slot ends. Context: the probe path. */
+/* Continues where a slot or a detour ends. Context: the probe path. */
 static __probe_path bool kinst_leave_slot(struct pt_regs *regs, u32 insn)
 {
 	unsigned long addr = regs->pc, slot = round_down(addr, KINST_SLOT_SIZE);

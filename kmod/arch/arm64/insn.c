@@ -20,6 +20,7 @@ enum kinst_arm64_kind {
 	KIND_LOAD, /* of a general register, from machine.address */
 	KIND_LOAD_SIGNED, /* ldrsw */
 	KIND_PREFETCH,
+	KIND_PAD, /* bti, paciasp, pacibsp: where an indirect branch may lead, if the processor checks it; plain otherwise */
 };
 
 #define NOP 0xd503201f
@@ -59,6 +60,9 @@ static void decode_system(struct kinst_arch_insn *out, u32 word)
 	}
 	if (word == NOP)
 		out->nop = 1;
+	/* paciasp, pacibsp, bti */
+	if (word == 0xd503233f || word == 0xd503237f || (word & 0xffffff3f) == 0xd503241f)
+		out->machine.kind = KIND_PAD;
 	/* clrex */
 	if ((word & 0xfffff0ff) == 0xd503305f)
 		out->exclusive = KINST_EXCLUSIVE_ENDS;
@@ -75,9 +79,11 @@ static void decode_register_branch(struct kinst_arch_insn *out, u32 word)
 		break;
 	case 1: /* blr */
 		out->flow = KINST_FLOW_CALL_INDIRECT;
-		/* The slot changes x30 first. */
+		/* The slot changes x30 first. A target may accept a call, but not the slot's jump. */
 		if (bits(word, 5, 5) == 30)
 			out->reason = KINST_R_INSN_RSP;
+		else if (KINST_LANDING_PADS)
+			out->reason = KINST_R_INSN_LANDING_PAD;
 		break;
 	case 2: /* ret */
 		out->flow = KINST_FLOW_RET;
@@ -303,34 +309,63 @@ static void emit_insn(struct emit *e, const struct kinst_arch_insn *insn, u32 wo
 	}
 	if (insn->machine.kind == KIND_ADR && bits(word, 0, 5) != 31)
 		emit_address(e, bits(word, 0, 5), KINST_SLOT_TARGET);
-	else if (insn->machine.kind >= KIND_LOAD)
+	else if (insn->machine.kind >= KIND_LOAD && insn->machine.kind <= KIND_PREFETCH)
 		emit_load(e, insn, word);
-	else if (insn->machine.kind == KIND_PLAIN)
+	else if (insn->machine.kind == KIND_PLAIN || insn->machine.kind == KIND_PAD)
 		emit_word(e, word);
 	emit_exit(e, insn->addr + insn->len, KINST_TO_NEXT);
 }
 
-enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out)
+/* Emits the instruction, and then the addresses that its code uses. */
+static enum kinst_reason emit(struct emit *e, const struct kinst_arch_insn *insn)
 {
-	struct emit e = { .out = out, .slot = slot };
 	u64 next = insn->addr + insn->len, target = insn->target ?: insn->machine.address;
 	u32 word;
 
-	kinst_arch_fill(out, KINST_SLOT_SIZE);
 	if (insn->reason)
 		return insn->reason;
 	if (insn->flow == KINST_FLOW_STOP)
 		return KINST_R_UNSUPPORTED;
 	memcpy(&word, insn->bytes, sizeof(word));
-	emit_insn(&e, insn, word);
-	memcpy(out + KINST_SLOT_NEXT, &next, sizeof(next));
-	memcpy(out + KINST_SLOT_TARGET, &target, sizeof(target));
+	emit_insn(e, insn, word);
+	memcpy(e->out + KINST_SLOT_NEXT, &next, sizeof(next));
+	memcpy(e->out + KINST_SLOT_TARGET, &target, sizeof(target));
 	return KINST_OK;
 }
 
-/* No jumps yet: kinst_arch_can_jump(). */
+enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out)
+{
+	struct emit e = { .out = out, .slot = slot };
+
+	kinst_arch_fill(out, KINST_SLOT_SIZE);
+	return emit(&e, insn);
+}
+
+/* stp or ldp x29, x30 where the frame of a detour has them */
+#define PAIR(opcode) ((opcode) | 29 * 8 / 8 << 15 | 30 << 10 | SP << 5 | 29)
+#define SP 31
+
+/* The entry returns with the interrupt masks of the probed code in x29. */
 enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,
 				    unsigned long entry, u8 *out, u8 *at)
 {
-	return KINST_R_UNSUPPORTED;
+	struct emit e = { .out = out, .slot = slot };
+	u64 to = entry;
+
+	kinst_arch_fill(out, KINST_DETOUR_LEN);
+	if (n != 1)
+		return KINST_R_UNSUPPORTED;
+	/* An indirect branch may lead to a landing pad, or to a breakpoint, but not to a jump. */
+	if (KINST_LANDING_PADS && insns->machine.kind == KIND_PAD)
+		return KINST_R_INSN_LANDING_PAD;
+	emit_word(&e, 0xd1000000 | KINST_DETOUR_FRAME << 10 | SP << 5 | SP); /* sub sp, sp, #FRAME */
+	emit_word(&e, PAIR(0xa9000000));
+	emit_address(&e, 30, KINST_DETOUR_CALLEE);
+	emit_word(&e, 0xd63f0000 | 30 << 5); /* blr x30 */
+	emit_word(&e, 0xd51b4220 | 29); /* msr daif, x29 */
+	emit_word(&e, PAIR(0xa9400000));
+	emit_word(&e, 0x91000000 | KINST_DETOUR_FRAME << 10 | SP << 5 | SP); /* add sp, sp, #FRAME */
+	at[0] = e.len;
+	memcpy(out + KINST_DETOUR_CALLEE, &to, sizeof(to));
+	return emit(&e, insns);
 }

@@ -26,6 +26,7 @@ kinst_fault_pool:
 	.size	kinst_fault_pool, . - kinst_fault_pool
 
 	.globl	kinst_detours
+	.balign	KINST_SLOT_SIZE
 	.type	kinst_detours, @object
 kinst_detours:
 	.fill	KINST_DETOURS * KINST_DETOUR_LEN / 4, 4, KINST_BREAK

@@ -19,6 +19,8 @@ KINST_THUNK kallsyms_lookup_name
 KINST_THUNK kallsyms_lookup_size_offset
 KINST_THUNK insn_copy
 KINST_THUNK insn_patch_text
+KINST_THUNK insn_patch_text_nosync
+KINST_THUNK vmalloc_node_range
 KINST_THUNK get_kprobe
 KINST_THUNK ftrace_location_range
 KINST_THUNK search_exception_tables

@@ -20,8 +20,9 @@ const char *const kinst_arch_trap_path[] = {
 	"__rcu_read_lock", "__rcu_read_unlock", "rcu_read_unlock_special", "rcu_lockdep_current_cpu_online",
 	"rcu_is_watching", "debug_lockdep_rcu_enabled", "rcu_read_lock_held",
 	/* ftrace's part, when do_el1_brk64() is traced by others, too */
-	"_mcount", "ftrace_caller", "ftrace_stub", "ftrace_stub_graph", "ftrace_stub_direct_tramp", "ftrace_call",
-	"arch_ftrace_ops_list_func", "ftrace_ops_list_func", "ftrace_ops_get_func", "ftrace_ops_assist_func", "call_direct_funcs",
+	"_mcount", "ftrace_caller", "ftrace_caller_direct_late", "ftrace_caller_direct", "ftrace_stub",
+	"ftrace_stub_graph", "ftrace_stub_direct_tramp", "ftrace_call", "arch_ftrace_ops_list_func",
+	"ftrace_ops_list_func", "ftrace_ops_get_func", "ftrace_ops_assist_func", "call_direct_funcs",
 	"ftrace_find_rec_direct", "ftrace_ops_test", "ftrace_lookup_ip", "hash_contains_ip", "function_trace_call",
 	"function_stack_trace_call", "function_no_repeats_trace_call", "function_stack_no_repeats_trace_call",
 	"ftrace_graph_caller", "ftrace_graph_func", "prepare_ftrace_return", "function_graph_enter",

@@ -24,7 +24,7 @@
 
 #include "kinst_dif.h"
 
-#define KINST_ABI_VERSION 3
+#define KINST_ABI_VERSION 4
 #define KINST_DEVICE "/dev/dtrace/kinst"
 #define KINST_NONE 0xffffffff /* no such index */
 
@@ -371,7 +371,9 @@ struct kinst_action {
 /* The state from which a program without frame pointers can be unwound; the copy of its stack follows. */
 struct kinst_ustack {
 	__u64 bytes; /* of the stack, from the stack pointer upwards, that could be read; the rest of the copy is 0 */
-	__u64 regs[17]; /* by DWARF number, rip last; all 0 if not a 64-bit program */
+	__u64 nregs; /* 16 on x86-64, 32 on arm64; 0 if not a 64-bit program */
+	__u64 ip; /* rip, pc */
+	__u64 regs[32]; /* by DWARF number, up to nregs */
 };
 
 /* A clause: its predicate and actions. */

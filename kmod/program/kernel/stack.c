@@ -95,7 +95,7 @@ static __at_hit u32 walk_user(u64 *pcs, u32 n)
 		if (!kinst_env_read_user(&f, fp, sizeof(f)) || !f.ret)
 			break;
 		if (pcs)
-			pcs[found] = f.ret;
+			pcs[found] = kinst_arch_user_return(f.ret);
 		if (f.next <= fp) {
 			found++; /* the outermost frame, or nonsense: the walk cannot continue */
 			break;
@@ -124,8 +124,12 @@ __at_hit void kinst_env_ustack_copy(struct kinst_ustack *to, u32 size)
 	u64 from;
 	u32 n;
 
-	if (!current->mm || current->flags & PF_KTHREAD || !kinst_arch_user_regs(regs, to->regs))
+	if (!current->mm || current->flags & PF_KTHREAD)
 		return;
+	to->nregs = kinst_arch_user_regs(regs, to->regs);
+	if (!to->nregs)
+		return;
+	to->ip = instruction_pointer((struct pt_regs *)regs);
 	from = user_stack_pointer((struct pt_regs *)regs);
 	for (; to->bytes < size; to->bytes += n) {
 		n = min_t(u64, size - to->bytes, PAGE_SIZE - (from + to->bytes) % PAGE_SIZE);

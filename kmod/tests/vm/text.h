@@ -36,7 +36,7 @@ static inline double now(void)
 
 /* ---- reasons ---- */
 
-/* Bytes of 0xcc that are not reached by falling through: padding after a jump or a call that never returns. */
+/* Fill between functions and after jumps: bytes of 0xcc on x86, zeros on arm64, which are data as well. */
 #define R_PADDING KINST_R_MAX
 
 static const char *const reason_names[] = {
@@ -58,10 +58,14 @@ static inline const char *reason_name(uint32_t reason)
 	return reason <= KINST_R_MAX && reason_names[reason] ? reason_names[reason] : "UNKNOWN";
 }
 
-/* The module's reason, except for breakpoints with which a compiler or a linker fills gaps. */
+/* The module's reason, except for what a compiler or a linker fills gaps with. */
 static inline uint32_t reason_of(const struct kinst_insn *insn)
 {
+	static const unsigned char zeros[4];
+
 	if (insn->reason == KINST_R_INSN_TRAP && insn->len == 1 && insn->bytes[0] == 0xcc)
+		return R_PADDING;
+	if (insn->reason == KINST_R_INSN_UD && insn->len == sizeof(zeros) && !memcmp(insn->bytes, zeros, sizeof(zeros)))
 		return R_PADDING;
 	return insn->reason < KINST_R_MAX ? insn->reason : KINST_R_MAX - 1;
 }

@@ -33,15 +33,6 @@ pub(crate) enum Kind {
     Bits,
 }
 
-/// The names of registers in D, by their DWARF numbers.
-const NAMES: [&str; 16] = [
-    "R_RAX", "R_RDX", "R_RCX", "R_RBX", "R_RSI", "R_RDI", "R_RBP", "R_RSP", "R_R8", "R_R9", "R_R10", "R_R11",
-    "R_R12", "R_R13", "R_R14", "R_R15",
-];
-
-/// The stack pointer.
-const STACK: u8 = 7;
-
 impl Form {
     /// `None`: values of the type are not shown.
     pub(crate) fn of(ty: &Type) -> Option<Form> {
@@ -112,7 +103,7 @@ fn of_operand(
             }
         }
         Operand::Memory { base, by, bytes } => {
-            let on_stack = base.number() == STACK;
+            let on_stack = usize::from(base.number()) == base.machine().facts().frames.stack_pointer;
             let address = format!("({} + {by})", saved(base));
             let load = format!("*(uint{}_t *){address}", 8 * bytes);
             // The memory that the processor has just read can be read again, except for user memory.
@@ -148,9 +139,18 @@ fn of_operand(
     }
 }
 
+/// Arguments that are shown: those that are in registers on all machines.
+const IN_REGISTERS: usize = 6;
+
+/// Whether the calling convention puts an argument into a register.
+fn is_argument(register: Register, number: usize) -> bool {
+    let registers = &register.machine().facts().pt_regs;
+    let place = registers.arguments.get(number);
+    place.is_some_and(|place| registers.dwarf.get(usize::from(register.number())) == Some(place))
+}
+
 /// The arguments of a function at its entry.
 pub(crate) fn of_entry(module: &str, function: &str, kernel: &dyn KernelTypes) -> Vec<Value> {
-    const IN_REGISTERS: usize = 6;
     let plain = function.split('#').next().unwrap_or(function);
     let Some(prototype) = kernel.prototype(module, plain) else { return Vec::new() };
     let arguments = prototype.params.into_iter().take(IN_REGISTERS).enumerate();
@@ -170,24 +170,21 @@ pub(crate) fn of_program(
     scope: Option<&Scope>,
     kernel: &dyn KernelTypes,
 ) -> (Vec<Value>, Option<Form>) {
-    /// The registers of the calling convention, by DWARF number.
-    const ORDER: [u8; 6] = [5, 4, 1, 2, 8, 9];
     let Some(frame) = scope.and_then(|scope| scope.frames.last()) else {
         return (Vec::new(), Some(Form { bytes: 8, kind: Kind::Signed }));
     };
-    let arguments =
-        frame.parameters.iter().zip(ORDER).enumerate().map_while(|(number, (variable, usual))| {
-            let is_there = match &variable.location {
-                Ok(Location::Value(Term::Register(register))) => register.number() == usual,
-                Err(Missing::OptimisedOut) => false,
-                // Without optimization, the function is about to store it.
-                _ => true,
-            };
-            let form =
-                Form::of(&kernel.type_at(module, variable.ty?)).filter(|_| is_there && !frame.is_nocall)?;
-            let name = if variable.name.is_empty() { format!("arg{number}") } else { variable.name.clone() };
-            Some(Value { d: format!("arg{number}"), name, form })
-        });
+    let arguments = frame.parameters.iter().enumerate().take(IN_REGISTERS).map_while(|(number, variable)| {
+        let is_there = match &variable.location {
+            Ok(Location::Value(Term::Register(register))) => is_argument(*register, number),
+            Err(Missing::OptimisedOut) => false,
+            // Without optimization, the function is about to store it.
+            _ => true,
+        };
+        let form =
+            Form::of(&kernel.type_at(module, variable.ty?)).filter(|_| is_there && !frame.is_nocall)?;
+        let name = if variable.name.is_empty() { format!("arg{number}") } else { variable.name.clone() };
+        Some(Value { d: format!("arg{number}"), name, form })
+    });
     (arguments.collect(), frame.returns.and_then(|returns| Form::of(&kernel.type_at(module, returns))))
 }
 
@@ -202,7 +199,7 @@ pub(crate) fn of_return(module: &str, function: &str, kernel: &dyn KernelTypes) 
 
 fn saved(space: Space, register: Register) -> String {
     let registers = if space == Space::Kernel { "regs" } else { "uregs" };
-    format!("{registers}[{}]", NAMES[usize::from(register.number()) % NAMES.len()])
+    format!("{registers}[R_{}]", register.name().to_ascii_uppercase())
 }
 
 fn is_in(variable: &Variable, wanted: Register) -> bool {

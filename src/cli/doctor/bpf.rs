@@ -5,6 +5,9 @@ use super::machine::Machine;
 use crate::backend::bpf::{self, EnableError, Uprobes};
 use kinst_sites::uprobe::Nop5;
 
+/// Whether places in programs of this machine can have probes.
+const TRACES_PROGRAMS: bool = cfg!(target_arch = "x86_64");
+
 /// Whether BPF programs can trace in place of the module.
 pub(super) fn usable(machine: &Machine) -> Option<Finding> {
     Some(match &machine.bpf {
@@ -39,6 +42,9 @@ pub(super) fn functions(machine: &Machine) -> Option<Finding> {
 /// The links that attach BPF programs to instructions of programs.
 pub(super) fn programs(machine: &Machine) -> Option<Finding> {
     let means = machine.bpf.as_ref().ok()?;
+    if !TRACES_PROGRAMS {
+        return Some(Finding::warning("cannot be traced: that is possible on x86-64 only"));
+    }
     Some(match means.programs() {
         Ok(Uprobes::Multi) => Finding::good("traced by uprobe.multi"),
         Ok(Uprobes::Events(_)) => {
@@ -50,7 +56,7 @@ pub(super) fn programs(machine: &Machine) -> Option<Finding> {
 
 /// Whether the kernel preserves the stack of a program at a probed nop, tested in a process.
 pub(super) fn nops(machine: &Machine) -> Option<Finding> {
-    machine.bpf.as_ref().ok()?.programs().as_ref().ok()?;
+    machine.bpf.as_ref().ok()?.programs().as_ref().ok().filter(|_| TRACES_PROGRAMS)?;
     const NOT_PLACED: &str = "no probe is placed there";
     Some(match bpf::nop5() {
         Nop5::Kept => Finding::good("nops of five bytes can have probes"),

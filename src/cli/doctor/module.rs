@@ -40,6 +40,9 @@ pub(super) fn file(machine: &Machine) -> Option<Finding> {
 
 /// The headers that DKMS builds the module with.
 pub(super) fn headers(machine: &Machine) -> Option<Finding> {
+    if module::unsuitable(&machine.release).is_some() {
+        return None;
+    }
     let dir = format!("/lib/modules/{}/build", machine.release);
     if module::has_headers(&machine.release) {
         return Some(Finding::good(dir));

@@ -25,7 +25,7 @@ pub enum Name {
     ArrayAsScalar { name: String, span: Span },
     BareScope { span: Span },
     TooManyVariables { span: Span },
-    Register { name: String, machine: &'static str, span: Span },
+    Register { name: String, of: &'static str, machine: &'static str, span: Span },
 }
 
 impl Name {
@@ -58,9 +58,9 @@ impl Name {
                     .at(*span, "a variable must follow")
                     .help("write `self->name` or `this->name`")
             }
-            Self::Register { name, machine, span } => error(
+            Self::Register { name, of, machine, span } => error(
                 tags::IDENT_BADREF,
-                format!("`{name}` is an x86_64 register, but the kernel is for {machine}"),
+                format!("`{name}` is a register of {of}, but the kernel is for {machine}"),
             )
             .at(*span, "not a register there")
             .help("args[N] and locals->NAME read the registers that have variables"),

@@ -104,9 +104,13 @@ impl Checker<'_> {
         if let Some(entry) = self.builtin(name) {
             return Ok(self.check_builtin(entry, span)?.into());
         }
-        if constants::is_register(name) && !self.env.places.machine().facts().has_register_constants {
-            let (name, machine) = (name.to_owned(), self.env.places.machine().facts().name);
-            return Err(error::Name::Register { name, machine, span }.into());
+        if let [of, ..] = constants::machines(name)[..] {
+            let machine = self.env.places.machine();
+            let Some(index) = constants::register(name, machine) else {
+                let (name, of, machine) = (name.to_owned(), of.facts().name, machine.facts().name);
+                return Err(error::Name::Register { name, of, machine, span }.into());
+            };
+            return Ok(Expr::new(ExprKind::Int(index as u64), INT, span).into());
         }
         if let Some((value, ty)) = words::constant(name) {
             return Ok(Expr::new(ExprKind::Int(value as u64), ty, span).into());

@@ -366,11 +366,8 @@ fn why_missing(place: &Place, there: &str) -> String {
 
 /// Returns the index in `regs[]`.
 fn index_of(register: Register) -> u64 {
-    if !register.machine().facts().has_register_constants {
-        return register.number().into();
-    }
     let name = format!("R_{}", register.name().to_ascii_uppercase());
-    constants::lookup(&name).map_or(u64::MAX, |(index, _)| index as u64)
+    constants::register(&name, register.machine()).map_or(u64::MAX, |index| index as u64)
 }
 
 /// Returns the names in scope, for a message.

@@ -10,6 +10,7 @@ report() { awk -v name="$1" -v ns="$2" -v base="$3" 'BEGIN { printf "%s %.1f\n",
 
 # peer NAME PROBE: bpftrace.
 peer() {
+	[ -d $peers ] || return 0
 	base=$(lap)
 	if ! attach "$2 { @ = count(); }" >/dev/null; then
 		echo "$1 none $(tail -n 1 /tmp/attached)"

@@ -1,7 +1,7 @@
 # peers.sh: bpftrace and perf, in a separate root file system.
 . ./tree.sh
 peers=/peers
-tree peers
+[ ! -e peers.tar ] || tree peers
 
 # nth N FUNCTION: the offset of its Nth instruction.
 nth() { echo $(($(points list $2 | awk -v n=$1 'NR == n { print substr($1, 2) }'))); }

@@ -25,10 +25,10 @@ const TOOLS: [&str; 9] = [
 ];
 
 /// Adds the script of a benchmark and the programs that it runs.
-pub(crate) fn push(contents: &mut Contents, script: &str) -> Result<()> {
+pub(crate) fn push(contents: &mut Contents, script: &str, arch: Arch) -> Result<()> {
     for file in TOOLS.iter().chain(&[script]) {
         let file = workspace::root().join(file);
-        contents.pushed.push(vm::programs::from_source(&file, &[])?);
+        contents.pushed.push(vm::programs::from_source_for(arch, &file, &[])?);
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ pub(crate) fn beside_peers(kernel: Name, script: &str, limit: Duration) -> Resul
     // The peers are unpacked in memory.
     let guest = Guest { kernel, mem: 6144, release: true, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
-    push(&mut contents, &format!("tests/vm/{script}"))?;
+    push(&mut contents, &format!("tests/vm/{script}"), Arch::Amd64)?;
     contents.pushed.push(peers);
     contents.runs = vec![format!("sh {script}\n")];
     measured(&guest, &contents, limit)

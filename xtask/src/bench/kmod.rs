@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::guest;
 use super::hits::{self, Row};
-use crate::kernels::{Arch, Kernel, Name};
+use crate::kernels::{Arch, Name};
 use crate::kmod;
 use crate::setup::peers;
 use crate::vm::{self, Guest};
@@ -15,14 +15,18 @@ const ROWS: &[Row] = &[
     Row { name: "base", what: "only the system call", aims: &[] },
     Row { name: "breakpoint-empty", what: "kinst, breakpoint: empty clause", aims: &[] },
     Row { name: "breakpoint-predicate", what: "kinst, breakpoint: predicate false", aims: &[] },
-    Row { name: "breakpoint-count", what: "kinst, breakpoint: @ = count()", aims: &[("bpftrace-int3", 1.0)] },
+    Row {
+        name: "breakpoint-count",
+        what: "kinst, breakpoint: @ = count()",
+        aims: &[("bpftrace-int3", 1.0), ("kprobe-int3", 1.0)],
+    },
     Row { name: "breakpoint-trace", what: "kinst, breakpoint: trace(arg0)", aims: &[] },
     Row { name: "jump-empty", what: "kinst, jump: empty clause", aims: &[("kprobe-optimised", 1.2)] },
     Row { name: "jump-predicate", what: "kinst, jump: predicate false", aims: &[] },
     Row {
         name: "jump-count",
         what: "kinst, jump: @ = count()",
-        aims: &[("breakpoint-count", 1.0 / 3.0), ("bpftrace-optimised", 0.75)],
+        aims: &[("breakpoint-count", 1.0 / 3.0), ("bpftrace-optimised", 0.75), ("kprobe-int3", 0.5)],
     },
     Row { name: "jump-trace", what: "kinst, jump: trace(arg0)", aims: &[] },
     Row { name: "kprobe-int3", what: "register_kprobe, breakpoint", aims: &[] },
@@ -36,16 +40,18 @@ const ROWS: &[Row] = &[
 
 const LIMIT: Duration = Duration::from_secs(1200);
 
-pub(super) fn main(kernel: Name) -> Result<()> {
-    let peers = peers::ensure(Arch::Amd64, kernel)?;
-    // The peers are unpacked in memory.
-    let guest = Guest { kernel, mem: 6144, release: true, ..Guest::default() };
+pub(super) fn main(arch: Arch, kernel: Name) -> Result<()> {
+    // The peers, which exist for our own machine, are unpacked in memory.
+    let mem = if arch == Arch::Amd64 { 6144 } else { 2048 };
+    let guest = Guest { arch, kernel, mem, release: true, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
-    let kernel = Kernel::need(kernel)?;
-    guest::push(&mut contents, "tests/vm/bench.sh")?;
-    contents.pushed.push(kmod::build_beside(&kernel, "kbench")?);
-    contents.pushed.push(peers);
+    let found = vm::kernel(arch, kernel)?;
+    guest::push(&mut contents, "tests/vm/bench.sh", arch)?;
+    contents.pushed.push(kmod::build_beside(&found, "kbench")?);
+    if arch == Arch::Amd64 {
+        contents.pushed.push(peers::ensure(arch, kernel)?);
+    }
     contents.runs = vec!["sh bench.sh\n".to_owned()];
-    hits::print(&kernel.release, ROWS, &guest::measured(&guest, &contents, LIMIT)?);
+    hits::print(&found.release, ROWS, &guest::measured(&guest, &contents, LIMIT)?);
     Ok(())
 }

@@ -10,10 +10,10 @@ mod programs;
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::kernels::{Kernel, Name};
+use crate::kernels::{Arch, Kernel, Name};
 use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
@@ -27,6 +27,9 @@ pub(crate) struct Options {
     /// The kernel of the guest
     #[arg(long, default_value_t)]
     pub kernel: Name,
+    /// The machine of the guest; arm64 is for kmod, by a kernel from 6.12 on
+    #[arg(long, default_value_t, value_enum)]
+    pub arch: Arch,
 }
 
 /// A benchmark of benches/compiler.rs, its unit, and its aim.
@@ -48,7 +51,8 @@ enum Unit {
 
 pub(crate) fn main(options: &Options) -> Result<()> {
     match options.filter.as_deref() {
-        Some("kmod") => return kmod::main(options.kernel),
+        Some("kmod") => return kmod::main(options.arch, options.kernel),
+        _ if options.arch != Arch::Amd64 => bail!("only kmod runs on arm64: name it"),
         Some("path") => return path::main(options.kernel),
         Some("functions") => return functions::main(options.kernel),
         Some("arm") => return arm::main(options.kernel),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::guest::{Output, push};
-use crate::kernels::{Kernel, Name};
+use crate::kernels::{Arch, Kernel, Name};
 use crate::vm::{
     self, Guest,
     machine::{End, Machine},
@@ -35,7 +35,7 @@ pub(super) fn main(kernel: Name) -> Result<()> {
     // By the real clock, the timer's interrupts would take all the time of a guest that logs its instructions.
     let guest = Guest { kernel, smp: 1, release: true, accel: "icount".into(), ..Guest::default() };
     let mut contents = vm::built(&guest)?;
-    push(&mut contents, "tests/vm/path.sh")?;
+    push(&mut contents, "tests/vm/path.sh", Arch::Amd64)?;
     contents.runs = FORMS.iter().map(|(_, options, clause)| script(options, clause)).collect();
     println!("{}", Kernel::need(kernel)?.release);
     for (id, (form, ..)) in FORMS.iter().enumerate() {

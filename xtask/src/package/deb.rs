@@ -8,13 +8,33 @@ use anyhow::{Context, Result, bail};
 
 use super::{name, tree};
 use crate::exec;
+use crate::kernels::Arch;
 use tree::Tree;
 
 /// Builds the packages with the objects in `build`, and returns where dpkg has put them.
 pub(super) fn build(tree: &Tree, build: &Path) -> Result<Vec<PathBuf>> {
+    let version = &tree.version;
+    let packages = [format!("kinst_{version}_amd64.deb"), format!("kinst-dkms_{version}_all.deb")];
+    run(tree, build, buildpackage("binary"), &packages)
+}
+
+/// Builds the package of these programs, which are for arm64. The package of the module's source is for all machines.
+pub(super) fn build_for_arm64(tree: &Tree, build: &Path, programs: &Path) -> Result<Vec<PathBuf>> {
+    let mut command = buildpackage("any");
+    // The compiler is not one of Debian's packages on this machine.
+    command.args(["--host-arch=arm64", "--no-check-builddeps"]).env("KINST_PROGRAMS", programs);
+    run(tree, build, command, &[format!("kinst_{}_arm64.deb", tree.version)])
+}
+
+fn buildpackage(packages: &str) -> Command {
     let mut command = Command::new("dpkg-buildpackage");
     // Not cleaned: the tree is new. Not signed: the publisher does that.
-    command.current_dir(&tree.dir).args(["--build=binary", "--no-pre-clean", "--no-sign"]);
+    command.args([&format!("--build={packages}"), "--no-pre-clean", "--no-sign"]);
+    command
+}
+
+fn run(tree: &Tree, build: &Path, mut command: Command, packages: &[String]) -> Result<Vec<PathBuf>> {
+    command.current_dir(&tree.dir);
     command.env("CARGO_TARGET_DIR", build).env("SOURCE_DATE_EPOCH", &tree.epoch).env("LC_ALL", "C.UTF-8");
     // The build must not inherit variables from cargo or from the user's shell.
     for variable in ["DEB_BUILD_OPTIONS", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "MAKEFLAGS", "CFLAGS"] {
@@ -22,10 +42,7 @@ pub(super) fn build(tree: &Tree, build: &Path) -> Result<Vec<PathBuf>> {
     }
     exec::run(&mut command)?;
     let parent = tree.dir.parent().context("the tree is in a folder")?;
-    let version = &tree.version;
-    Ok([format!("kinst_{version}_amd64.deb"), format!("kinst-dkms_{version}_all.deb")]
-        .map(|f| parent.join(f))
-        .into())
+    Ok(packages.iter().map(|package| parent.join(package)).collect())
 }
 
 /// Copies the packages to `dir`.
@@ -74,8 +91,12 @@ fn contents(package: &Path) -> Result<String> {
 }
 
 /// Runs lintian on the packages; its errors fail the build.
-pub(super) fn lint(packages: &[PathBuf]) -> Result<()> {
+pub(super) fn lint(arch: Arch, packages: &[PathBuf]) -> Result<()> {
     let mut command = Command::new("lintian");
-    command.args(["--fail-on", "error", "--allow-root"]).args(packages);
-    exec::run(&mut command)
+    command.args(["--fail-on", "error", "--allow-root"]);
+    if arch == Arch::Arm64 {
+        // They run with the C library of every release.
+        command.args(["--suppress-tags", "statically-linked-binary"]);
+    }
+    exec::run(command.args(packages))
 }

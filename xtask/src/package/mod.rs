@@ -15,12 +15,15 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::kernels::{Kernel, Name};
+use crate::kernels::{Arch, Kernel, Name};
 use crate::{cache, exec, setup, workspace};
 use tree::Tree;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
+    /// The machine of the programs; for arm64 only the .deb of the programs is made
+    #[arg(long, default_value = "amd64")]
+    pub arch: Arch,
     /// The version of the packages [default: the one in Cargo.toml]
     #[arg(long, value_parser = tree::version)]
     pub version: Option<String>,
@@ -30,20 +33,25 @@ pub(crate) struct Options {
     /// Also make a package with the index of this kernel, for systems without its debug information
     #[arg(long, value_name = "KERNEL")]
     pub index: Vec<Name>,
-    /// Install, upgrade and purge the packages in a separate Debian system (as root)
+    /// Install, upgrade and purge the packages for amd64 in a separate Debian system (as root)
     #[arg(long)]
     pub test: bool,
 }
 
 pub(crate) fn main(options: &Options) -> Result<ExitCode> {
-    setup::host::ensure_for_packages(options.test)?;
+    let arch = options.arch;
+    if options.test && arch != Arch::Amd64 {
+        bail!("--test installs the packages for amd64: leave out --arch");
+    }
+    setup::host::ensure_for_packages(arch, options.test)?;
     let dir = workspace::target().join("package");
     let tree = Tree::of_head(&dir.join("source"), options.version.as_deref())?;
-    let packages = deb::build(&tree, &dir.join("build"))?;
-    let mut made = deb::keep(&packages, &dir)?;
+    let mut made = build(arch, &tree, &dir.join("build"), &dir)?;
     deb::expect_lists(&made, &tree)?;
-    deb::lint(&made)?;
-    made.extend(rpm::build(&tree, &dir.join("build"), &dir)?);
+    deb::lint(arch, &made)?;
+    if arch == Arch::Amd64 {
+        made.extend(rpm::build(&tree, &dir.join("build"), &dir)?);
+    }
     let mut indices = options.index.clone();
     if options.test && !indices.contains(&Name::default()) {
         indices.push(Name::default());
@@ -51,11 +59,11 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let mut index = Vec::new();
     for name in indices {
         let package = index::build(&tree, &dir, &Kernel::need(name)?)?;
-        deb::lint(std::slice::from_ref(&package))?;
+        deb::lint(arch, std::slice::from_ref(&package))?;
         index.push(package);
     }
     if options.twice {
-        expect_same(&tree, &made, &dir)?;
+        expect_same(arch, &tree, &made, &dir)?;
     }
     if options.test {
         root::test(&tree, &dir)?;
@@ -67,15 +75,28 @@ pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Makes the Debian packages in `dir` with the objects in `build`.
+fn build(arch: Arch, tree: &Tree, build: &Path, dir: &Path) -> Result<Vec<PathBuf>> {
+    let packages = match arch {
+        Arch::Amd64 => deb::build(tree, build)?,
+        Arch::Arm64 => {
+            let programs = setup::cross::build(&tree.dir, &build.join("arm64"), true)?;
+            deb::build_for_arm64(tree, build, &programs)?
+        }
+    };
+    deb::keep(&packages, dir)
+}
+
 /// Builds again with other paths and other dates of files, and without earlier build products.
-fn expect_same(tree: &Tree, made: &[PathBuf], dir: &Path) -> Result<()> {
+fn expect_same(arch: Arch, tree: &Tree, made: &[PathBuf], dir: &Path) -> Result<()> {
     let again = dir.join("again");
     cache::remove(&again)?;
     let second = Tree::of_head(&again.join("elsewhere"), Some(&tree.version))?;
-    let build = again.join("objects");
-    let packages = deb::build(&second, &build)?;
-    let mut others = deb::keep(&packages, &again)?;
-    others.extend(rpm::build(&second, &build, &again)?);
+    let objects = again.join("objects");
+    let mut others = build(arch, &second, &objects, &again)?;
+    if arch == Arch::Amd64 {
+        others.extend(rpm::build(&second, &objects, &again)?);
+    }
     for (one, other) in made.iter().zip(&others) {
         if fs::read(one)? != fs::read(other)? {
             bail!("{} and {} differ: diffoscope shows where", one.display(), other.display());

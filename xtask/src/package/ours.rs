@@ -11,7 +11,7 @@ use crate::exec;
 
 /// The crates by name and version, each with its licence and the texts of the licence.
 pub(super) fn crates(dir: &Path) -> Result<String> {
-    let target = ["--target", "x86_64-unknown-linux-gnu"];
+    let target = ["--target", "x86_64-unknown-linux-gnu", "--target", "aarch64-unknown-linux-gnu"];
     let tree = exec::output(
         cargo(dir)
             .args(["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none"])

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::kernels::Kernel;
+use crate::kernels::{Arch, Kernel};
 use crate::{cache, exec, steps};
 
 /// A program or a file, and the package that contains it.
@@ -121,9 +121,15 @@ const PACKAGES_FILES: Needs = &[("/usr/share/doc/build-essential", "build-essent
 /// The tool that makes the system in which packages are tested.
 const PACKAGES_TEST: Needs = &[("mmdebstrap", "mmdebstrap")];
 
+/// The tool that strips programs of arm64.
+const PACKAGES_ARM64: Needs = &[("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu")];
+
 /// Installs the tools to build our packages, and optionally to test them.
-pub(crate) fn ensure_for_packages(test: bool) -> Result<()> {
+pub(crate) fn ensure_for_packages(arch: Arch, test: bool) -> Result<()> {
     let mut packages = missing(PACKAGES, PACKAGES_FILES);
+    if arch == Arch::Arm64 {
+        packages.extend(missing(PACKAGES_ARM64, &[]));
+    }
     if test {
         packages.extend(missing(PACKAGES_TEST, &[]));
     }

@@ -1,6 +1,6 @@
 //! base/machine/arm64.rs: the 64-bit state of Arm.
 
-use super::facts::{Facts, Privilege, PtRegs, Room, Thunks};
+use super::facts::{Facts, Frames, Narrow, Privilege, PtRegs, Room, Signals, Thunks};
 
 /// The facts of 64-bit Arm.
 pub static FACTS: Facts = Facts {
@@ -11,7 +11,6 @@ pub static FACTS: Facts = Facts {
         0 => format!("[{register}]"),
         distance => format!("[{register}, #{distance}]"),
     },
-    has_register_constants: false,
     pt_regs: PT_REGS,
     call_prefix: "__arm64_sys_",
     calls_renamed: &[("arm64_personality", "personality"), ("fadvise64_64", "fadvise64")],
@@ -19,7 +18,8 @@ pub static FACTS: Facts = Facts {
     // _TIF_32BIT
     compat: ("thread_info.flags", 1 << 22),
     stores_in_order: false,
-    has_module: false,
+    has_module: true,
+    has_ftrace_hits: false,
     has_known_trampolines: false,
     mark: &[],
     // A landing pad, an instruction that saves the link register, and a call.
@@ -33,6 +33,20 @@ pub static FACTS: Facts = Facts {
     has_empty_alternatives: true,
     is_relocated_at_start: true,
     relocates_instructions: true,
+    // The preserved registers: "Procedure Call Standard for the Arm 64-bit Architecture", section 6.1.1.
+    frames: Frames {
+        stack_pointer: 31,
+        frame_pointer: 29,
+        return_address: 30,
+        preserved: &[19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29],
+        above_record: None,
+        // mov x8, #__NR_rt_sigreturn; svc #0. siginfo_t, and uc_mcontext.regs in struct ucontext
+        // (arch/arm64/include/uapi/asm/ucontext.h, sigcontext.h).
+        signals: Some(Signals {
+            code: &[0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4],
+            registers: 128 + 176 + 8,
+        }),
+    },
     signs_addresses: true,
 };
 
@@ -71,28 +85,37 @@ const PT_REGS: PtRegs = PtRegs {
     // The exception level and its stack pointer.
     privilege: Privilege { register: PSTATE, bits: 0xf, zero_is_user: true },
     elements: &ELEMENTS,
-    dwarf: &[],
+    dwarf: &NUMBERED_BY_DWARF,
+    dwarf_words: 34,
+    // PSR_MODE32_BIT
+    narrow: Narrow { register: PSTATE, bits: 0x10, value: 0x10 },
     numbered: &NUMBERED,
 };
 
 /// x0 to x30, sp, pc, pstate.
 const ELEMENTS: [Option<i16>; 34] = {
-    let mut elements = [None; 34];
+    let (mut elements, offsets) = ([None; 34], offsets::<34>());
     let mut number = 0;
     while number < elements.len() {
-        elements[number] = Some(x(number as i16));
+        elements[number] = Some(offsets[number]);
         number += 1;
     }
     elements
 };
 
 /// x0 to x30. The next number is the zero register.
-const NUMBERED: [i16; 31] = {
-    let mut numbered = [0; 31];
+const NUMBERED: [i16; 31] = offsets();
+
+/// x0 to x30, sp.
+const NUMBERED_BY_DWARF: [i16; 32] = offsets();
+
+/// The first words of the structure.
+const fn offsets<const N: usize>() -> [i16; N] {
+    let mut offsets = [0; N];
     let mut number = 0;
-    while number < numbered.len() {
-        numbered[number] = x(number as i16);
+    while number < N {
+        offsets[number] = x(number as i16);
         number += 1;
     }
-    numbered
-};
+    offsets
+}

@@ -11,9 +11,6 @@ pub struct Facts {
     pub register_sign: &'static str,
     /// Renders an address operand in assembly, from the register and a distance.
     pub base: fn(register: &str, distance: i64) -> String,
-    /// Whether D has constants for the elements of regs[]; otherwise an element's index is its DWARF register
-    /// number.
-    pub has_register_constants: bool,
     /// The layout of `struct pt_regs`.
     pub pt_regs: PtRegs,
     /// The prefix of the kernel's system call functions: `__x64_sys_`.
@@ -27,8 +24,10 @@ pub struct Facts {
     pub compat: (&'static str, i32),
     /// Whether other CPUs see stores in program order.
     pub stores_in_order: bool,
-    /// Whether the kernel module supports it. Elsewhere probes are kprobes.
+    /// Whether the kernel module supports it.
     pub has_module: bool,
+    /// Whether the module has ftrace report the hits at functions' entries.
+    pub has_ftrace_hits: bool,
     /// Whether the frames of BPF trampolines and kprobe.multi can be recognized on a stack.
     pub has_known_trampolines: bool,
     /// The instruction that may begin a function; a kprobe event at it is moved to the next instruction.
@@ -51,6 +50,8 @@ pub struct Facts {
     pub is_relocated_at_start: bool,
     /// Whether the relocation types for instruction fields differ from those for data.
     pub relocates_instructions: bool,
+    /// The frames of programs.
+    pub frames: Frames,
     /// Whether return addresses may be signed, which vendor-specific call frame instructions indicate.
     pub signs_addresses: bool,
 }
@@ -116,8 +117,12 @@ pub struct PtRegs {
     pub privilege: Privilege,
     /// The elements of regs[].
     pub elements: &'static [Option<i16>],
-    /// Indexed by DWARF number, the instruction pointer last; empty where user stacks are not copied.
+    /// Indexed by DWARF number, without the instruction pointer.
     pub dwarf: &'static [i16],
+    /// The number of words from the start of the structure that have these registers and the next one.
+    pub dwarf_words: i32,
+    /// What shows a 32-bit program, whose registers have other numbers.
+    pub narrow: Narrow,
     /// Indexed by the register numbers of instructions. A number beyond the end reads as 0.
     pub numbered: &'static [i16],
 }
@@ -131,6 +136,44 @@ pub struct Privilege {
     pub bits: i32,
     /// Whether they are 0 in user mode.
     pub zero_is_user: bool,
+}
+
+/// A register, as an offset in `struct pt_regs`, and the value of some of its bits in 32-bit programs.
+#[derive(Clone, Copy, Debug)]
+pub struct Narrow {
+    /// The register.
+    pub register: i16,
+    /// A mask of the bits.
+    pub bits: i32,
+    /// Their value in a 32-bit program.
+    pub value: i32,
+}
+
+/// What leads from a function to its caller in a program's stack. Registers are DWARF numbers.
+#[derive(Debug)]
+pub struct Frames {
+    /// The stack pointer.
+    pub stack_pointer: usize,
+    /// The frame pointer.
+    pub frame_pointer: usize,
+    /// The return address in call frame information: the link register, or the instruction pointer.
+    pub return_address: usize,
+    /// The registers that a function preserves.
+    pub preserved: &'static [usize],
+    /// Distance of the caller's stack pointer from the memory at the frame pointer; `None` if a function's variables
+    /// may be between them.
+    pub above_record: Option<u64>,
+    /// The code that ends the handler of a signal, where nothing describes it.
+    pub signals: Option<Signals>,
+}
+
+/// The code that returns from the handler of a signal, and the memory from which the kernel restores the registers.
+#[derive(Debug)]
+pub struct Signals {
+    /// Its instructions.
+    pub code: &'static [u8],
+    /// Distance from the stack pointer to the registers, which are in the order of their DWARF numbers.
+    pub registers: u64,
 }
 
 impl PtRegs {

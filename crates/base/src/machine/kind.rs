@@ -17,6 +17,11 @@ impl Machine {
     /// The machine that this program is compiled for.
     pub const HERE: Machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
 
+    /// The machine that has this many registers by DWARF number, the instruction pointer included.
+    pub fn with_registers(count: usize) -> Option<Machine> {
+        [Machine::X86_64, Machine::Aarch64].into_iter().find(|kind| kind.facts().registers.len() == count)
+    }
+
     /// The machine-specific data.
     pub fn facts(self) -> &'static Facts {
         match self {

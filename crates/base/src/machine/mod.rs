@@ -6,5 +6,5 @@ mod kind;
 pub mod syscalls;
 pub mod x86;
 
-pub use facts::{Facts, Privilege, PtRegs, Room};
+pub use facts::{Facts, Frames, Privilege, PtRegs, Room};
 pub use kind::Machine;

@@ -1,6 +1,6 @@
 //! base/machine/x86.rs: x86-64.
 
-use super::facts::{Facts, Privilege, PtRegs, Thunks};
+use super::facts::{Facts, Frames, Narrow, Privilege, PtRegs, Thunks};
 
 /// The facts of x86-64.
 pub static FACTS: Facts = Facts {
@@ -11,7 +11,6 @@ pub static FACTS: Facts = Facts {
         0 => format!("({register})"),
         distance => format!("{distance}({register})"),
     },
-    has_register_constants: true,
     pt_regs: PT_REGS,
     call_prefix: "__x64_sys_",
     calls_renamed: &[],
@@ -20,6 +19,7 @@ pub static FACTS: Facts = Facts {
     compat: ("thread_info.status", 2),
     stores_in_order: true,
     has_module: true,
+    has_ftrace_hits: true,
     has_known_trampolines: true,
     // endbr64
     mark: &[0xf3, 0x0f, 0x1e, 0xfa],
@@ -39,6 +39,15 @@ pub static FACTS: Facts = Facts {
     has_empty_alternatives: false,
     is_relocated_at_start: false,
     relocates_instructions: false,
+    // The preserved registers: System V ABI for x86-64, figure 3.4.
+    frames: Frames {
+        stack_pointer: 7,
+        frame_pointer: 6,
+        return_address: 16,
+        preserved: &[3, 6, 12, 13, 14, 15],
+        above_record: Some(16),
+        signals: None,
+    },
     signs_addresses: false,
 };
 
@@ -73,7 +82,10 @@ const PT_REGS: PtRegs = PtRegs {
     call_arguments: [14 * 8, 13 * 8, 12 * 8, 7 * 8, 9 * 8, 8 * 8],
     privilege: Privilege { register: CS, bits: 3, zero_is_user: false },
     elements: &ELEMENTS,
-    dwarf: &[80, 96, 88, 40, 104, 112, 32, SP, 72, 64, 56, 48, 24, 16, 8, 0, IP],
+    dwarf: &[80, 96, 88, 40, 104, 112, 32, SP, 72, 64, 56, 48, 24, 16, 8, 0],
+    dwarf_words: 21,
+    // __USER32_CS
+    narrow: Narrow { register: CS, bits: 0xffff, value: 0x23 },
     numbered: &[80, 88, 96, 40, SP, 32, 104, 112, 72, 64, 56, 48, 24, 16, 8, 0],
 };
 

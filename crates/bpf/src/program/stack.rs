@@ -10,13 +10,10 @@ use crate::memory::{FRAMES, OWN_FRAMES, cpu};
 use crate::missing::Missing;
 use crate::object::place_of_hit;
 use crate::object::stack::{Walk, addresses, unless_own};
+use kinst_base::uapi::{Plain as _, Ustack as Copy};
 use kinst_dif::Action;
 use kinst_dif::action::Ustack;
 
-/// The code segment register, and its value in 32-bit programs.
-const SEGMENT: i16 = 17;
-const SEGMENT_32: i32 = 0x23;
-const WORDS: i32 = 21;
 /// The task flag of a kernel thread.
 const KERNEL_THREAD: i32 = 0x20_0000;
 const PAGE: i32 = 4096;
@@ -82,9 +79,6 @@ impl Writer<'_> {
         self.process(asm, at);
         addresses(asm, at + 8, plain - 8, USER_STACK);
         if ustack.copied > 0 {
-            if self.memory.machine.registers().dwarf.is_empty() {
-                return Err(Missing::Other("-x ustackcopy").into());
-            }
             self.copy_stack(asm, at + plain, ustack.copied);
         }
         Ok(())
@@ -101,14 +95,17 @@ impl Writer<'_> {
             false => self.registers_of_process(asm, none),
         }
         asm.point(R1, frames);
-        asm.mov(R2, 8 * WORDS);
+        asm.mov(R2, 8 * registers.dwarf_words);
         asm.call(Helper::ProbeReadKernel);
         asm.branch(Cond::Ne, R0, 0, none);
         asm.point(R2, frames);
-        asm.load(Width::Double, R1, R2, 8 * SEGMENT);
-        asm.branch(Cond::Eq, R1, SEGMENT_32, none);
+        asm.load(Width::Double, R1, R2, registers.narrow.register);
+        asm.alu(Alu::And, R1, registers.narrow.bits);
+        asm.branch(Cond::Eq, R1, registers.narrow.value, none);
         asm.point(R3, at);
-        for (word, register) in (1..).zip(registers.dwarf) {
+        asm.mov(R1, registers.dwarf.len() as i32);
+        asm.store(Width::Double, R3, 8, R1);
+        for (word, register) in (2..).zip([&registers.instruction].into_iter().chain(registers.dwarf)) {
             asm.load(Width::Double, R1, R2, *register);
             asm.store(Width::Double, R3, 8 * word, R1);
         }
@@ -138,7 +135,7 @@ impl Writer<'_> {
     /// Reads page by page. The first word at `at` is the number of bytes read.
     fn copy_pages(&self, asm: &mut Assembler, at: u32, most: u32, end: Label) {
         let registers = self.memory.machine.registers();
-        let bytes = at + 8 + 8 * registers.dwarf.len() as u32;
+        let bytes = at + Copy::SIZE as u32;
         let pages = (most / PAGE as u32 + 2) as i32;
         asm.mov(R8, 0);
         let again = asm.here();

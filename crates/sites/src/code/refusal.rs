@@ -67,7 +67,7 @@ impl From<Refusal> for Untraceable {
             Refusal::Endbr => Reason::INSN_LANDING_PAD,
             Refusal::Rsp => Reason::INSN_RSP,
             Refusal::Reach => Reason::REACH,
-            Refusal::Exclusive => return Untraceable::Exclusive,
+            Refusal::Exclusive => Reason::INSN_EXCLUSIVE,
         })
     }
 }

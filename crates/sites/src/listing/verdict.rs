@@ -31,7 +31,8 @@ impl Image<'_> {
         let set = decode::of(machine);
         let around = start.saturating_sub(set.ftrace_before())..start.saturating_add(symbol.size.max(1));
         let fentry = tables.fentry(around).map(|listed| set.ftrace_site(&code, start, listed));
-        let judge = |insn: &Insn| {
+        let uninterrupted = set.uninterrupted(&code);
+        let judge = |(index, insn): (usize, &Insn)| {
             let at = start.saturating_add(insn.offset.into());
             let covered = at..at.saturating_add(insn.len.into());
             let rewritten = tables.rewriting(&covered);
@@ -39,19 +40,20 @@ impl Image<'_> {
                 return Verdict { refused: whole, rewritten, fentry: false };
             }
             // The module has ftrace report the hit at its site, and at the endbr64 before it.
-            let site = fentry.as_ref().map(|site| site.start).filter(|_| machine.facts().has_module);
+            let site = fentry.as_ref().map(|site| site.start).filter(|_| machine.facts().has_ftrace_hits);
             if site == Some(at) || site == Some(covered.end) && insn.offset == 0 {
                 return Verdict { fentry: true, ..Verdict::default() };
             }
             let rest = code.get(insn.offset as usize..).unwrap_or(&insn.bytes);
             let class = set.refusal(rest, at).filter(|refusal| *refusal != Refusal::Endbr);
-            let refused = class.or_else(|| {
+            let in_sequence = || uninterrupted.contains(&index).then_some(Refusal::Exclusive);
+            let refused = class.or_else(in_sequence).or_else(|| {
                 let of_ftrace = fentry.as_ref().is_some_and(|site| overlap(&covered, site));
                 if of_ftrace { Some(Refusal::Ftrace) } else { tables.refusal(&covered) }
             });
             Verdict { refused, rewritten, fentry: false }
         };
-        insns.iter().map(judge).collect()
+        insns.iter().enumerate().map(judge).collect()
     }
 
     /// Returns why nothing of the function can be traced.

@@ -88,6 +88,18 @@ impl Program {
         }
         callers.at(self.image.address_of(file_offset)?, registers, memory)
     }
+
+    /// Returns the function that a signal interrupted, if the code at an offset returns from its handler.
+    pub(super) fn interrupted(
+        &self,
+        file_offset: u64,
+        registers: &Registers,
+        memory: &Memory<'_>,
+    ) -> Option<Caller> {
+        let code = self.image.code_at(self.image.address_of(file_offset)?)?;
+        let registers = registers.interrupted(code, memory)?;
+        Some(Caller::Found { registers, interrupted: true })
+    }
 }
 
 #[cfg(test)]

@@ -7,13 +7,17 @@
 
 #include <linux/string.h>
 #include <linux/thread_info.h>
+#include <asm/cpufeature.h>
 #include <asm/memory.h>
 #include <asm/stack_pointer.h>
 
-/* Whether jumps may replace breakpoints. */
+/*
+ * Whether jumps may replace breakpoints. Where the kernel bars itself from user memory by switching the page table, code
+ * that has it switched would lose it to a hit that reads user memory, and only a trap saves the state.
+ */
 static inline bool kinst_arch_can_jump(void)
 {
-	return false;
+	return !system_uses_ttbr0_pan();
 }
 
 /* Whether a reason of kinst_arch_decode() applies to this CPU: all do. */

@@ -9,12 +9,14 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
+#include <asm/pointer_auth.h>
+#include <machine/abi.h>
 #include <machine/text.h>
 
-/* The first six integer arguments at a function's entry. */
-static __always_inline void kinst_arch_args(const struct pt_regs *regs, u64 args[6])
+/* The integer arguments in registers at a function's entry. */
+static __always_inline void kinst_arch_args(const struct pt_regs *regs, u64 args[KINST_ARCH_ARGS])
 {
-	memcpy(args, regs->regs, 6 * sizeof(*args));
+	memcpy(args, regs->regs, KINST_ARCH_ARGS * sizeof(*args));
 }
 
 static __always_inline u64 kinst_arch_return_value(const struct pt_regs *regs)
@@ -22,10 +24,10 @@ static __always_inline u64 kinst_arch_return_value(const struct pt_regs *regs)
 	return regs->regs[0];
 }
 
-/* The address of argument i, from the seventh on, at a function's entry: two are in registers, the others on the stack. */
+/* The address of argument i, after those in registers, at a function's entry. */
 static __always_inline unsigned long kinst_arch_stack_arg(const struct pt_regs *regs, u64 i)
 {
-	return i < 8 ? (unsigned long)&regs->regs[i] : regs->sp + 8 * (i - 8);
+	return regs->sp + 8 * (i - KINST_ARCH_ARGS);
 }
 
 /* ftrace does not save all registers, and serves no probes. */
@@ -108,10 +110,23 @@ struct kinst_arch_frame {
 	unsigned long ret;
 };
 
-/* A copied stack has room for the registers of x86-64 only. */
-static __always_inline bool kinst_arch_user_regs(const struct pt_regs *regs, u64 to[17])
+/* A program's return address without its signature. */
+static __always_inline unsigned long kinst_arch_user_return(unsigned long ret)
 {
-	return false;
+	return ptrauth_strip_user_insn_pac(ret);
+}
+
+/*
+ * The registers of a program by their DWARF numbers (DWARF for the Arm 64-bit Architecture, section 4.1): x0 to x30, sp.
+ * Returns how many: none for a 32-bit program, whose numbers differ.
+ */
+static __always_inline u32 kinst_arch_user_regs(const struct pt_regs *regs, u64 *to)
+{
+	if (compat_user_mode(regs))
+		return 0;
+	memcpy(to, regs->regs, sizeof(regs->regs));
+	to[31] = regs->sp;
+	return 32;
 }
 
 /* The offset in pt_regs of element i of regs[] and uregs[], or -1: x0 to x30, sp, pc and pstate. */

@@ -25,10 +25,18 @@
 #define KINST_SLOT_NEXT 48
 #define KINST_SLOT_TARGET 56
 
-/* The jump that can replace a breakpoint, and the sizes of a detour. */
+/*
+ * The jump that can replace a breakpoint, and the sizes of a detour: a slot with the call of the entry before its code,
+ * and the entry's address before the others. The call needs so many bytes of stack, for the registers (struct pt_regs).
+ */
 #define KINST_JUMP_LEN 4
-#define KINST_DETOUR_LEN 96
+#define KINST_DETOUR_LEN KINST_SLOT_SIZE
 #define KINST_DETOUR_COPIES 28 /* offset of the displaced instruction in a detour */
+#define KINST_DETOUR_CALLEE 40
+#define KINST_DETOUR_FRAME 352
+
+/* The module's text may be out of a branch's reach from the kernel's, so there are pools near the kernel: at most so many. */
+#define KINST_NEAR_POOLS 16
 
 /* Bytes that other code overwrites: a kprobe, ftrace, a static call. */
 #define KINST_OPT_LEN 4
@@ -44,6 +52,13 @@
 
 /* A hit cannot write to the text: the other processors would have to wait. */
 #define KINST_HIT_STORES 0
+
+/* Whether the processor may check that indirect calls and jumps lead to landing pads (BTI). */
+#if defined(__KERNEL__) && defined(CONFIG_ARM64_BTI_KERNEL)
+#define KINST_LANDING_PADS 1
+#else
+#define KINST_LANDING_PADS 0
+#endif
 
 /* ftrace does not save all registers, so entries are breakpoints. */
 #define KINST_FTRACE_SERVES 0

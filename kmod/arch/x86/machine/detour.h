@@ -103,10 +103,14 @@ static __always_inline void kinst_arch_leave_entry(struct pt_regs *regs, unsigne
 	regs->sp += sizeof(long);
 }
 
-/* Takes one more word off the stack. */
-static __always_inline void kinst_arch_pop(struct pt_regs *regs)
+/*
+ * Takes back what was done before the place is executed: in a detour up to the offset called, the flags were pushed; in a
+ * slot or detour, the call's return address was, if pushed.
+ */
+static __always_inline void kinst_arch_undo(struct pt_regs *regs, unsigned int called, bool pushed)
 {
-	regs->sp += sizeof(long);
+	if (called || pushed)
+		regs->sp += sizeof(long);
 }
 #endif
 

@@ -11,9 +11,10 @@
 #include <linux/uaccess.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
+#include <machine/abi.h>
 
-/* The first six integer arguments at a function's entry. */
-static __always_inline void kinst_arch_args(const struct pt_regs *regs, u64 args[6])
+/* The integer arguments in registers at a function's entry. */
+static __always_inline void kinst_arch_args(const struct pt_regs *regs, u64 args[KINST_ARCH_ARGS])
 {
 	args[0] = regs->di;
 	args[1] = regs->si;
@@ -28,10 +29,10 @@ static __always_inline u64 kinst_arch_return_value(const struct pt_regs *regs)
 	return regs->ax;
 }
 
-/* The address of argument i, from the seventh on, at a function's entry: above the return address. */
+/* The address of argument i, after those in registers, at a function's entry: above the return address. */
 static __always_inline unsigned long kinst_arch_stack_arg(const struct pt_regs *regs, u64 i)
 {
-	return regs->sp + 8 * (i - 5);
+	return regs->sp + 8 * (i - KINST_ARCH_ARGS + 1);
 }
 
 /* Makes ftrace save all registers. */
@@ -154,14 +155,20 @@ struct kinst_arch_frame {
 	unsigned long ret;
 };
 
+/* A program's return address as it is. */
+static __always_inline unsigned long kinst_arch_user_return(unsigned long ret)
+{
+	return ret;
+}
+
 /*
- * The registers of a program by their DWARF numbers (System V ABI for x86-64, figure 3.36), and its instruction
- * pointer. False for a 32-bit program, whose numbers differ.
+ * The registers of a program by their DWARF numbers (System V ABI for x86-64, figure 3.36). Returns how many: none for
+ * a 32-bit program, whose numbers differ.
  */
-static __always_inline bool kinst_arch_user_regs(const struct pt_regs *regs, u64 to[17])
+static __always_inline u32 kinst_arch_user_regs(const struct pt_regs *regs, u64 *to)
 {
 	if (regs->cs == __USER32_CS)
-		return false;
+		return 0;
 	to[0] = regs->ax;
 	to[1] = regs->dx;
 	to[2] = regs->cx;
@@ -178,8 +185,7 @@ static __always_inline bool kinst_arch_user_regs(const struct pt_regs *regs, u64
 	to[13] = regs->r13;
 	to[14] = regs->r14;
 	to[15] = regs->r15;
-	to[16] = regs->ip;
-	return true;
+	return 16;
 }
 
 /* The offset in pt_regs of element i of regs[] and uregs[], or -1: illumos's R_* constants for amd64, in order. */

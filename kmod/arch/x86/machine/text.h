@@ -20,6 +20,9 @@
 #define KINST_DETOUR_LEN 64
 #define KINST_DETOUR_COPIES 7 /* offset of the displaced instructions in a detour */
 
+/* The module's text is within a jump's reach of the kernel's. */
+#define KINST_NEAR_POOLS 0
+
 /* Bytes that other code overwrites: an optimised kprobe, ftrace, a static call. */
 #define KINST_OPT_LEN 5
 #define KINST_FTRACE_LEN 5

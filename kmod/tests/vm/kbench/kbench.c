@@ -57,7 +57,7 @@ static void notrace kbench_ftrace_hit(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops kbench_ftrace = {
 	.func = kbench_ftrace_hit,
-	.flags = FTRACE_OPS_FL_SAVE_REGS,
+	.flags = FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED,
 };
 
 static int __init kbench_init(void)

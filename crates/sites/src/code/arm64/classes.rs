@@ -1,39 +1,58 @@
-//! sites/code/arm64/classes.rs: instructions that kprobes refuse, quick ones, and ones that write.
+//! sites/code/arm64/classes.rs: instructions that the module refuses, quick ones, and ones that write.
 
-use super::flow;
+use super::{exclusive, flow};
 use crate::code::refusal::Refusal;
 use crate::code::set::Takes;
 
-/// Why the kernel refuses a probe on the instruction (arch/arm64/kernel/probes/decode-insn.c).
+/// Why the module refuses a probe on the instruction (kmod/arch/arm64/insn.c). Kprobes refuse more.
 pub(super) fn refusal(word: Option<u32>) -> Option<Refusal> {
     let Some(word) = word else { return Some(Refusal::Undecodable) };
     match word {
         _ if word & 0xffff_0000 == 0 => Some(Refusal::Undefined),
-        // svc, hvc, smc, brk, hlt, dcps.
-        _ if word & 0xff00_0000 == 0xd400_0000 => Some(Refusal::Int),
-        // eret and drps, with or without authentication.
-        _ if word & 0xfe00_0000 == 0xd600_0000 && matches!((word >> 21) & 0xf, 4 | 5) => Some(Refusal::Iret),
-        // The authenticated branches are neither stepped nor simulated.
-        _ if word & 0xfe00_0800 == 0xd600_0800 => Some(Refusal::Privileged),
-        // msr, to a register or immediate.
-        _ if word & 0xfff0_0000 == 0xd510_0000 || word & 0xfff8_f01f == 0xd500_401f => {
-            Some(Refusal::Privileged)
-        }
-        // mrs of DAIF, which single-stepping changes.
-        _ if word & 0xffff_ffe0 == 0xd53b_4220 => Some(Refusal::Privileged),
-        _ if word & 0xffff_f01f == 0xd503_201f => (!is_harmless(word)).then_some(Refusal::Privileged),
-        // Exclusive loads and stores fail if the processor traps between them.
-        _ if word & 0x3f80_0000 == 0x0800_0000 && word & (1 << 23) == 0 => Some(Refusal::Exclusive),
-        // prfm with a PC-relative address.
-        _ if word & 0xff00_0000 == 0xd800_0000 => Some(Refusal::Reach),
+        _ if word & 0x1c00_0000 == 0x1400_0000 => branch(word),
+        _ if word & 0x0a00_0000 == 0x0800_0000 => memory(word),
         _ => None,
     }
 }
 
-/// nop, bti, xpaclri, and the instructions that sign a return address. Those that authenticate one are refused.
-fn is_harmless(hint: u32) -> bool {
-    // The hint's number: CRm and op2.
-    matches!((hint >> 5) & 0x7f, 0 | 7 | 8 | 10 | 24..=27 | 32 | 34 | 36 | 38)
+/// Branches, exceptions and system instructions.
+fn branch(word: u32) -> Option<Refusal> {
+    const LINK: u32 = 30;
+    match word {
+        // hvc and smc run in a slot.
+        _ if matches!(word & 0xffe0_001f, 0xd400_0002 | 0xd400_0003) => None,
+        // svc, brk, hlt, dcps.
+        _ if word & 0xff00_0000 == 0xd400_0000 => Some(Refusal::Int),
+        _ if word & 0xfe00_0000 == 0xd600_0000 => match (word >> 21) & 7 {
+            // blr, also with authentication: the module changes the link register first.
+            1 if (word >> 5) & 31 == LINK => Some(Refusal::Rsp),
+            1 if (word >> 10) & 63 != 0 && word >> 24 & 1 == 1 && word & 31 == LINK => Some(Refusal::Rsp),
+            0..=2 => None,
+            // eret and drps, with or without authentication.
+            _ => Some(Refusal::Iret),
+        },
+        // b, bl; b.cond, bc.cond; cbz, cbnz; tbz, tbnz; system instructions.
+        _ if word & 0x7c00_0000 == 0x1400_0000
+            || word & 0xff00_0000 == 0x5400_0000
+            || matches!(word & 0x7e00_0000, 0x3400_0000 | 0x3600_0000)
+            || word & 0xfe00_0000 == 0xd400_0000 =>
+        {
+            None
+        }
+        _ => Some(Refusal::Undecodable),
+    }
+}
+
+/// Loads and stores.
+fn memory(word: u32) -> Option<Refusal> {
+    match word {
+        // A literal in a vector register.
+        _ if word & 0x3b00_0000 == 0x1800_0000 => (word & 1 << 26 != 0).then_some(Refusal::Reach),
+        _ if exclusive::is_exclusive(word) => Some(Refusal::Exclusive),
+        // cpyfp, cpyfm, cpyfe, setp ...
+        _ if word & 0x3b20_0c00 == 0x1900_0400 => Some(Refusal::Exclusive),
+        _ => None,
+    }
 }
 
 /// An estimate from the class of the encoding.
@@ -71,29 +90,36 @@ mod tests {
     #[test]
     fn classes() {
         let cases = [
-            (0xa9bf_7bfd, None),                      // stp
-            (0x9400_0001, None),                      // bl
-            (0xd65f_03c0, None),                      // ret
-            (0xd65f_0bff, Some(Refusal::Privileged)), // retaa
-            (0xd61f_0000, None),                      // br x0
-            (0xd503_201f, None),                      // nop
-            (0xd503_233f, None),                      // paciasp
-            (0xd503_23bf, Some(Refusal::Privileged)), // autiasp
-            (0xd503_245f, None),                      // bti c
-            (0xd503_203f, Some(Refusal::Privileged)), // yield
-            (0xd421_0000, Some(Refusal::Int)),        // brk
-            (0xd400_0001, Some(Refusal::Int)),        // svc
-            (0xd69f_03e0, Some(Refusal::Iret)),       // eret
-            (0xd503_4fdf, Some(Refusal::Privileged)), // msr daifset, #15
-            (0xd51b_4220, Some(Refusal::Privileged)), // msr daif, x0
-            (0xd53b_4220, Some(Refusal::Privileged)), // mrs x0, daif
-            (0xd538_4100, None),                      // mrs x0, sp_el0
-            (0xd503_3bbf, None),                      // dmb ish
-            (0x885f_7c00, Some(Refusal::Exclusive)),  // ldxr w0, [x0]
-            (0x8801_7c02, Some(Refusal::Exclusive)),  // stxr w1, w2, [x0]
-            (0x88df_fc00, None),                      // ldar w0, [x0]
-            (0x5800_0040, None),                      // ldr x0, literal
-            (0x0000_0000, Some(Refusal::Undefined)),  // udf
+            (0xa9bf_7bfd, None),                     // stp
+            (0x9400_0001, None),                     // bl
+            (0xd65f_03c0, None),                     // ret
+            (0xd65f_0bff, None),                     // retaa
+            (0xd63f_03c0, Some(Refusal::Rsp)),       // blr x30
+            (0xd73f_081e, Some(Refusal::Rsp)),       // blraa x0, x30
+            (0xd73f_0800, None),                     // blraa x0, x0
+            (0xd61f_0000, None),                     // br x0
+            (0xd503_201f, None),                     // nop
+            (0xd503_233f, None),                     // paciasp
+            (0xd503_23bf, None),                     // autiasp
+            (0xd503_245f, None),                     // bti c
+            (0xd503_203f, None),                     // yield
+            (0xd421_0000, Some(Refusal::Int)),       // brk
+            (0xd400_0001, Some(Refusal::Int)),       // svc
+            (0xd400_0002, None),                     // hvc
+            (0xd69f_03e0, Some(Refusal::Iret)),      // eret
+            (0xd503_4fdf, None),                     // msr daifset, #15
+            (0xd51b_4220, None),                     // msr daif, x0
+            (0xd53b_4220, None),                     // mrs x0, daif
+            (0xd538_4100, None),                     // mrs x0, sp_el0
+            (0xd503_3bbf, None),                     // dmb ish
+            (0x885f_7c00, Some(Refusal::Exclusive)), // ldxr w0, [x0]
+            (0x8801_7c02, Some(Refusal::Exclusive)), // stxr w1, w2, [x0]
+            (0x88df_fc00, None),                     // ldar w0, [x0]
+            (0x4820_7c82, None),                     // casp
+            (0x5800_0040, None),                     // ldr x0, literal
+            (0x1c00_0040, Some(Refusal::Reach)),     // ldr s0, literal
+            (0x1904_0443, Some(Refusal::Exclusive)), // cpyfp
+            (0x0000_0000, Some(Refusal::Undefined)), // udf
         ];
         for (word, expected) in cases {
             assert_eq!(refusal(Some(word)), expected, "{word:#x}");

@@ -2,6 +2,7 @@
 
 mod classes;
 mod deciding;
+mod exclusive;
 mod flow;
 mod operand;
 mod set;

@@ -1,13 +1,14 @@
 //! sites/code/arm64/set.rs: the instruction set of aarch64.
 
 use super::words::{LEN, first, target, words};
-use super::{classes, deciding, flow, operand, tables, text};
+use super::{classes, deciding, exclusive, flow, operand, tables, text};
 use crate::code::deciding::Operand;
 use crate::code::operand::{Around, Unreadable};
 use crate::code::refusal::Refusal;
 use crate::code::set::{FtraceEntry, IndirectJump, InstructionSet, Step, Takes, Unhandled};
 use kinst_base::probe::{Jump, When};
 use kinst_dwarf::variables::term::Term;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// 64-bit Arm, whose instructions are four bytes long.
@@ -73,6 +74,10 @@ impl InstructionSet for Arm64 {
         data: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
     ) -> Vec<IndirectJump> {
         tables::indirect_jumps(code, address, data)
+    }
+
+    fn uninterrupted(&self, code: &[u8]) -> BTreeSet<usize> {
+        exclusive::indices(code)
     }
 
     fn branch(&self, code: &[u8]) -> Option<[When; 2]> {

@@ -34,6 +34,8 @@ pub(super) static UNHANDLED: Unhandled = Unhandled {
         "rcu_read_lock_held",
         "_mcount",
         "ftrace_caller",
+        "ftrace_caller_direct_late",
+        "ftrace_caller_direct",
         "ftrace_stub",
         "ftrace_stub_graph",
         "ftrace_stub_direct_tramp",
