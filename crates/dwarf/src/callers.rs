@@ -24,6 +24,7 @@ const MOST: usize = 33;
 
 /// The caller of a function, as far as it can be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "almost all values are the large variant, and none is stored")]
 pub enum Caller {
     /// The registers once the function has returned.
     Found {

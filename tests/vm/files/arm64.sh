@@ -94,7 +94,7 @@ jumping() {
 		wait $held 2>/dev/null
 	done) &
 	other=$!
-	counted $1 vfs_read ksys_read vfs_write rw_verify_area __fget_files
+	counted $1 vfs_read ksys_read vfs_write rw_verify_area fput
 	echo yes >/tmp/enough
 	wait $other
 	rm /tmp/enough

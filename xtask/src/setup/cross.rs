@@ -29,7 +29,7 @@ const LIBRARY: &str = "libstd-rust-dev";
 /// The folders inside the system: the checkout, the build output, and the crates.
 const BUILD: &str = "build";
 const MADE: &str = "target";
-/// Where its compiler's programs find their libraries.
+/// The libraries of the compiler's programs.
 const LIBRARIES: &str = "usr/aarch64-linux-gnu/lib";
 const CRATES: &str = "cargo/registry";
 

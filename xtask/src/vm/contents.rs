@@ -87,6 +87,12 @@ pub(crate) fn initramfs(
     for file in &contents.index {
         archive.file(&format!("root/.cache/kinst/index/{}", name(file)?), 0o600, &read(file)?);
     }
+    files(&mut archive, contents, kernel.arch)?;
+    Ok(archive.finish())
+}
+
+/// The programs and the other files, and the shared libraries that they need.
+fn files(archive: &mut Archive, contents: &Contents, arch: Arch) -> Result<()> {
     let mut libraries = BTreeSet::new();
     let programs = contents.programs.iter().map(|p| ("usr/bin".to_owned(), p.clone()));
     let others = [placed("root", &contents.pushed)?, placed(STORE, &contents.stored)?].concat();
@@ -96,7 +102,7 @@ pub(crate) fn initramfs(
             fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.permissions();
         let data = read(&path)?;
         if data.starts_with(b"\x7fELF") {
-            libraries.extend(match kernel.arch {
+            libraries.extend(match arch {
                 Arch::Amd64 => libraries_of(&path)?,
                 Arch::Arm64 => {
                     libraries::of_arm64(&data).with_context(|| format!("in {}", path.display()))?
@@ -108,7 +114,7 @@ pub(crate) fn initramfs(
     for (place, library) in libraries {
         archive.file(&place, 0o755, &read(&library)?);
     }
-    Ok(archive.finish())
+    Ok(())
 }
 
 /// Files with the guest's folder for each: a host folder comes with its name and its files.

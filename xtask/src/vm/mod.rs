@@ -38,7 +38,7 @@ const NO_GUEST: u8 = 125;
 
 /// Kernel parameters to accept only the distribution's modules, as under Secure Boot.
 pub(crate) const LOCKED: &str = " lockdown=integrity module.sig_enforce=1";
-/// The kernel that guests of arm64 boot unless told: the first with the module.
+/// The default kernel of arm64.
 const OF_ARM64: &str = Name::OF_ARM64.as_str();
 /// The line of a script after which dtrace traces without the module.
 pub(crate) const BY_BPF: &str = "export DTRACE_OPT_BACKEND=bpf\n";
