@@ -7,7 +7,6 @@
 
 #include <linux/ptrace.h>
 #include <linux/types.h>
-#include <machine/abi.h>
 #include "include/uapi/kinst.h"
 
 /*
@@ -27,7 +26,7 @@ struct kinst_hit {
 	u32 kind; /* KINST_P_* */
 	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
 	u32 fuel; /* steps left; KINST_HIT_FUEL at first */
-	u64 args[KINST_ARCH_ARGS]; /* at least the six of system calls and tracepoints */
+	u64 args[8]; /* as many as any machine has in registers; six of system calls and tracepoints */
 	/* The kernel function that called us, and its size: without registers, a stack begins below it. */
 	unsigned long via, via_size;
 };

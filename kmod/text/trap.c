@@ -26,6 +26,7 @@ static __always_inline void kinst_fire_listener(const struct kinst_listener *lis
 	hit->kind = kind;
 	hit->nargs = 0;
 	if (kind == KINST_P_FBT_ENTRY) {
+		BUILD_BUG_ON(KINST_ARCH_ARGS > ARRAY_SIZE(hit->args));
 		kinst_arch_args(regs, hit->args);
 		hit->nargs = KINST_ARCH_ARGS;
 	} else if (unlikely(kind == KINST_P_FBT_RETURN)) {

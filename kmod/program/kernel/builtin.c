@@ -224,9 +224,9 @@ __at_hit u64 kinst_env_arg(struct kinst_ctx *c, u64 i)
 	const struct kinst_hit *hit = c->hit;
 	u64 v = 0;
 
-	if (i < hit->nargs && i < ARRAY_SIZE(hit->args))
+	if (i < hit->nargs)
 		return hit->args[i];
-	if (i >= ARRAY_SIZE(hit->args) && i < 64 && hit->kind == KINST_P_FBT_ENTRY && hit->regs)
+	if (i < 64 && hit->kind == KINST_P_FBT_ENTRY && hit->regs)
 		kinst_load(c, &v, kinst_arch_stack_arg(hit->regs, i), sizeof(v), false);
 	return v;
 }

@@ -121,7 +121,7 @@ pub struct PtRegs {
     pub dwarf: &'static [i16],
     /// The number of words from the start of the structure that have these registers and the next one.
     pub dwarf_words: i32,
-    /// What shows a 32-bit program, whose registers have other numbers.
+    /// The mark of a 32-bit program, whose registers have other numbers.
     pub narrow: Narrow,
     /// Indexed by the register numbers of instructions. A number beyond the end reads as 0.
     pub numbered: &'static [i16],
@@ -149,7 +149,7 @@ pub struct Narrow {
     pub value: i32,
 }
 
-/// What leads from a function to its caller in a program's stack. Registers are DWARF numbers.
+/// The way from a function to its caller in a program's stack. Registers are DWARF numbers.
 #[derive(Debug)]
 pub struct Frames {
     /// The stack pointer.

@@ -8,7 +8,7 @@ use kinst_dwarf::{Caller, Registers};
 /// The state of a thread: its registers and its stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied<'c> {
-    /// By DWARF register number, the instruction pointer last; their number tells the machine.
+    /// By DWARF register number, the instruction pointer last; each machine has another number of them.
     pub registers: &'c [u64],
     /// The copied bytes of the stack from the stack pointer upwards.
     pub bytes: &'c [u8],

@@ -10,10 +10,11 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <asm/pointer_auth.h>
-#include <machine/abi.h>
 #include <machine/text.h>
 
-/* The integer arguments in registers at a function's entry. */
+/* Integer arguments in registers at a function's entry; the others are on the stack. */
+#define KINST_ARCH_ARGS 8
+
 static __always_inline void kinst_arch_args(const struct pt_regs *regs, u64 args[KINST_ARCH_ARGS])
 {
 	memcpy(args, regs->regs, KINST_ARCH_ARGS * sizeof(*args));

@@ -11,9 +11,10 @@
 #include <linux/uaccess.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
-#include <machine/abi.h>
 
-/* The integer arguments in registers at a function's entry. */
+/* Integer arguments in registers at a function's entry; the others are on the stack. */
+#define KINST_ARCH_ARGS 6
+
 static __always_inline void kinst_arch_args(const struct pt_regs *regs, u64 args[KINST_ARCH_ARGS])
 {
 	args[0] = regs->di;
