@@ -8,7 +8,7 @@
  * thousand; a slot of the fault pool stays with its instruction once it is used.
  * If no detour is free, a probe keeps its breakpoint.
  *
- * Where jumps do not reach so far, more pools of the same sizes are allocated near the kernel when they are needed.
+ * If jumps do not reach so far, more pools of the same sizes are allocated near the kernel when they are needed.
  */
 #ifndef _KINST_POOL_H
 #define _KINST_POOL_H

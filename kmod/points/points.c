@@ -418,8 +418,8 @@ void kinst_points_disarm(struct kinst_points *points)
 	synchronize_rcu();
 	list_for_each_entry_safe(listener, next, &points->listeners, mine)
 		kinst_listener_free(listener);
-	if (points->once)
-		kinst_once_free(points->once);
+	if (points->once && kinst_once_free(points->once))
+		kinst_sites_reap_later();
 	kfree(points);
 }
 

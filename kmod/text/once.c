@@ -6,7 +6,7 @@
  *                    -> spent: a branch that has taken its other edge too often
  *           -> gone: the text has changed
  *
- * Where the architecture allows it (KINST_HIT_STORES), a hit restores the original byte, in any context, and so without
+ * If the architecture allows it (KINST_HIT_STORES), a hit restores the original byte, in any context, and so without
  * a lock: it is written through a second mapping of the page, which exists as long as the probe may be hit. As the
  * byte is the first of an instruction, and returning from the trap serializes, no CPU runs
  * half of a change. A CPU that has already fetched the breakpoint traps, and sees that it was hit.
@@ -38,75 +38,12 @@
 #include "program/session.h"
 #include "text/locks.h"
 #include "text/once.h"
-#include "text/sites.h"
+#include "text/shots.h"
 
 /* After so many hits on the branch's other edge, the probe is spent: otherwise each would cost a trap, without end. */
 #define KINST_ONCE_MISSES 1000
 
-enum kinst_once_state { KINST_WAITING, KINST_ARMED, KINST_HIT, KINST_SPENT, KINST_GONE };
-
-struct kinst_shot {
-	unsigned long addr;
-	union {
-		kinst_opcode_t *alias; /* if a hit stores: where its first byte can be written */
-		unsigned long slot; /* otherwise */
-	};
-	struct kinst_host *host;
-	u32 probe; /* index in the session's image */
-	s32 to; /* of a branch: its target, from addr */
-	u16 misses;
-	u8 len; /* of the instruction */
-	u16 cond; /* of a branch, for kinst_arch_taken() */
-	u8 when; /* enum kinst_when */
-	u8 state; /* enum kinst_once_state */
-	kinst_opcode_t original;
-};
-
-struct kinst_once {
-	struct list_head node; /* RCU */
-	struct kinst_session *session;
-	struct kinst_alias *alias; /* the second mapping */
-	bool ready; /* sorted by address */
-	bool spent; /* a probe's breakpoint waits for its removal */
-	u32 n, room;
-	struct kinst_shot shots[];
-};
-
-static LIST_HEAD(kinst_onces); /* under the mutex */
-static LIST_HEAD(kinst_once_limbo); /* the same, disarmed, if a task may be in one of their slots */
-
-/* How long a breakpoint that a hit cannot remove stays after it. */
-#define KINST_REMOVE_DELAY (HZ / 10)
-
-static void kinst_once_remove(struct work_struct *work);
-static DECLARE_DELAYED_WORK(kinst_remover, kinst_once_remove);
-
-static void kinst_once_remove_later(void)
-{
-	queue_delayed_work(kinst_queue, &kinst_remover, KINST_REMOVE_DELAY);
-}
-
 /* ---- the probe path ---- */
-
-/* The first of the probes at addr, or NULL. Context: any; under RCU, or with the mutex held. */
-static __probe_path struct kinst_shot *kinst_shot_find(struct kinst_once *once, unsigned long addr)
-{
-	u32 lo = 0, hi;
-
-	if (!smp_load_acquire(&once->ready))
-		return NULL;
-	hi = once->n;
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (once->shots[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < once->n && once->shots[lo].addr == addr ? &once->shots[lo] : NULL;
-}
-NOKPROBE_SYMBOL(kinst_shot_find);
 
 static __probe_path bool kinst_shot_moves(struct kinst_shot *shot, u8 from, u8 to)
 {
@@ -265,13 +202,6 @@ struct kinst_once *kinst_once_new(struct kinst_session *s, u32 n)
 	return once;
 }
 
-/* Gives back the slot. With the patch lock held, when no task is in it. */
-static void kinst_shot_unplace(const struct kinst_shot *shot)
-{
-	if (!KINST_HIT_STORES && kinst_slot_put(shot->slot))
-		kinst_sites_reap_later();
-}
-
 enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_func *f, u32 probe,
 				   const struct kinst_arch_insn *insn, enum kinst_when when)
 {
@@ -306,43 +236,6 @@ enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_f
 	return KINST_OK;
 }
 
-/* ---- the second mapping ---- */
-
-static int kinst_by_addr(const void *a, const void *b)
-{
-	const struct kinst_shot *x = a, *y = b;
-
-	return x->addr != y->addr ? (x->addr < y->addr ? -1 : 1) : x->probe < y->probe ? -1 : 1;
-}
-
-static bool kinst_on_next_page(const struct kinst_once *once, u32 i)
-{
-	return !i || (once->shots[i].addr ^ once->shots[i - 1].addr) & PAGE_MASK;
-}
-
-/* Maps the pages of all places a second time. The probes are sorted, and all still exist. */
-static int kinst_once_map(struct kinst_once *once)
-{
-	unsigned long *pages;
-	u32 i, n = 0;
-
-	if (!once->n || !KINST_HIT_STORES)
-		return 0;
-	pages = kvmalloc_array(once->n, sizeof(*pages), GFP_KERNEL);
-	if (!pages)
-		return -ENOMEM;
-	for (i = 0; i < once->n; i++)
-		if (kinst_on_next_page(once, i))
-			pages[n++] = once->shots[i].addr & PAGE_MASK;
-	once->alias = kinst_alias_new(pages, n);
-	kvfree(pages);
-	if (!once->alias)
-		return -ENOMEM;
-	for (i = 0; i < once->n; i++)
-		once->shots[i].alias = (kinst_opcode_t *)kinst_alias_of(once->alias, once->shots[i].addr);
-	return 0;
-}
-
 /* ---- arming, and its mirror ---- */
 
 /* With the patch lock held. */
@@ -358,6 +251,13 @@ static void kinst_shot_drop(struct kinst_once *once, struct kinst_shot *shot)
 static bool kinst_is_as_staged(const struct kinst_shot *shot)
 {
 	return READ_ONCE(*(kinst_opcode_t *)shot->addr) == shot->original;
+}
+
+static int kinst_by_addr(const void *a, const void *b)
+{
+	const struct kinst_shot *x = a, *y = b;
+
+	return x->addr != y->addr ? (x->addr < y->addr ? -1 : 1) : x->probe < y->probe ? -1 : 1;
 }
 
 static void kinst_once_sort(struct kinst_once *once)
@@ -411,26 +311,6 @@ void kinst_once_ready(struct kinst_once *once, struct kinst_result *res)
 	else
 		kinst_once_remove_later();
 	kinst_patch_unlock();
-}
-
-static void kinst_shot_write(const struct kinst_shot *shot, kinst_opcode_t opcode)
-{
-	if (KINST_HIT_STORES)
-		kinst_arch_store(shot->alias, opcode);
-	else
-		kinst_patch_opcode(shot->addr, opcode);
-}
-
-/*
- * Restores the byte that the breakpoint replaced. The hit may have done so long ago; anything that other code has
- * written since then is left alone.
- */
-static void kinst_shot_restore(const struct kinst_shot *shot)
-{
-	kinst_opcode_t now = READ_ONCE(*(kinst_opcode_t *)shot->addr);
-
-	if (now == KINST_BREAK || (KINST_HIT_STORES && now == shot->original))
-		kinst_shot_write(shot, shot->original);
 }
 
 /* Writes the breakpoints of armed probes, or restores the original bytes; under the patch lock. */
@@ -498,89 +378,6 @@ void kinst_once_disarm(struct kinst_once *once)
 		kinst_patch_singly(false);
 	list_del_rcu(&once->node);
 	kinst_patch_unlock();
-}
-
-/* ---- the removal of breakpoints that a hit cannot remove ---- */
-
-/* Whether another probe at the place has not been hit. */
-static bool kinst_once_waits(struct kinst_once *once, unsigned long addr)
-{
-	const struct kinst_shot *shot = kinst_shot_find(once, addr);
-
-	for (; shot < once->shots + once->n && shot->addr == addr; shot++)
-		if (READ_ONCE(shot->state) == KINST_ARMED)
-			return true;
-	return false;
-}
-
-static void kinst_once_remove(struct work_struct *work)
-{
-	struct kinst_once *once;
-	struct kinst_shot *shot;
-
-	mutex_lock(&kinst_sites_mutex);
-	kinst_patch_lock();
-	list_for_each_entry(once, &kinst_onces, node) {
-		if (!once->ready || !xchg(&once->spent, false))
-			continue;
-		for (shot = once->shots; shot < once->shots + once->n; shot++) {
-			u8 state = READ_ONCE(shot->state);
-
-			if ((state == KINST_HIT || state == KINST_SPENT) && !kinst_once_waits(once, shot->addr))
-				kinst_shot_restore(shot);
-			cond_resched();
-		}
-	}
-	kinst_patch_sync();
-	if (!list_empty(&kinst_onces))
-		kinst_once_remove_later();
-	kinst_patch_unlock();
-	mutex_unlock(&kinst_sites_mutex);
-}
-
-void kinst_once_free(struct kinst_once *once)
-{
-	if (KINST_HIT_STORES) {
-		kinst_alias_free(once->alias);
-		kvfree(once);
-		return;
-	}
-	/* A task may be in one of the slots. */
-	mutex_lock(&kinst_sites_mutex);
-	list_add(&once->node, &kinst_once_limbo);
-	mutex_unlock(&kinst_sites_mutex);
-	kinst_sites_reap_later();
-}
-
-void kinst_onces_reap(struct list_head *reaped)
-{
-	list_splice_init(&kinst_once_limbo, reaped);
-}
-
-void kinst_onces_free(struct list_head *reaped)
-{
-	struct kinst_once *once, *next;
-	u32 i, end;
-
-	list_for_each_entry_safe(once, next, reaped, node) {
-		for (i = 0; i < once->n;) {
-			end = min(once->n, i + KINST_BATCH);
-			mutex_lock(&kinst_sites_mutex);
-			kinst_patch_lock();
-			for (; i < end; i++)
-				kinst_slot_put(once->shots[i].slot);
-			kinst_patch_sync();
-			kinst_patch_unlock();
-			mutex_unlock(&kinst_sites_mutex);
-			cond_resched();
-		}
-		kvfree(once);
-	}
-}
-
-void kinst_once_exit(void)
-{
-	cancel_delayed_work_sync(&kinst_remover);
 }
 
 /* Staged probes too, which are not sorted. */

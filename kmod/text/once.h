@@ -2,7 +2,7 @@
 /*
  * text/once.h: probes that are removed at their first hit (KINST_IMAGE_ONCE).
  *
- * Once such a probe is hit, the original instruction is restored, and runs in place. Where a hit itself can do that, the
+ * Once such a probe is hit, the original instruction is restored, and runs in place. If a hit itself can do that, the
  * probe has no slot. So there can be hundreds of thousands.
  */
 #ifndef _KINST_ONCE_H
@@ -35,8 +35,8 @@ void kinst_once_arm(struct kinst_once *once);
 /* The mirror of both, and of staging. With the mutex held. */
 void kinst_once_disarm(struct kinst_once *once);
 
-/* The mirror of kinst_once_new(), once no hit can be under way. */
-void kinst_once_free(struct kinst_once *once);
+/* The mirror of kinst_once_new(), once no hit can be under way. True if it must be reaped. */
+bool kinst_once_free(struct kinst_once *once);
 
 /*
  * For the reaper, where such probes have slots: one moves what was freed to the list, the other frees it once no task

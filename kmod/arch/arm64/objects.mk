@@ -4,4 +4,4 @@ kinst-arch-objects := $(addprefix arch/arm64/,insn.o thunk.o pool.o poke.o extab
 
 # The pool of slots, and what runs at a hit.
 kinst-arch-pool := arch/arm64/pool.o
-kinst-arch-path := $(addprefix arch/arm64/,insn.o poke.o device.o hook.o near.o)
+kinst-arch-path := $(addprefix arch/arm64/,insn.o device.o hook.o near.o)
