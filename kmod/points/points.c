@@ -24,6 +24,7 @@
 #include "text/jump.h"
 #include "text/locks.h"
 #include "text/once.h"
+#include "text/shots.h"
 #include "text/sites.h"
 #include "text/trap.h"
 

@@ -35,18 +35,6 @@ void kinst_once_arm(struct kinst_once *once);
 /* The mirror of both, and of staging. With the mutex held. */
 void kinst_once_disarm(struct kinst_once *once);
 
-/* The mirror of kinst_once_new(), once no hit can be under way. True if it must be reaped. */
-bool kinst_once_free(struct kinst_once *once);
-
-/*
- * For the reaper, where such probes have slots: one moves what was freed to the list, the other frees it once no task
- * can be in the slots; then kinst_tramp_rest() must be called. The first with the mutex held, the second without.
- */
-void kinst_onces_reap(struct list_head *reaped);
-void kinst_onces_free(struct list_head *reaped);
-
-void kinst_once_exit(void);
-
 /* Restores and drops the places in a module that is unloaded. With the mutex held. */
 void kinst_once_module_goes(const struct module *mod);
 

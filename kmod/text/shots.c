@@ -14,7 +14,6 @@
 #include "patch/patch.h"
 #include "patch/tramp.h"
 #include "text/locks.h"
-#include "text/once.h"
 #include "text/shots.h"
 
 LIST_HEAD(kinst_onces);

@@ -65,4 +65,16 @@ void kinst_shot_restore(const struct kinst_shot *shot);
 /* If hits do not write: begins to remove the breakpoints of probes that were hit. */
 void kinst_once_remove_later(void);
 
+/* The mirror of kinst_once_new(), once no hit can be under way. True if it must be reaped. */
+bool kinst_once_free(struct kinst_once *once);
+
+/*
+ * For the reaper, where such probes have slots: one moves what was freed to the list, the other frees it once no task
+ * can be in the slots; then kinst_tramp_rest() must be called. The first with the mutex held, the second without.
+ */
+void kinst_onces_reap(struct list_head *reaped);
+void kinst_onces_free(struct list_head *reaped);
+
+void kinst_once_exit(void);
+
 #endif /* _KINST_SHOTS_H */

@@ -27,6 +27,7 @@
 #include "text/jump.h"
 #include "text/locks.h"
 #include "text/once.h"
+#include "text/shots.h"
 #include "text/sites.h"
 
 static LIST_HEAD(kinst_limbo); /* under the mutex */
