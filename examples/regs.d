@@ -6,7 +6,8 @@
  *	./regs.d vfs_read 0 -c 'md5sum /etc/passwd'
  *
  * OFFSET comes from `dtrace --disas FUNCTION`. The registers are shown before the instruction runs;
- * at offset 0, rdi, rsi, rdx, rcx, r8 and r9 hold the arguments. Use it where the debug information
+ * at offset 0, rdi, rsi, rdx, rcx, r8 and r9 hold the arguments. The names are those of x86-64; on
+ * arm64 they are R_X0 to R_X30, R_SP, R_PC and R_PSTATE. Use it where the debug information
  * does not locate a variable; where it does, values.d is easier to read. Ends after 20 hits, by
  * the last clause.
  */
