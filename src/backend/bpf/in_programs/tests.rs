@@ -9,7 +9,7 @@ use crate::pipeline::{self, Given};
 use kinst_base::image::FileId;
 use kinst_base::probe::{Condition, End, Fields, InProgram, Jump, Passing, Place, Probe, Spot, When};
 use kinst_base::source::{Origin, Source, Sources};
-use kinst_base::uapi::{AggEntry, Flt, Plain as _};
+use kinst_base::uapi::{self, AggEntry, Flt, Plain as _};
 use kinst_debuginfo::ElfFile;
 use kinst_dif::action::Ustack;
 use kinst_dif::enabled::Enabled;
@@ -353,12 +353,12 @@ fn a_copied_stack_begins_at_the_hit() {
     served.start(1, 3).0.finish();
     let words: Vec<u64> = counts(session).into_keys().next().unwrap();
     // The caller, the process and a frame, then the size, the registers and the stack.
-    let registers = kinst_base::machine::Machine::HERE.facts().pt_regs.dwarf.len();
-    assert_eq!(
-        (words[3], words[3 + registers], words[4 + registers]),
-        (64, words[2], words[0]),
-        "{words:x?}"
-    );
+    let [caller, _, frame, state @ ..] = &words[..] else { panic!("{words:x?}") };
+    let bytes: Vec<u8> = state.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let registers = kinst_base::machine::Machine::HERE.facts().pt_regs.dwarf.len() as u64;
+    let copy = uapi::Ustack::read(&bytes).unwrap();
+    assert_eq!((copy.bytes, copy.nregs, copy.ip), (64, registers, *frame), "{words:x?}");
+    assert_eq!(state[uapi::Ustack::SIZE / 8], *caller, "{words:x?}");
 }
 
 #[test]
