@@ -22,18 +22,13 @@ macro_rules! library {
 const IO_WORDS: &[&str] =
     &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo", "io:", "vminfo:", "bio", "fileinfo_t"];
 
-/// The words of the libraries about processes. Two of them have the same names, as for `IO_WORDS`.
-const PROCESS_WORDS: &[&str] = &["curpsinfo", "curlwpsinfo", "psinfo_t", "lwpsinfo_t", "psinfo", "lwpsinfo"];
-
 /// The libraries, each after its dependencies.
 pub(crate) const LIBRARIES: &[Library] = &[
     library!("fcntl.d", &["O_*"]),
     library!("path.d", &["cwd", "root"]),
     library!("files.d", &["fds", "fileinfo_t", "fileinfo"]),
     library!("procflags.d", &["PR_*", "SSLEEP", "SRUN", "SZOMB", "SSTOP", "SIDL", "SONPROC", "SWAIT"]),
-    library!("syscallno.d", PROCESS_WORDS),
-    library!("syscallno_register.d", PROCESS_WORDS),
-    library!("procfs.d", PROCESS_WORDS),
+    library!("procfs.d", &["curpsinfo", "curlwpsinfo", "psinfo_t", "lwpsinfo_t", "psinfo", "lwpsinfo"]),
     library!(
         "sched.d",
         &[

@@ -104,7 +104,7 @@ translator lwpsinfo_t < struct task_struct *T > {
 	pr_state = T->on_cpu ? SONPROC : T->exit_state ? SZOMB : T->__state & 3 ? SSLEEP : T->__state & 12 ? SSTOP : SRUN;
 	pr_sname = T->on_cpu ? 'O' : T->exit_state ? 'Z' : T->__state & 3 ? 'S' : T->__state & 12 ? 'T' : 'R';
 	pr_nice = T->static_prio - 120;
-	pr_syscall = T == curthread && T->mm != NULL ? __system_call[T] : 0;
+	pr_syscall = T == curthread && T->mm != NULL ? (int)uregs[R_SYSCALL] : 0;
 	pr_pri = T->prio;
 	pr_clname = T->policy == 1 || T->policy == 2 ? "RT" : T->policy == 6 ? "DL" : "TS";
 	pr_onpro = T->thread_info.cpu;

@@ -78,6 +78,7 @@ const X86_64: &[(&str, i64)] = &[
     ("R_PS", 19),
     ("R_R0", 14),
     ("R_R1", 11),
+    ("R_SYSCALL", 16),
 ];
 
 /// The same on 64-bit Arm: the order of `struct pt_regs`.
@@ -121,6 +122,7 @@ const AARCH64: &[(&str, i64)] = &[
     ("R_PS", 33),
     ("R_R0", 0),
     ("R_R1", 1),
+    ("R_SYSCALL", 35),
 ];
 
 /// Linux, asm-generic.

@@ -92,9 +92,9 @@ const PT_REGS: PtRegs = PtRegs {
     numbered: &NUMBERED,
 };
 
-/// x0 to x30, sp, pc, pstate.
-const ELEMENTS: [Option<i16>; 34] = {
-    let (mut elements, offsets) = ([None; 34], offsets::<34>());
+/// x0 to x30, sp, pc, pstate; of a system call, the first argument and the number.
+const ELEMENTS: [Option<i16>; 36] = {
+    let (mut elements, offsets) = ([None; 36], offsets::<36>());
     let mut number = 0;
     while number < elements.len() {
         elements[number] = Some(offsets[number]);

@@ -130,10 +130,14 @@ static __always_inline u32 kinst_arch_user_regs(const struct pt_regs *regs, u64 
 	return 32;
 }
 
-/* The offset in pt_regs of element i of regs[] and uregs[], or -1: x0 to x30, sp, pc and pstate. */
+/*
+ * The offset in pt_regs of element i of regs[] and uregs[], or -1: x0 to x30, sp, pc and pstate; of a system call, the
+ * first argument and the number.
+ */
 static __always_inline int kinst_arch_reg_offset(u64 i)
 {
-	return i < 34 ? offsetof(struct pt_regs, regs) + i * sizeof(u64) : -1;
+	BUILD_BUG_ON(offsetof(struct pt_regs, syscallno) != 35 * sizeof(u64));
+	return i < 36 ? offsetof(struct pt_regs, regs) + i * sizeof(u64) : -1;
 }
 
 #endif /* _KINST_ARM64_REGS_H */
