@@ -307,12 +307,21 @@ static void emit_insn(struct emit *e, const struct kinst_arch_insn *insn, u32 wo
 		emit_exit(e, insn->target, KINST_TO_TARGET);
 		return;
 	}
-	if (insn->machine.kind == KIND_ADR && bits(word, 0, 5) != 31)
-		emit_address(e, bits(word, 0, 5), KINST_SLOT_TARGET);
-	else if (insn->machine.kind >= KIND_LOAD && insn->machine.kind <= KIND_PREFETCH)
-		emit_load(e, insn, word);
-	else if (insn->machine.kind == KIND_PLAIN || insn->machine.kind == KIND_PAD)
+	switch (insn->machine.kind) {
+	case KIND_PLAIN:
+	case KIND_PAD:
 		emit_word(e, word);
+		break;
+	case KIND_ADR:
+		if (bits(word, 0, 5) != 31)
+			emit_address(e, bits(word, 0, 5), KINST_SLOT_TARGET);
+		break;
+	case KIND_LOAD:
+	case KIND_LOAD_SIGNED:
+	case KIND_PREFETCH:
+		emit_load(e, insn, word);
+		break;
+	}
 	emit_exit(e, insn->addr + insn->len, KINST_TO_NEXT);
 }
 
@@ -341,9 +350,9 @@ enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsign
 	return emit(&e, insn);
 }
 
-/* stp or ldp x29, x30 where the frame of a detour has them */
-#define PAIR(opcode) ((opcode) | 29 * 8 / 8 << 15 | 30 << 10 | SP << 5 | 29)
 #define SP 31
+/* stp or ldp x29, x30 where the frame of a detour has them: in words 29 and 30 */
+#define PAIR(opcode) ((opcode) | 29 << 15 | 30 << 10 | SP << 5 | 29)
 
 /* The entry returns with the interrupt masks of the probed code in x29. */
 enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,

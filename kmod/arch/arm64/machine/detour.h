@@ -29,6 +29,25 @@
 #define KINST_PAN S3_0_C4_C2_3
 #define KINST_TCO S3_3_C4_C2_7
 
+/* Stores, or loads, x0 to x28 in the frame. */
+.macro KINST_REGISTERS pair, single
+	\pair	x0, x1, [sp, #S_X0]
+	\pair	x2, x3, [sp, #S_X2]
+	\pair	x4, x5, [sp, #S_X4]
+	\pair	x6, x7, [sp, #S_X6]
+	\pair	x8, x9, [sp, #S_X8]
+	\pair	x10, x11, [sp, #S_X10]
+	\pair	x12, x13, [sp, #S_X12]
+	\pair	x14, x15, [sp, #S_X14]
+	\pair	x16, x17, [sp, #S_X16]
+	\pair	x18, x19, [sp, #S_X18]
+	\pair	x20, x21, [sp, #S_X20]
+	\pair	x22, x23, [sp, #S_X22]
+	\pair	x24, x25, [sp, #S_X24]
+	\pair	x26, x27, [sp, #S_X26]
+	\single	x28, [sp, #S_X28]
+.endm
+
 /*
  * Defines entry(), which calls hit(), and, in the word quiet, the offset of its instruction that turns interrupts off.
  *
@@ -43,21 +62,7 @@ SYM_FUNC_START(\entry)
 	mrs	x29, daif
 .Lquiet:
 	msr	daifset, #3
-	stp	x0, x1, [sp, #S_X0]
-	stp	x2, x3, [sp, #S_X2]
-	stp	x4, x5, [sp, #S_X4]
-	stp	x6, x7, [sp, #S_X6]
-	stp	x8, x9, [sp, #S_X8]
-	stp	x10, x11, [sp, #S_X10]
-	stp	x12, x13, [sp, #S_X12]
-	stp	x14, x15, [sp, #S_X14]
-	stp	x16, x17, [sp, #S_X16]
-	stp	x18, x19, [sp, #S_X18]
-	stp	x20, x21, [sp, #S_X20]
-	stp	x22, x23, [sp, #S_X22]
-	stp	x24, x25, [sp, #S_X24]
-	stp	x26, x27, [sp, #S_X26]
-	str	x28, [sp, #S_X28]
+	KINST_REGISTERS stp, str
 
 	mrs	x19, nzcv
 	mov	x20, x29
@@ -99,21 +104,7 @@ alternative_else_nop_endif
 	msr	nzcv, x19
 	mov	x29, x20
 	mov	x30, x23
-	ldp	x0, x1, [sp, #S_X0]
-	ldp	x2, x3, [sp, #S_X2]
-	ldp	x4, x5, [sp, #S_X4]
-	ldp	x6, x7, [sp, #S_X6]
-	ldp	x8, x9, [sp, #S_X8]
-	ldp	x10, x11, [sp, #S_X10]
-	ldp	x12, x13, [sp, #S_X12]
-	ldp	x14, x15, [sp, #S_X14]
-	ldp	x16, x17, [sp, #S_X16]
-	ldp	x18, x19, [sp, #S_X18]
-	ldp	x20, x21, [sp, #S_X20]
-	ldp	x22, x23, [sp, #S_X22]
-	ldp	x24, x25, [sp, #S_X24]
-	ldp	x26, x27, [sp, #S_X26]
-	ldr	x28, [sp, #S_X28]
+	KINST_REGISTERS ldp, ldr
 	ret
 SYM_FUNC_END(\entry)
 
