@@ -45,16 +45,18 @@ u8 *kinst_arch_near_new(size_t size)
 	unsigned long from = max(kinst_addr_etext - KINST_REACH, (unsigned long)MODULES_VADDR);
 	unsigned long to = min(kinst_addr_stext + KINST_REACH, (unsigned long)VMALLOC_END);
 	static bool said;
-	u8 *at = NULL, *fill = kvmalloc(size, GFP_KERNEL);
+	u8 *at = NULL, *fill = NULL;
 
-	if (fill && kinst_nareas < ARRAY_SIZE(kinst_areas))
+	if (kinst_nareas < ARRAY_SIZE(kinst_areas))
 		at = kinst_sym_vmalloc_node_range(size, PAGE_SIZE, from, to, GFP_KERNEL | __GFP_NOWARN, PAGE_KERNEL_ROX, 0,
 						  NUMA_NO_NODE, __builtin_return_address(0));
-	if (!at) {
+	if (at)
+		fill = kvmalloc(size, GFP_KERNEL);
+	if (!fill) {
 		if (!said)
 			pr_notice("kinst: no memory within a branch's reach of the kernel: probes cost two traps each\n");
 		said = true;
-		kvfree(fill);
+		vfree(at);
 		return NULL;
 	}
 	kinst_arch_fill(fill, size);
