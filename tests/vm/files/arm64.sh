@@ -42,7 +42,7 @@ exclusives() {
 	for f in _raw_spin_lock _raw_spin_lock_irqsave _raw_spin_unlock mutex_lock mutex_unlock mutex_trylock down_read up_read \
 		down_write up_write fput dput lockref_get lockref_put_return lockref_get_not_dead path_get mntget vfs_read ksys_read \
 		__fget_files wake_up_new_task put_files_struct mmput free_uid __put_task_struct do_exit exit_mm kernel_clone \
-		copy_files try_to_wake_up complete_signal up_write lru_add_drain_cpu folio_add_lru; do
+		copy_files try_to_wake_up complete_signal lru_add_drain_cpu folio_add_lru; do
 		points list $f >/tmp/listed 2>/dev/null || continue
 		n=$(awk '/^\+/ && $2 == 36' /tmp/listed | wc -l)
 		[ $n = 0 ] || functions="$functions $f" exclusive=$((exclusive + n))
