@@ -10,9 +10,7 @@ grep -q " $function\$" /proc/kallsyms || function=__arm64_sys_getppid
 # An instruction that can be replaced by a jump, and is as long as one: then kprobes can have one there too.
 . ./jump.sh
 . ./hits.sh
-shortest=5
-[ $(uname -m) = x86_64 ] || shortest=4
-jumpy $function $shortest 15 || exit 1
+jumpy $function alone || exit 1
 offset=$at
 echo "$function+$offset is probed"
 

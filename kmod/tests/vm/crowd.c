@@ -227,8 +227,22 @@ static int kill_rounds(long n)
 
 struct slab {
 	char name[64];
-	long objects;
+	long objects, in_slab;
 };
+
+/* The number of areas of /proc/vmallocinfo with this in their line. */
+static long areas_with(const char *text)
+{
+	FILE *f = fopen("/proc/vmallocinfo", "r");
+	char line[512];
+	long n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, text) != NULL;
+	if (f)
+		fclose(f);
+	return n;
+}
 
 static int slabs(struct slab *to, int room)
 {
@@ -239,10 +253,15 @@ static int slabs(struct slab *to, int room)
 	/* Without this, objects in per-CPU caches count as allocated, and so do the areas that vmalloc caches. */
 	CHECK(!system("echo 2 >/proc/sys/vm/drop_caches; for f in /sys/kernel/slab/*/shrink; do echo 1 >$f; done"));
 	/* CONFIG_DEBUG_OBJECTS fills a separate pool. */
-	while (f && n < room && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%63s %ld", to[n].name, &to[n].objects) == 2 && strncmp(line, "#", 1) &&
-		    strcmp(to[n].name, "debug_objects_cache"))
-			n++;
+	while (f && n < room && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%63s %ld %*d %*d %ld", to[n].name, &to[n].objects, &to[n].in_slab) != 3 ||
+		    !strncmp(line, "#", 1) || !strcmp(to[n].name, "debug_objects_cache"))
+			continue;
+		/* vfree() keeps areas until there are many. */
+		if (!strcmp(to[n].name, "vmap_area"))
+			to[n].objects -= areas_with("unpurged");
+		n++;
+	}
 	if (f)
 		fclose(f);
 	return n;
@@ -251,15 +270,7 @@ static int slabs(struct slab *to, int room)
 /* The number of vmalloc areas that the module has allocated. */
 static long areas(void)
 {
-	FILE *f = fopen("/proc/vmallocinfo", "r");
-	char line[512];
-	long n = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		n += strstr(line, "[kinst]") != NULL;
-	if (f)
-		fclose(f);
-	return n;
+	return areas_with("[kinst]");
 }
 
 static int cycle(void)
@@ -291,13 +302,13 @@ static int cycle(void)
 	return 0;
 }
 
-/* The number of slabs with at least this many more objects than before. */
+/* The number of slabs with at least this many more objects than before. A partial slab's free objects may count. */
 static long grown(const struct slab *before, const struct slab *after, int count, long objects, int say)
 {
 	long k, bad = 0;
 
 	for (k = 0; k < count; k++)
-		if (after[k].objects - before[k].objects >= objects) {
+		if (after[k].objects - before[k].objects >= objects + after[k].in_slab) {
 			if (say)
 				printf("slab %s: %ld objects more\n", after[k].name,
 				       after[k].objects - before[k].objects);

@@ -64,6 +64,24 @@ static uint64_t draw(uint64_t below)
 /* ---- pairs ---- */
 
 /* The target of a direct jump or branch, as an offset; -1: it is neither. */
+#ifdef __aarch64__
+static int64_t leads(const struct kinst_insn *i)
+{
+	uint32_t word;
+	int32_t words;
+
+	memcpy(&word, i->bytes, 4);
+	if (word >> 26 == 0x05) /* b */
+		words = (int32_t)(word << 6) >> 6;
+	else if (word >> 25 == 0x2a || (word & 0x7e000000) == 0x34000000) /* b.cond, cbz, cbnz */
+		words = (int32_t)(word << 8) >> 13;
+	else if ((word & 0x7e000000) == 0x36000000) /* tbz, tbnz */
+		words = (int32_t)(word << 13) >> 18;
+	else
+		return -1;
+	return i->offset + 4 * (int64_t)words;
+}
+#else
 static int64_t leads(const struct kinst_insn *i)
 {
 	int64_t next = i->offset + i->len;
@@ -77,6 +95,7 @@ static int64_t leads(const struct kinst_insn *i)
 	}
 	return -1;
 }
+#endif
 
 /* Whether instruction s and a kprobe at instruction k make a pair of this sort, which *p becomes. */
 static int fits(enum sort sort, const struct kinst_insns *info, uint32_t s, uint32_t k, struct pair *p)

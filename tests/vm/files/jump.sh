@@ -16,10 +16,16 @@ release() {
 	return 0
 }
 
-# jumpy F FROM TO: an instruction of FROM to TO bytes that gets a jump when only it is probed: $at is its offset,
-# $behind the offset of the next one.
+# jumpy F SORT: an instruction that gets a jump when only it is probed. $at is its offset, $behind the offset of the
+# next one. The sort is any, alone (the jump covers only this instruction) or shared.
 jumpy() {
-	points list $1 | awk -v from=$2 -v to=$3 '/^\+/ && $1 != "+0" {
+	jump=5; [ $(uname -m) = x86_64 ] || jump=4
+	case $2 in
+	any) from=1 to=15 ;;
+	alone) from=$jump to=15 ;;
+	shared) from=1 to=$((jump - 1)) ;;
+	esac
+	points list $1 | awk -v from=$from -v to=$to '/^\+/ && $1 != "+0" {
 		if (at != "") print at, $1
 		at = $2 == 0 && length($4) >= 2 * from && length($4) <= 2 * to ? $1 : "" }' >/tmp/candidates
 	while read at behind; do

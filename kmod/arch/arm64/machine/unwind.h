@@ -18,19 +18,46 @@ struct kinst_arch_record {
 	u64 ret;
 };
 
+static __always_inline bool kinst_arch_in_kernel(u64 fp)
+{
+	return fp % 8 == 0 && (s64)fp < 0;
+}
+
 /* Reads the record at fp, with the return address unsigned. False where the stack ends. */
 static __always_inline bool kinst_arch_record(struct kinst_arch_record *record, u64 fp)
 {
-	if (!fp || fp % 8 || (s64)fp > 0 || copy_from_kernel_nofault(record, (void *)fp, sizeof(*record)))
+	if (copy_from_kernel_nofault(record, (void *)fp, sizeof(*record)))
 		return false;
 	record->ret = ptrauth_strip_kernel_insn_pac(record->ret);
 	return (s64)record->ret < 0;
 }
 
 /*
+ * Whether the record at fp belongs to the registers of an exception in the kernel, which are then copied to *to. The
+ * kernel lays them where the interrupted code's stack ended. The record has the interrupted frame and place; since
+ * Linux 6.13 it has zeros, and a type behind them.
+ */
+static __always_inline bool kinst_arch_exception(struct pt_regs *to, u64 fp)
+{
+	u64 at = fp - offsetof(struct pt_regs, stackframe);
+	struct kinst_arch_record record;
+	struct {
+		u64 sp;
+		u64 pc;
+	} where;
+
+	if (copy_from_kernel_nofault(&record, (void *)fp, sizeof(record)) ||
+	    copy_from_kernel_nofault(&where, (void *)(at + offsetof(struct pt_regs, sp)), sizeof(where)))
+		return false;
+	if (where.sp != at + sizeof(struct pt_regs) || (record.ret ? record.ret != where.pc : record.next))
+		return false;
+	return !copy_from_kernel_nofault(to, (void *)at, sizeof(*to));
+}
+
+/*
  * Walks the kernel's stack from regs on, or from our own frame if regs is NULL, without the frames of the module and
  * of the function at via: stores up to n return addresses in pcs (which may be NULL), and returns their count.
- * linked: the caller is in the link register, not in a frame.
+ * linked: the caller is in the link register, not in a frame. copy: memory for registers.
  */
 static __always_inline u32 kinst_arch_walk(unsigned long via, unsigned long via_size, struct pt_regs *regs, bool linked,
 					   u64 *pcs, u32 n, struct pt_regs *copy, kinst_arch_place_fn place)
@@ -47,7 +74,14 @@ static __always_inline u32 kinst_arch_walk(unsigned long via, unsigned long via_
 			pcs[0] = record.ret;
 		found = 1;
 	}
-	for (; found < n && kinst_arch_record(&record, fp); fp = record.next) {
+	for (; found < n && kinst_arch_in_kernel(fp); fp = record.next) {
+		if (kinst_arch_exception(copy, fp)) {
+			place(copy, copy);
+			record.next = copy->regs[29];
+			record.ret = copy->pc;
+		} else if (!kinst_arch_record(&record, fp)) {
+			break;
+		}
 		if (!regs && !found && (within_module_core(record.ret, THIS_MODULE) || record.ret - via < via_size))
 			continue;
 		if (pcs)
