@@ -24,6 +24,7 @@ struct kinst_hit {
 	 */
 	struct pt_regs *regs;
 	u32 kind; /* KINST_P_* */
+	bool linked; /* at an instruction: the caller is in the link register, if there is one */
 	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
 	u32 fuel; /* steps left; KINST_HIT_FUEL at first */
 	u64 args[8]; /* as many as any machine has in registers; six of system calls and tracepoints */

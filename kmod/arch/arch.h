@@ -37,6 +37,13 @@ enum kinst_exclusive {
 	KINST_EXCLUSIVE_ENDS,
 };
 
+/* The instruction's part in a function's frame, on machines with a link register (KINST_LINK_REGISTER). */
+enum kinst_frame {
+	KINST_FRAME_KEPT = 0,
+	KINST_FRAME_MADE, /* the frame register points to the frame from here on */
+	KINST_FRAME_LEFT, /* it points to the caller's, and the link register is restored */
+};
+
 /* One decoded instruction. */
 struct kinst_arch_insn {
 	unsigned long addr;
@@ -47,6 +54,7 @@ struct kinst_arch_insn {
 	u16 cond; /* of a BRANCH: which condition, for kinst_arch_taken(); never 0 */
 	u8 nop; /* does nothing: a place that the kernel may have patched */
 	u8 exclusive; /* enum kinst_exclusive */
+	u8 frame; /* enum kinst_frame */
 	struct kinst_machine_insn machine;
 	u8 bytes[16];
 };
@@ -78,6 +86,13 @@ enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigne
 static inline bool kinst_arch_calls(const struct kinst_arch_insn *insn)
 {
 	return insn->flow == KINST_FLOW_CALL || insn->flow == KINST_FLOW_CALL_INDIRECT;
+}
+
+/* Whether control does not go on to the next instruction. */
+static inline bool kinst_arch_ends(const struct kinst_arch_insn *insn)
+{
+	return insn->flow == KINST_FLOW_JUMP || insn->flow == KINST_FLOW_JUMP_INDIRECT || insn->flow == KINST_FLOW_RET ||
+	       insn->flow == KINST_FLOW_STOP;
 }
 
 /* Whether the instruction is a branch that changes only the instruction pointer, for kinst_arch_taken(). */

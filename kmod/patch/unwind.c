@@ -45,7 +45,7 @@ static DEFINE_PER_CPU(struct pt_regs, kinst_walk_regs); /* used in the guard */
 
 __at_hit u32 kinst_walk_stack(const struct kinst_hit *hit, struct pt_regs *regs, u64 *pcs, u32 n)
 {
-	bool linked = hit->kind == KINST_P_FBT_ENTRY || hit->kind == KINST_P_FBT_RETURN;
+	bool linked = hit->kind == KINST_P_FBT_ENTRY || hit->kind == KINST_P_FBT_RETURN || (kinst_is_insn(hit->kind) && hit->linked);
 
 	return kinst_arch_walk(hit->via, hit->via_size, regs, linked, pcs, n, raw_cpu_ptr(&kinst_walk_regs), kinst_regs_at_place);
 }

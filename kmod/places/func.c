@@ -81,6 +81,14 @@ void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn 
 	kinst_func_decode_at(f, at->offset, insn);
 }
 
+bool kinst_func_is_linked(const struct kinst_func *f, unsigned long addr)
+{
+	enum kinst_reason reason;
+	const struct kinst_func_insn *at = KINST_LINK_REGISTER ? kinst_func_at(f, addr - f->start, &reason, NULL) : NULL;
+
+	return at && at->flags & KINST_INSN_LINKED;
+}
+
 void kinst_func_put(struct kinst_func *f)
 {
 	if (!f)

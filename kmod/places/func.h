@@ -73,6 +73,9 @@ static inline bool kinst_func_is_fentry(const struct kinst_func *f, const struct
 	return KINST_FTRACE_SERVES && f->site && !f->blanket && (addr == f->site || (!at->offset && addr + at->len == f->site));
 }
 
+/* Whether the caller's address is in the link register at the function's instruction. */
+bool kinst_func_is_linked(const struct kinst_func *f, unsigned long addr);
+
 static inline bool kinst_func_has(const struct kinst_func *f, unsigned long addr)
 {
 	return addr - f->start < f->size;

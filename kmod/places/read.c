@@ -17,6 +17,7 @@
 
 #include "arch/ksym.h"
 #include "places/func.h"
+#include "places/link.h"
 #include "places/read.h"
 #include "places/refuse.h"
 
@@ -135,8 +136,7 @@ static void kinst_func_walk(struct kinst_func *f)
 			continue;
 		live = f->ninsns;
 		end = off + insn.len;
-		dead = insn.flow == KINST_FLOW_JUMP || insn.flow == KINST_FLOW_JUMP_INDIRECT ||
-		       insn.flow == KINST_FLOW_RET || insn.flow == KINST_FLOW_STOP;
+		dead = kinst_arch_ends(&insn);
 	}
 	f->whole = true;
 	f->ninsns = live;
@@ -199,8 +199,11 @@ static bool kinst_func_read(struct kinst_func *f)
 		return false;
 	memcpy(f->text, (void *)f->start, f->size);
 	kinst_func_walk(f);
-	if (!f->reason)
+	if (!f->reason) {
+		if (KINST_LINK_REGISTER)
+			kinst_mark_linked(f);
 		kinst_refuse_function(f);
+	}
 	return true;
 }
 

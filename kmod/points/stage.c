@@ -8,6 +8,7 @@
 #include <linux/list.h>
 #include <linux/slab.h>
 
+#include "places/func.h"
 #include "points/stage.h"
 #include "program/alloc.h"
 #include "text/sites.h"
@@ -67,7 +68,11 @@ enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_f
 	enum kinst_reason reason;
 	struct kinst_site *site = kinst_site_break(insn, f, want->fresh, &reason);
 
-	return site ? kinst_stage(want, site, insn->addr, listener) : reason;
+	if (site)
+		reason = kinst_stage(want, site, insn->addr, listener);
+	if (!reason)
+		(*listener)->linked = kinst_func_is_linked(f, insn->addr);
+	return reason;
 }
 
 enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_listener **listener)

@@ -81,6 +81,7 @@ static __probe_path void kinst_shot_fire(const struct kinst_once *once, const st
 	guard->hit.regs = regs;
 	guard->hit.fuel = KINST_HIT_FUEL;
 	guard->hit.kind = s->prog.probes[shot->probe].kind;
+	guard->hit.linked = shot->linked;
 	guard->hit.nargs = 0;
 	kinst_fire_guarded(s, shot->probe, &guard->hit);
 	kinst_guard_give(guard);
@@ -227,6 +228,7 @@ enum kinst_reason kinst_once_stage(struct kinst_once *once, const struct kinst_f
 	shot->probe = probe;
 	shot->when = when;
 	shot->len = insn->len;
+	shot->linked = kinst_func_is_linked(f, insn->addr);
 	memcpy(&shot->original, insn->bytes, sizeof(shot->original));
 	if (kinst_arch_only_branches(insn)) {
 		shot->cond = insn->cond;

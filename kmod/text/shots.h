@@ -29,6 +29,7 @@ struct kinst_shot {
 	u16 cond; /* of a branch, for kinst_arch_taken() */
 	u8 when; /* enum kinst_when */
 	u8 state; /* enum kinst_once_state */
+	bool linked; /* the caller is in the link register there */
 	kinst_opcode_t original;
 };
 

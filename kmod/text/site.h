@@ -74,6 +74,7 @@ struct kinst_listener {
 	struct kinst_way *way; /* NULL: not an edge */
 	u8 when; /* enum kinst_when */
 	bool nojump; /* its session excludes jumps */
+	bool linked; /* the caller is in the link register there */
 	struct kinst_site *site; /* NULL: its module was unloaded */
 	struct kinst_points *points;
 	unsigned long ip; /* the address that the programs see */

@@ -24,6 +24,7 @@ static __always_inline void kinst_fire_listener(const struct kinst_listener *lis
 
 	instruction_pointer_set(regs, listener->ip);
 	hit->kind = kind;
+	hit->linked = listener->linked;
 	hit->nargs = 0;
 	if (kind == KINST_P_FBT_ENTRY) {
 		BUILD_BUG_ON(KINST_ARCH_ARGS > ARRAY_SIZE(hit->args));

@@ -76,6 +76,9 @@ pub const INSN_TAIL: u32 = 0x2;
 /// a conditional branch
 pub const INSN_BRANCH: u32 = 0x4;
 
+/// the caller is in the link register, not in a frame
+pub const INSN_LINKED: u32 = 0x8;
+
 /// `KINST_FIRED_NO`
 pub const FIRED_NO: u32 = 0x0;
 

@@ -146,6 +146,9 @@ static void decode_memory(struct kinst_arch_insn *out, u32 word)
 		out->exclusive = bits(word, 22, 1) ? KINST_EXCLUSIVE_BEGINS : KINST_EXCLUSIVE_ENDS;
 		return;
 	}
+	/* ldp x29, x30, [sp], with any offset, before or after */
+	if ((word & 0xfe407fff) == 0xa8407bfd)
+		out->frame = KINST_FRAME_LEFT;
 	/* cpyfp, cpyfm, cpyfe, setp ...: three instructions that must follow each other */
 	if ((word & 0x3b200c00) == 0x19000400)
 		out->reason = KINST_R_INSN_EXCLUSIVE;
@@ -173,6 +176,8 @@ bool kinst_arch_decode(struct kinst_arch_insn *out, const u8 *text, size_t avail
 
 		out->machine.address = word >> 31 ? (addr & ~0xfffUL) + to * 4096 : addr + to;
 		out->machine.kind = KIND_ADR;
+	} else if ((word & 0xffc003ff) == 0x910003fd) { /* add x29, sp */
+		out->frame = KINST_FRAME_MADE;
 	} else if ((word & 0x0a000000) == 0x08000000) {
 		decode_memory(out, word);
 	}

@@ -53,6 +53,7 @@ struct kinst_insn {
 #define KINST_INSN_RET 0x1 /* returns to the caller */
 #define KINST_INSN_TAIL 0x2 /* a jump that leaves the function */
 #define KINST_INSN_BRANCH 0x4 /* a conditional branch */
+#define KINST_INSN_LINKED 0x8 /* the caller is in the link register, not in a frame */
 
 /* KINST_IOC_INSNS: the instructions of a function. */
 struct kinst_insns {

@@ -63,45 +63,11 @@ static uint64_t draw(uint64_t below)
 
 /* ---- pairs ---- */
 
-/* The target of a direct jump or branch, as an offset; -1: it is neither. */
-#ifdef __aarch64__
-static int64_t leads(const struct kinst_insn *i)
-{
-	uint32_t word;
-	int32_t words;
-
-	memcpy(&word, i->bytes, 4);
-	if (word >> 26 == 0x05) /* b */
-		words = (int32_t)(word << 6) >> 6;
-	else if (word >> 25 == 0x2a || (word & 0x7e000000) == 0x34000000) /* b.cond, cbz, cbnz */
-		words = (int32_t)(word << 8) >> 13;
-	else if ((word & 0x7e000000) == 0x36000000) /* tbz, tbnz */
-		words = (int32_t)(word << 13) >> 18;
-	else
-		return -1;
-	return i->offset + 4 * (int64_t)words;
-}
-#else
-static int64_t leads(const struct kinst_insn *i)
-{
-	int64_t next = i->offset + i->len;
-	int32_t rel;
-
-	if (i->len == 2 && ((i->bytes[0] & 0xf0) == 0x70 || i->bytes[0] == 0xeb))
-		return next + (signed char)i->bytes[1];
-	if ((i->len == 6 && i->bytes[0] == 0x0f && (i->bytes[1] & 0xf0) == 0x80) || (i->len == 5 && i->bytes[0] == 0xe9)) {
-		memcpy(&rel, i->bytes + i->len - 4, 4);
-		return next + rel;
-	}
-	return -1;
-}
-#endif
-
 /* Whether instruction s and a kprobe at instruction k make a pair of this sort, which *p becomes. */
 static int fits(enum sort sort, const struct kinst_insns *info, uint32_t s, uint32_t k, struct pair *p)
 {
 	const struct kinst_insn *ours = &insns[s], *theirs = &insns[k];
-	int64_t to = leads(ours), reach;
+	int64_t to = leads_to(ours), reach;
 
 	if (ours->reason || theirs->reason || !theirs->offset)
 		return 0;
@@ -132,7 +98,7 @@ static int find_pair(int device, enum sort sort, uint64_t func, struct pair *p)
 	for (tries = 0; tries < 400; tries++) {
 		s = draw(info.count);
 		if (sort == BRANCH) {
-			int64_t to = leads(&insns[s]);
+			int64_t to = leads_to(&insns[s]);
 
 			if (to < 0)
 				continue;

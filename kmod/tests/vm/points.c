@@ -55,18 +55,13 @@ static void add_edges(const char *name, uint64_t func, uint32_t count)
 
 	for (i = 0; i < count; i++) {
 		const struct kinst_insn *b = &insns[i];
-		uint32_t next = b->offset + b->len;
-		int32_t rel = b->len == 2 ? (signed char)b->bytes[1] : 0;
+		int64_t to = leads_to(b);
 
-		if (!(b->flags & KINST_INSN_BRANCH) || b->reason || (b->flags & KINST_INSN_TAIL))
-			continue;
-		if (b->len == 6 && b->bytes[0] == 0x0f)
-			memcpy(&rel, b->bytes + 2, 4);
-		else if (b->len != 2)
+		if (!(b->flags & KINST_INSN_BRANCH) || b->reason || (b->flags & KINST_INSN_TAIL) || to < 0)
 			continue;
 		add(name, func, KINST_P_INSN, b->offset, 0);
-		add(name, func, KINST_P_EDGE, b->offset, next + rel);
-		add(name, func, KINST_P_EDGE, b->offset, next);
+		add(name, func, KINST_P_EDGE, b->offset, to);
+		add(name, func, KINST_P_EDGE, b->offset, b->offset + b->len);
 	}
 }
 

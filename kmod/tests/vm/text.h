@@ -205,6 +205,37 @@ static inline struct symbol *functions(int modules, size_t *count)
 
 static struct kinst_insn insns[MAX_INSNS];
 
+/* The target of a direct jump or branch, as an offset; -1: it is neither. */
+static inline int64_t leads_to(const struct kinst_insn *i)
+{
+#ifdef __aarch64__
+	uint32_t word;
+	int32_t words;
+
+	memcpy(&word, i->bytes, sizeof(word));
+	if (word >> 26 == 0x05) /* b */
+		words = (int32_t)(word << 6) >> 6;
+	else if (word >> 25 == 0x2a || (word & 0x7e000000) == 0x34000000) /* b.cond, cbz, cbnz */
+		words = (int32_t)(word << 8) >> 13;
+	else if ((word & 0x7e000000) == 0x36000000) /* tbz, tbnz */
+		words = (int32_t)(word << 13) >> 18;
+	else
+		return -1;
+	return i->offset + 4 * (int64_t)words;
+#else
+	int64_t next = i->offset + i->len;
+	int32_t rel;
+
+	if (i->len == 2 && ((i->bytes[0] & 0xf0) == 0x70 || i->bytes[0] == 0xeb))
+		return next + (signed char)i->bytes[1];
+	if ((i->len == 6 && i->bytes[0] == 0x0f && (i->bytes[1] & 0xf0) == 0x80) || (i->len == 5 && i->bytes[0] == 0xe9)) {
+		memcpy(&rel, i->bytes + i->len - 4, 4);
+		return next + rel;
+	}
+	return -1;
+#endif
+}
+
 /* Reads a function's instructions into insns; returns the reason against reading them, or KINST_OK. */
 static inline int live(int device, uint64_t func, struct kinst_insns *info)
 {

@@ -50,6 +50,9 @@
 #define KINST_FTRACE_BEFORE 0
 #endif
 
+/* A call leaves its return address in a register. */
+#define KINST_LINK_REGISTER 1
+
 /* A hit cannot write to the text: the other processors would have to wait. */
 #define KINST_HIT_STORES 0
 

@@ -31,6 +31,9 @@
 /* ftrace has no data before a function. */
 #define KINST_FTRACE_BEFORE 0
 
+/* A call leaves its return address on the stack, and the unwinder finds it at each instruction. */
+#define KINST_LINK_REGISTER 0
+
 /* A hit may write to the text: an instruction's first byte changes at once. */
 #define KINST_HIT_STORES 1
 
