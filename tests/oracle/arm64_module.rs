@@ -301,6 +301,77 @@ fn what_kprobes_refuses() {
     assert!(unlisted.is_empty(), "{unlisted:?}");
 }
 
+/// Whether the caller is in the link register, by call frame information: the rows of each function's table, each with
+/// its first address. The return address is column 30.
+fn unsaved(file: &object::File) -> BTreeMap<u64, (u64, Vec<(u64, bool)>)> {
+    let data = file.section_by_name(".debug_frame").expect("call frame information");
+    let data = data.uncompressed_data().expect("its contents");
+    let frames = gimli::DebugFrame::new(&data, gimli::LittleEndian);
+    let (bases, mut context) = (gimli::BaseAddresses::default(), gimli::UnwindContext::new());
+    let (mut entries, mut functions) = (frames.entries(&bases), BTreeMap::new());
+    while let Some(entry) = entries.next().expect("an entry") {
+        let gimli::CieOrFde::Fde(partial) = entry else { continue };
+        let function = partial.parse(gimli::DebugFrame::cie_from_offset).expect("a function");
+        let mut table = function.rows(&frames, &bases, &mut context).expect("its table");
+        let mut rows = Vec::new();
+        while let Some(row) = table.next_row().expect("a row") {
+            let is_saved = matches!(row.register(gimli::AArch64::X30), gimli::RegisterRule::Offset(_));
+            rows.push((row.start_address(), !is_saved));
+        }
+        functions.insert(function.initial_address(), (function.len(), rows));
+    }
+    functions
+}
+
+/// Whether x29 is still the caller's, or again, although the pair x29 and x30 is on the stack: from its store to the
+/// instruction that sets x29, and from its load on.
+fn between(code: &[u32], at: usize) -> bool {
+    let saves = |word: u32| word & 0xfe00_7fff == 0xa800_7bfd;
+    let sets = |word: u32| word & 0xffc0_03ff == 0x9100_03fd;
+    code[..at].iter().rev().take(40).take_while(|word| !sets(**word)).any(|word| saves(*word))
+}
+
+/// Code that only an alternative leads to is taken for code with a frame: in a stack, its caller is missing. The other
+/// way, a stack would have a caller that is none.
+#[test]
+#[ignore = "needs a kernel of arm64: cargo xtask arm64"]
+fn the_caller_is_in_the_link_register() {
+    let Some(vmlinux) = vmlinux() else { return };
+    let data = std::fs::read(&vmlinux).expect("the kernel");
+    let file = object::File::parse(&*data).expect("an ELF file");
+    let functions = unsaved(&file);
+    let text = file.section_by_name(".text").expect("the text");
+    let (start, text) = (text.address(), text.data().expect("its contents"));
+    let (mut input, mut known) = (Vec::new(), Vec::new());
+    for (address, (size, rows)) in &functions {
+        let Some(from) = address.checked_sub(start).map(|from| from as usize) else { continue };
+        let Some(code) = text.get(from..from + *size as usize).filter(|code| !code.is_empty()) else { continue };
+        input.extend(address.to_le_bytes());
+        input.extend(size.to_le_bytes());
+        input.extend(code);
+        let words = code.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+        known.push((*address, words.collect::<Vec<_>>(), rows));
+    }
+    let answers = answer(Command::new(program("linked", &[])), &input);
+    let mut answers = answers.iter().map(|answer| *answer == 1);
+    let (mut compared, mut missing, mut wrong) = (0_usize, 0, Vec::new());
+    for (function, code, rows) in known {
+        for at in 0..code.len() {
+            let address = function + 4 * at as u64;
+            let linked = answers.next().expect("an answer for each instruction");
+            let unsaved = rows.iter().take_while(|row| row.0 <= address).last().is_some_and(|row| row.1);
+            compared += 1;
+            missing += usize::from(!linked && unsaved);
+            if linked && !unsaved && !between(&code, at) {
+                wrong.push(format!("{address:x}"));
+            }
+        }
+    }
+    println!("{compared} instructions, {missing} of unknown frames, {} differ", wrong.len());
+    assert!(wrong.is_empty(), "{:?}", &wrong[..wrong.len().min(40)]);
+    assert!(compared > 1_000_000 && missing < compared / 10_000, "{missing} of {compared}");
+}
+
 /// Instructions that depend on their address, and others, with random registers.
 #[test]
 #[ignore = "needs a compiler for arm64 and QEMU: cargo xtask arm64"]

@@ -31,7 +31,7 @@ const OF_KERNELS: [&str; 5] = [
 ];
 
 /// The tests that compare with other tools of kernels for which the module exists.
-const OF_MODULE: [&str; 1] = ["arm64_module::what_kprobes_refuses"];
+const OF_MODULE: [&str; 2] = ["arm64_module::what_kprobes_refuses", "arm64_module::the_caller_is"];
 
 /// The tests that name functions which newer kernels lack, and one that does not support Rust's names.
 const OF_STABLE: [&str; 3] =
