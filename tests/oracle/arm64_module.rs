@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
+use gimli::UnwindSection as _;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
 
 use crate::arch::{BRANCH, CALL, CALL_INDIRECT, JUMP, JUMP_INDIRECT, NEXT, RET, STOP};
@@ -306,7 +307,8 @@ fn what_kprobes_refuses() {
 fn unsaved(file: &object::File) -> BTreeMap<u64, (u64, Vec<(u64, bool)>)> {
     let data = file.section_by_name(".debug_frame").expect("call frame information");
     let data = data.uncompressed_data().expect("its contents");
-    let frames = gimli::DebugFrame::new(&data, gimli::LittleEndian);
+    let mut frames = gimli::DebugFrame::new(&data, gimli::LittleEndian);
+    frames.set_vendor(gimli::Vendor::AArch64);
     let (bases, mut context) = (gimli::BaseAddresses::default(), gimli::UnwindContext::new());
     let (mut entries, mut functions) = (frames.entries(&bases), BTreeMap::new());
     while let Some(entry) = entries.next().expect("an entry") {
@@ -315,7 +317,7 @@ fn unsaved(file: &object::File) -> BTreeMap<u64, (u64, Vec<(u64, bool)>)> {
         let mut table = function.rows(&frames, &bases, &mut context).expect("its table");
         let mut rows = Vec::new();
         while let Some(row) = table.next_row().expect("a row") {
-            let is_saved = matches!(row.register(gimli::AArch64::X30), gimli::RegisterRule::Offset(_));
+            let is_saved = matches!(row.register(gimli::AArch64::X30), Some(gimli::RegisterRule::Offset(_)));
             rows.push((row.start_address(), !is_saved));
         }
         functions.insert(function.initial_address(), (function.len(), rows));
@@ -339,13 +341,19 @@ fn the_caller_is_in_the_link_register() {
     let Some(vmlinux) = vmlinux() else { return };
     let data = std::fs::read(&vmlinux).expect("the kernel");
     let file = object::File::parse(&*data).expect("an ELF file");
-    let functions = unsaved(&file);
+    let mut functions = unsaved(&file);
+    // Rust's tables say nothing about the end of a frame.
+    for symbol in file.symbols().filter(|symbol| symbol.name().is_ok_and(|name| name.starts_with("_R"))) {
+        functions.remove(&symbol.address());
+    }
     let text = file.section_by_name(".text").expect("the text");
     let (start, text) = (text.address(), text.data().expect("its contents"));
     let (mut input, mut known) = (Vec::new(), Vec::new());
     for (address, (size, rows)) in &functions {
         let Some(from) = address.checked_sub(start).map(|from| from as usize) else { continue };
-        let Some(code) = text.get(from..from + *size as usize).filter(|code| !code.is_empty()) else { continue };
+        let Some(code) = text.get(from..from + *size as usize).filter(|code| !code.is_empty()) else {
+            continue;
+        };
         input.extend(address.to_le_bytes());
         input.extend(size.to_le_bytes());
         input.extend(code);
