@@ -39,23 +39,23 @@ __probe_path bool kinst_is_near(unsigned long addr)
 }
 NOKPROBE_SYMBOL(kinst_is_near);
 
-/* The size is a multiple of a page's. */
+/* The size is a multiple of a page's. Memory that is missing once is not asked for again: each slot would search for it. */
 u8 *kinst_arch_near_new(size_t size)
 {
 	unsigned long from = max(kinst_addr_etext - KINST_REACH, (unsigned long)MODULES_VADDR);
 	unsigned long to = min(kinst_addr_stext + KINST_REACH, (unsigned long)VMALLOC_END);
-	static bool said;
+	static bool missing; /* under the patch lock */
 	u8 *at = NULL, *fill = NULL;
 
-	if (kinst_nareas < ARRAY_SIZE(kinst_areas))
+	if (!missing && kinst_nareas < ARRAY_SIZE(kinst_areas))
 		at = kinst_sym_vmalloc_node_range(size, PAGE_SIZE, from, to, GFP_KERNEL | __GFP_NOWARN, PAGE_KERNEL_ROX, 0,
 						  NUMA_NO_NODE, __builtin_return_address(0));
 	if (at)
 		fill = kvmalloc(size, GFP_KERNEL);
 	if (!fill) {
-		if (!said)
+		if (!missing)
 			pr_notice("kinst: no memory within a branch's reach of the kernel: probes cost two traps each\n");
-		said = true;
+		missing = true;
 		vfree(at);
 		return NULL;
 	}
