@@ -17,6 +17,7 @@ const AMD64: &str = include_str!("../../kernels/base-amd64.config");
 const ARM64: &str = include_str!("../../kernels/base-arm64.config");
 const DEBUG: &str = include_str!("../../kernels/debug.config");
 const KCSAN: &str = include_str!("../../kernels/kcsan.config");
+const KCSAN_ARM64: &str = include_str!("../../kernels/kcsan-arm64.config");
 const GCOV: &str = include_str!("../../kernels/gcov.config");
 const COUNTED: &str = include_str!("../../kernels/counted.config");
 const BARE: &str = include_str!("../../kernels/bare.config");
@@ -43,15 +44,16 @@ fn fragment(arch: Arch, name: Name) -> Option<String> {
         Arch::Amd64 => AMD64,
         Arch::Arm64 => ARM64,
     };
-    let base = [BASE, machine].concat();
-    match name {
-        Name::Debug => Some(base + DEBUG),
-        Name::Kcsan => Some(base + KCSAN),
-        Name::Gcov => Some(base + GCOV),
-        Name::Counted => Some(base + COUNTED + &instrument::as_comment()),
-        Name::Bare => Some(without(&base, BARE) + BARE),
-        _ => None,
-    }
+    let own = match (name, arch) {
+        (Name::Debug, _) => DEBUG.to_owned(),
+        (Name::Kcsan, Arch::Amd64) => KCSAN.to_owned(),
+        (Name::Kcsan, Arch::Arm64) => [KCSAN, KCSAN_ARM64].concat(),
+        (Name::Gcov, _) => GCOV.to_owned(),
+        (Name::Counted, _) => COUNTED.to_owned() + &instrument::as_comment(),
+        (Name::Bare, _) => BARE.to_owned(),
+        _ => return None,
+    };
+    Some(without(&[BASE, machine].concat(), &own) + &own)
 }
 
 /// The lines of a fragment without the settings that another one overrides.
