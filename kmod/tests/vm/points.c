@@ -48,6 +48,33 @@ static void add(const char *name, uint64_t func, uint32_t kind, uint32_t offset,
 	names[nprobes++] = name;
 }
 
+/* How far a conditional branch goes, from its own address; 0 if it is of no known kind. */
+#ifdef __aarch64__
+static int64_t branch_reach(const struct kinst_insn *b)
+{
+	uint32_t insn;
+
+	memcpy(&insn, b->bytes, sizeof(insn));
+	if ((insn & 0xff000000) == 0x54000000 || (insn & 0x7e000000) == 0x34000000) /* b.cond, cbz */
+		return (int32_t)(insn << 8) >> 13 << 2;
+	if ((insn & 0x7e000000) == 0x36000000) /* tbz */
+		return (int32_t)(insn << 13) >> 18 << 2;
+	return 0;
+}
+#else
+static int64_t branch_reach(const struct kinst_insn *b)
+{
+	int32_t rel;
+
+	if (b->len == 2)
+		return b->len + (signed char)b->bytes[1];
+	if (b->len != 6 || b->bytes[0] != 0x0f)
+		return 0;
+	memcpy(&rel, b->bytes + 2, sizeof(rel));
+	return b->len + (int64_t)rel;
+}
+#endif
+
 /* Three probes for each branch inside the function: the instruction, and its two edges. */
 static void add_edges(const char *name, uint64_t func, uint32_t count)
 {
@@ -55,18 +82,13 @@ static void add_edges(const char *name, uint64_t func, uint32_t count)
 
 	for (i = 0; i < count; i++) {
 		const struct kinst_insn *b = &insns[i];
-		uint32_t next = b->offset + b->len;
-		int32_t rel = b->len == 2 ? (signed char)b->bytes[1] : 0;
+		int64_t reach = branch_reach(b);
 
-		if (!(b->flags & KINST_INSN_BRANCH) || b->reason || (b->flags & KINST_INSN_TAIL))
-			continue;
-		if (b->len == 6 && b->bytes[0] == 0x0f)
-			memcpy(&rel, b->bytes + 2, 4);
-		else if (b->len != 2)
+		if (!(b->flags & KINST_INSN_BRANCH) || b->reason || (b->flags & KINST_INSN_TAIL) || !reach)
 			continue;
 		add(name, func, KINST_P_INSN, b->offset, 0);
-		add(name, func, KINST_P_EDGE, b->offset, next + rel);
-		add(name, func, KINST_P_EDGE, b->offset, next);
+		add(name, func, KINST_P_EDGE, b->offset, b->offset + reach);
+		add(name, func, KINST_P_EDGE, b->offset, b->offset + b->len);
 	}
 }
 
