@@ -58,7 +58,7 @@ impl Name {
     /// The kernels that a case is for, unless it names some.
     pub(crate) const ALL: [Name; 4] = [Name::V6_1, Name::V6_12, Name::V7_2, Name::V7_3];
 
-    /// The kernels that have no series of their own.
+    /// The kernels that run the cases of another one.
     const OF_A_BASE: [Name; 7] =
         [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare, Name::Own];
 
