@@ -29,9 +29,9 @@ pub(crate) enum Name {
     V7_3,
     /// Linux 6.1 of Debian 12 with real-time preemption
     Rt,
-    /// Linux 6.1, built here to find bad accesses and wrong locking (KASAN, lockdep)
+    /// Linux 6.1 (arm64: 6.12), built here to find bad accesses and wrong locking (KASAN, lockdep)
     Debug,
-    /// Linux 6.1, built here to find races (KCSAN)
+    /// Linux 6.1 (arm64: 6.12), built here to find races (KCSAN)
     Kcsan,
     /// Linux 6.1, built here to count the executed lines of ext4 (gcov)
     Gcov,
@@ -58,8 +58,8 @@ impl Name {
     /// The kernels that a case is for, unless it names some.
     pub(crate) const ALL: [Name; 4] = [Name::V6_1, Name::V6_12, Name::V7_2, Name::V7_3];
 
-    /// The kernels that run the cases of 6.1.
-    pub(crate) const LIKE_6_1: [Name; 7] =
+    /// The kernels that run the cases of another one.
+    const OF_A_BASE: [Name; 7] =
         [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare, Name::Own];
 
     /// The kernel of guests of arm64 if none is named: the first with the module.
@@ -109,7 +109,7 @@ impl Name {
 
     /// The prefix of its version.
     pub(crate) fn series(self) -> &'static str {
-        self.runs_cases_of().as_str()
+        self.base(Arch::Amd64).as_str()
     }
 
     /// Whether its modules are built in a small system of its release: this machine may lack the compiler or the
@@ -118,9 +118,13 @@ impl Name {
         Name::ALL.contains(&self) && !self.origin().0.is_host()
     }
 
-    /// The kernel whose cases this one runs.
-    pub(crate) fn runs_cases_of(self) -> Name {
-        if Name::LIKE_6_1.contains(&self) { Name::V6_1 } else { self }
+    /// Debian's kernel whose cases this one runs, and whose source it has if it is built here.
+    pub(crate) fn base(self, arch: Arch) -> Name {
+        match arch {
+            _ if !Name::OF_A_BASE.contains(&self) => self,
+            Arch::Amd64 => Name::V6_1,
+            Arch::Arm64 => Name::OF_ARM64,
+        }
     }
 
     /// Whether it has kprobes, which the module needs.
@@ -243,7 +247,7 @@ impl Kernel {
         if name == Name::Own {
             return std::env::var_os("KINST_VMLINUZ").map(|_| from_environment()).transpose();
         }
-        let link = slot(name)?;
+        let link = slot(Arch::Amd64, name)?;
         let Ok(sysroot) = fs::canonicalize(&link) else { return Ok(None) };
         if !cache::is_complete(&sysroot) {
             return Ok(None);
@@ -311,8 +315,16 @@ fn module_name(path: &str) -> Option<String> {
 }
 
 /// The link that points from a kernel's name to its sysroot.
-pub(crate) fn slot(name: Name) -> Result<PathBuf> {
-    Ok(cache::dir()?.join("kernels").join(name.as_str()))
+pub(crate) fn slot(arch: Arch, name: Name) -> Result<PathBuf> {
+    Ok(cache::dir()?.join("kernels").join(word(arch, name)))
+}
+
+/// A kernel's word in names of files.
+pub(crate) fn word(arch: Arch, name: Name) -> String {
+    match arch {
+        Arch::Amd64 => name.to_string(),
+        Arch::Arm64 => format!("arm64-{name}"),
+    }
 }
 
 /// The small system in which the modules of another release's kernel are built.

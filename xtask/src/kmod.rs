@@ -123,7 +123,11 @@ fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Res
         Some(root) => {
             (system::make(kernel.arch, root, work), system::inside(root, headers), system::inside(root, work))
         }
-        None => (Command::new("make"), headers.to_path_buf(), work.to_path_buf()),
+        None => {
+            let mut command = Command::new("make");
+            command.args(system::variables(kernel.arch));
+            (command, headers.to_path_buf(), work.to_path_buf())
+        }
     };
     command.arg("-C").arg(headers).arg(format!("M={}", work.display()));
     // kernel-doc, which W=1 calls, is Perl, which is not in every root; the module has no comments for it.

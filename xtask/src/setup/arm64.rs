@@ -2,17 +2,15 @@
 
 use std::fmt;
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use super::{host, image, kernel, release, tools};
+use super::{host, image, kernel, own, release, tools};
 use crate::apt::Archive;
 use crate::cache;
-use crate::kernels::{self, Arch, Kernel, build_root};
+use crate::kernels::{self, Arch, Kernel, build_root, slot};
 
-/// A kernel of arm64 by the series of its version.
+/// A kernel of arm64: Debian's by the series of its version, or one that is built here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Name {
     /// Linux 6.1 of Debian 12
@@ -24,6 +22,10 @@ pub(crate) enum Name {
     /// Linux 7.3 of the backports of Debian 13
     #[value(name = "7.3")]
     V7_3,
+    /// Linux 6.12, built here to find bad accesses and wrong locking (KASAN, lockdep)
+    Debug,
+    /// Linux 6.12, built here to find races (KCSAN)
+    Kcsan,
 }
 
 impl Name {
@@ -33,7 +35,9 @@ impl Name {
             kernels::Name::V6_1 => Ok(Name::V6_1),
             kernels::Name::V6_12 => Ok(Name::V6_12),
             kernels::Name::V7_3 => Ok(Name::V7_3),
-            other => bail!("no kernel {other} for arm64: only 6.1, 6.12 and 7.3"),
+            kernels::Name::Debug => Ok(Name::Debug),
+            kernels::Name::Kcsan => Ok(Name::Kcsan),
+            other => bail!("no kernel {other} for arm64: only 6.1, 6.12, 7.3, debug and kcsan"),
         }
     }
 
@@ -47,6 +51,8 @@ impl Name {
             Name::V6_1 => kernels::Name::V6_1,
             Name::V6_12 => kernels::Name::V6_12,
             Name::V7_3 => kernels::Name::V7_3,
+            Name::Debug => kernels::Name::Debug,
+            Name::Kcsan => kernels::Name::Kcsan,
         }
     }
 }
@@ -60,7 +66,7 @@ impl fmt::Display for Name {
 /// The parts of a guest: the kernel, its disk, what builds its module, QEMU and a busybox; fetched if missing.
 pub(crate) fn ensure_for_guests(name: Name) -> Result<Kernel> {
     let kernel = ensure(name, false)?;
-    if name.has_module() && kernel.build_root.is_none() {
+    if name.has_module() && !own::is_own(name.same()) && kernel.build_root.is_none() {
         let _lock = cache::lock()?;
         release::ensure(&kernel)?;
     }
@@ -85,11 +91,15 @@ pub(crate) fn need(kernel: kernels::Name) -> Result<Kernel> {
 /// The kernel of that name; fetched if missing.
 pub(crate) fn ensure(name: Name, update: bool) -> Result<Kernel> {
     const FLAVOUR: &str = "cloud-arm64";
-    let link = slot(name)?;
-    if let Some(found) = find(name)?.filter(|_| !update) {
+    if let Some(found) = find(name)?.filter(|kernel| !update && own::is_current(kernel)) {
         return Ok(found);
     }
     let _lock = cache::lock()?;
+    if own::is_own(name.same()) {
+        host::install(&host::missing_for_kernels(Arch::Arm64))?;
+        own::ensure(Arch::Arm64, name.same(), update)?;
+        return find(name)?.context("the kernel is missing although it was just built");
+    }
     cache::need_space(6 << 30, "a kernel of arm64 with its debug files")?;
     let cache = cache::dir()?;
     let brings = format!("the kernel {name} of arm64");
@@ -106,23 +116,21 @@ pub(crate) fn ensure(name: Name, update: bool) -> Result<Kernel> {
             kernel::layout(dir, &release.name)
         })?;
     }
-    let new = link.with_extension("new");
-    let _ = fs::remove_file(&new);
-    symlink(&release.name, &new)?;
-    fs::rename(&new, &link).with_context(|| format!("cannot rename {}", new.display()))?;
+    kernel::point(Arch::Arm64, name.same(), &release.name)?;
     find(name)?.context("the kernel is missing although it was just unpacked")
 }
 
 /// The kernel of that name if its files exist.
 pub(crate) fn find(name: Name) -> Result<Option<Kernel>> {
-    let Ok(sysroot) = fs::canonicalize(slot(name)?) else { return Ok(None) };
+    let Ok(sysroot) = fs::canonicalize(slot(Arch::Arm64, name.same())?) else { return Ok(None) };
     if !cache::is_complete(&sysroot) {
         return Ok(None);
     }
     let release = sysroot.file_name().context("a sysroot is named after its release")?;
     let release = release.to_string_lossy().into_owned();
     let build_root = Some(build_root(&release)?).filter(|root| cache::is_complete(root));
-    let headers = build_root.as_ref().map(|root| root.join(format!("usr/src/linux-headers-{release}")));
+    let root = build_root.as_ref().or_else(|| own::is_own(name.same()).then_some(&sysroot));
+    let headers = root.map(|root| root.join(format!("usr/src/linux-headers-{release}")));
     Ok(Some(Kernel {
         name: name.same(),
         arch: Arch::Arm64,
@@ -134,9 +142,4 @@ pub(crate) fn find(name: Name) -> Result<Option<Kernel>> {
         sysroot: Some(sysroot),
         build_root,
     }))
-}
-
-/// The link that points from a kernel's name to its sysroot.
-fn slot(name: Name) -> Result<PathBuf> {
-    Ok(cache::dir()?.join("kernels").join(format!("arm64-{name}")))
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::apt::{Archive, Purpose};
 use crate::cache;
-use crate::kernels::Name;
+use crate::kernels::{Arch, Name};
 use crate::setup::source;
 
 /// Its folders in the kernel's source tree, from which tests compile it.
@@ -39,6 +39,7 @@ pub(super) fn ensure() -> Result<()> {
 
 /// The decoder of kprobes in a kernel of arm64; fetched if missing.
 pub(crate) fn ensure_for_arm64(name: Name) -> Result<PathBuf> {
+    let name = name.base(Arch::Arm64);
     let cache = cache::dir()?;
     let dir = cache.join(format!("decoder-arm64-{name}"));
     let _lock = (!cache::is_complete(&dir)).then(cache::lock).transpose()?;
@@ -46,7 +47,7 @@ pub(crate) fn ensure_for_arm64(name: Name) -> Result<PathBuf> {
         cache::need_space(400 << 20, "the kernel's source package")?;
         let purpose = Purpose { brings: "the decoder of kprobes on arm64", instead: "leave arm64 out" };
         let archive = Archive::open(&cache, name.suite(), purpose)?;
-        let package = format!("linux-source-{}", name.series());
+        let package = source::package_of(name);
         cache::fill(&dir, |dir| source::unpack_package(&archive, &package, dir, &ARM64))?;
     }
     Ok(dir)

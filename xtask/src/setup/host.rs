@@ -39,6 +39,12 @@ const KERNELS: Needs = &[
 const KERNELS_FILES: Needs =
     &[("/usr/include/libelf.h", "libelf-dev"), ("/usr/include/openssl/bio.h", "libssl-dev")];
 
+/// The tools that build kernels of arm64 on this machine.
+const CROSS: Needs = &[
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("aarch64-linux-gnu-ld", "binutils-aarch64-linux-gnu"),
+];
+
 /// The programs that tests run or compare with.
 const TESTS: Needs = &[
     ("objdump", "binutils"),
@@ -89,9 +95,14 @@ pub(crate) fn missing_for_disks() -> Vec<&'static str> {
 
 /// The packages for building modules and, if it is built here, the kernel.
 pub(crate) fn missing_for_modules(kernel: bool) -> Vec<&'static str> {
-    let mut packages = missing(MODULES, MODULES_FILES);
-    if kernel {
-        packages.extend(missing(KERNELS, KERNELS_FILES));
+    if kernel { missing_for_kernels(Arch::Amd64) } else { missing(MODULES, MODULES_FILES) }
+}
+
+/// The packages for building kernels of an architecture, and modules for them.
+pub(crate) fn missing_for_kernels(arch: Arch) -> Vec<&'static str> {
+    let mut packages = [missing(MODULES, MODULES_FILES), missing(KERNELS, KERNELS_FILES)].concat();
+    if arch == Arch::Arm64 {
+        packages.extend(missing(CROSS, &[]));
     }
     packages
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::apt::{self, Archive, Package, Purpose};
 use crate::cache;
-use crate::kernels::{Kernel, Name, slot};
+use crate::kernels::{Arch, Kernel, Name, slot};
 
 /// A flavour of kernel that Debian builds.
 struct Flavour {
@@ -51,7 +51,7 @@ pub(super) fn ensure(name: Name, update: bool) -> Result<()> {
             relocate(dir, &release.name)
         })?;
     }
-    point(name, &release.name)
+    point(Arch::Amd64, name, &release.name)
 }
 
 /// The folder with the image and the configuration of each kernel.
@@ -198,8 +198,8 @@ fn relocate(dir: &Path, release: &str) -> Result<()> {
 }
 
 /// Points the kernel's name to this release.
-pub(super) fn point(name: Name, release: &str) -> Result<()> {
-    let link = slot(name)?;
+pub(super) fn point(arch: Arch, name: Name, release: &str) -> Result<()> {
+    let link = slot(arch, name)?;
     let new = link.with_extension("new");
     let _ = fs::remove_file(&new);
     symlink(release, &new)?;

@@ -126,7 +126,7 @@ impl Part {
             Part::Guests => tools::ensure(Arch::Amd64),
             Part::Kernel(name) => {
                 if own::is_own(name) {
-                    own::ensure(name, update)?;
+                    own::ensure(Arch::Amd64, name, update)?;
                 } else {
                     kernel::ensure(name, update)?;
                 }

@@ -8,13 +8,16 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::apt::Archive;
-use crate::kernels::{Kernel, Name};
-use crate::setup::{instrument, kernel, source};
+use crate::kernels::{self, Arch, Kernel, Name};
+use crate::setup::{instrument, kernel, release as system, source};
 use crate::{cache, exec, steps};
 
 const BASE: &str = include_str!("../../kernels/base.config");
+const AMD64: &str = include_str!("../../kernels/base-amd64.config");
+const ARM64: &str = include_str!("../../kernels/base-arm64.config");
 const DEBUG: &str = include_str!("../../kernels/debug.config");
 const KCSAN: &str = include_str!("../../kernels/kcsan.config");
+const KCSAN_ARM64: &str = include_str!("../../kernels/kcsan-arm64.config");
 const GCOV: &str = include_str!("../../kernels/gcov.config");
 const COUNTED: &str = include_str!("../../kernels/counted.config");
 const BARE: &str = include_str!("../../kernels/bare.config");
@@ -32,19 +35,25 @@ const SOURCE: &str = ".source";
 
 /// Whether the kernel of that name is built locally.
 pub(super) fn is_own(name: Name) -> bool {
-    fragment(name).is_some()
+    fragment(Arch::Amd64, name).is_some()
 }
 
 /// The options in addition to allnoconfig.
-fn fragment(name: Name) -> Option<String> {
-    match name {
-        Name::Debug => Some([BASE, DEBUG].concat()),
-        Name::Kcsan => Some([BASE, KCSAN].concat()),
-        Name::Gcov => Some([BASE, GCOV].concat()),
-        Name::Counted => Some([BASE, COUNTED, &instrument::as_comment()].concat()),
-        Name::Bare => Some(without(BASE, BARE) + BARE),
-        _ => None,
-    }
+fn fragment(arch: Arch, name: Name) -> Option<String> {
+    let machine = match arch {
+        Arch::Amd64 => AMD64,
+        Arch::Arm64 => ARM64,
+    };
+    let own = match (name, arch) {
+        (Name::Debug, _) => DEBUG.to_owned(),
+        (Name::Kcsan, Arch::Amd64) => KCSAN.to_owned(),
+        (Name::Kcsan, Arch::Arm64) => [KCSAN, KCSAN_ARM64].concat(),
+        (Name::Gcov, _) => GCOV.to_owned(),
+        (Name::Counted, _) => COUNTED.to_owned() + &instrument::as_comment(),
+        (Name::Bare, _) => BARE.to_owned(),
+        _ => return None,
+    };
+    Some(without(&[BASE, machine].concat(), &own) + &own)
 }
 
 /// The lines of a fragment without the settings that another one overrides.
@@ -59,68 +68,97 @@ fn without(fragment: &str, other: &str) -> String {
 
 /// Whether the kernel has the wanted configuration; always true for a kernel that is not built locally.
 pub(super) fn is_current(kernel: &Kernel) -> bool {
-    match (fragment(kernel.name), &kernel.sysroot) {
-        (Some(wanted), Some(root)) => fs::read_to_string(root.join(FRAGMENT)).is_ok_and(|has| has == wanted),
+    match (fragment(kernel.arch, kernel.name), &kernel.sysroot) {
+        (Some(wanted), Some(root)) => is_of(root, &wanted),
         _ => true,
     }
 }
 
-/// Builds the kernel if missing. The caller holds the cache's lock.
-pub(super) fn ensure(name: Name, update: bool) -> Result<()> {
-    let fragment = fragment(name).context("a kernel that is built here has a configuration")?;
-    if !update && Kernel::find(name)?.is_some_and(|kernel| is_current(&kernel)) {
+/// Builds the kernel if it is missing or has another configuration. The caller holds the cache's lock.
+pub(super) fn ensure(arch: Arch, name: Name, update: bool) -> Result<()> {
+    let fragment = fragment(arch, name).context("a kernel that is built here has a configuration")?;
+    if !update && is_of(&kernels::slot(arch, name)?, &fragment) {
         return Ok(());
     }
     cache::need_space(SPACE, "a kernel that is built here")?;
-    let tree = source(name, update)?;
-    steps::step(format!("building the {name} kernel, half an hour and more on two processors"), |_| {
+    let tree = Tree { arch, dir: source(arch, name, update)? };
+    let word = kernels::word(arch, name);
+    steps::step(format!("building the {word} kernel, half an hour and more on two processors"), |_| {
         build(name, &tree, &fragment)
     })
 }
 
-fn build(name: Name, tree: &Path, fragment: &str) -> Result<()> {
+/// Whether a sysroot exists and its kernel has this configuration.
+fn is_of(sysroot: &Path, fragment: &str) -> bool {
+    cache::is_complete(sysroot) && fs::read_to_string(sysroot.join(FRAGMENT)).is_ok_and(|has| has == fragment)
+}
+
+/// The source of a kernel, with the products of earlier builds, complete or not.
+struct Tree {
+    arch: Arch,
+    dir: PathBuf,
+}
+
+impl Tree {
+    /// kbuild's target for the image that boots, and its file.
+    fn image(&self) -> (&'static str, &'static str) {
+        match self.arch {
+            Arch::Amd64 => ("bzImage", "arch/x86/boot/bzImage"),
+            Arch::Arm64 => ("Image", "arch/arm64/boot/Image"),
+        }
+    }
+
+    fn make(&self) -> Command {
+        let mut command = Command::new("make");
+        let jobs = std::thread::available_parallelism().map_or(1, Into::into);
+        command.arg("-s").arg("-C").arg(&self.dir).arg(format!("-j{jobs}")).env_remove("MAKEFLAGS");
+        command.args(system::variables(self.arch));
+        if self.arch == Arch::Arm64 {
+            // Releases name folders, so that of another architecture must differ.
+            command.arg("LOCALVERSION=-arm64");
+        }
+        command
+    }
+}
+
+fn build(name: Name, tree: &Tree, fragment: &str) -> Result<()> {
     match name {
-        Name::Gcov => append(&tree.join("fs/ext4/Makefile"), PROFILE)?,
-        Name::Counted => instrument::instrument(tree)?,
+        Name::Gcov => append(&tree.dir.join("fs/ext4/Makefile"), PROFILE)?,
+        Name::Counted => instrument::instrument(&tree.dir)?,
         _ => {}
     }
     configure(tree, fragment)?;
-    exec::logged(make(tree).args(["bzImage", "modules"]), &cache::log()?, || ())?;
-    let release = exec::output(make(tree).arg("kernelrelease"))?.trim().to_owned();
+    exec::logged(tree.make().args([tree.image().0, "modules"]), &cache::log()?, || ())?;
+    let release = exec::output(tree.make().arg("kernelrelease"))?.trim().to_owned();
     let sysroot = cache::dir()?.join("kernels").join(&release);
     cache::fill(&sysroot, |dir| {
         install(tree, dir, &release)?;
         Ok(fs::write(dir.join(FRAGMENT), fragment)?)
     })?;
-    kernel::point(name, &release)
+    kernel::point(tree.arch, name, &release)
 }
 
-/// The kernel's build tree, with the products of earlier builds, complete or not. It gets the newest source if the
-/// tree is new or an update is requested. It is not removed, since modules are built against it.
-fn source(name: Name, update: bool) -> Result<PathBuf> {
+/// The folder of the kernel's build tree. It gets the newest source if the tree is new or an update is requested. It
+/// is not removed, since modules are built against it.
+fn source(arch: Arch, name: Name, update: bool) -> Result<PathBuf> {
     let cache = cache::dir()?;
-    let tree = cache.join("builds").join(name.as_str());
+    let tree = cache.join("builds").join(kernels::word(arch, name));
     if cache::is_complete(&tree) && !update {
         return Ok(tree);
     }
     let brings = format!("the source of the kernel {name}");
-    let archive = Archive::open(&cache, name.suite(), kernel::purpose(&brings))?;
-    let file = archive.plan(&[source::package(&archive)?])?.remove(0).file;
+    let base = name.base(arch);
+    let archive = Archive::open(&cache, base.suite(), kernel::purpose(&brings))?;
+    let package = source::package_of(base);
+    let file = archive.plan(std::slice::from_ref(&package))?.remove(0).file;
     if cache::is_complete(&tree) && fs::read_to_string(tree.join(SOURCE)).is_ok_and(|has| has == file) {
         return Ok(tree);
     }
     cache::fill(&tree, |dir| {
-        source::unpack(&archive, dir, &[""; 0])?;
+        source::unpack_package(&archive, &package, dir, &[""; 0])?;
         Ok(fs::write(dir.join(SOURCE), file)?)
     })?;
     Ok(tree)
-}
-
-fn make(tree: &Path) -> Command {
-    let mut command = Command::new("make");
-    let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-    command.arg("-s").arg("-C").arg(tree).arg(format!("-j{jobs}")).env_remove("MAKEFLAGS");
-    command
 }
 
 /// Adds lines to a Makefile; they replace the lines of an earlier build.
@@ -140,11 +178,11 @@ pub(super) fn write(file: &Path, text: &str) -> Result<()> {
 }
 
 /// Turns every option off except those of the fragment and their dependencies.
-fn configure(tree: &Path, fragment: &str) -> Result<()> {
-    let file = tree.join(".fragment");
+fn configure(tree: &Tree, fragment: &str) -> Result<()> {
+    let file = tree.dir.join(".fragment");
     fs::write(&file, fragment)?;
-    exec::run(make(tree).arg(format!("KCONFIG_ALLCONFIG={}", file.display())).arg("allnoconfig"))?;
-    let lost = lost(fragment, &fs::read_to_string(tree.join(".config"))?);
+    exec::run(tree.make().arg(format!("KCONFIG_ALLCONFIG={}", file.display())).arg("allnoconfig"))?;
+    let lost = lost(fragment, &fs::read_to_string(tree.dir.join(".config"))?);
     if !lost.is_empty() {
         bail!("the source rejects {}: check their dependencies", lost.join(", "));
     }
@@ -162,22 +200,22 @@ fn lost<'a>(fragment: &'a str, config: &str) -> Vec<&'a str> {
 }
 
 /// Installs the kernel's files in the layout of Debian's packages.
-fn install(tree: &Path, dir: &Path, release: &str) -> Result<()> {
+fn install(tree: &Tree, dir: &Path, release: &str) -> Result<()> {
     let debug = dir.join("usr/lib/debug");
     for folder in [dir.join("boot"), debug.join("boot"), dir.join("usr/src")] {
         fs::create_dir_all(folder)?;
     }
     for (from, to) in [
-        ("arch/x86/boot/bzImage", format!("boot/vmlinuz-{release}")),
+        (tree.image().1, format!("boot/vmlinuz-{release}")),
         ("System.map", format!("boot/System.map-{release}")),
         (".config", format!("boot/config-{release}")),
         ("vmlinux", format!("usr/lib/debug/boot/vmlinux-{release}")),
     ] {
-        fs::copy(tree.join(from), dir.join(to)).with_context(|| format!("the build left no {from}"))?;
+        fs::copy(tree.dir.join(from), dir.join(to)).with_context(|| format!("the build left no {from}"))?;
     }
     let modules = |root: &Path, strip: &[&str]| -> Result<()> {
         let root_word = format!("INSTALL_MOD_PATH={}", root.display());
-        exec::run(make(tree).arg(root_word).args(strip).arg("modules_install"))?;
+        exec::run(tree.make().arg(root_word).args(strip).arg("modules_install"))?;
         for link in ["build", "source"] {
             let _ = fs::remove_file(root.join("lib/modules").join(release).join(link));
         }
@@ -185,7 +223,7 @@ fn install(tree: &Path, dir: &Path, release: &str) -> Result<()> {
     };
     modules(dir, &["INSTALL_MOD_STRIP=1"])?;
     modules(&debug, &[])?;
-    Ok(symlink(tree, dir.join(format!("usr/src/linux-headers-{release}")))?)
+    Ok(symlink(&tree.dir, dir.join(format!("usr/src/linux-headers-{release}")))?)
 }
 
 #[cfg(test)]
@@ -210,8 +248,10 @@ mod tests {
 
     #[test]
     fn a_setting_is_made_once() {
-        for name in [Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare] {
-            let fragment = fragment(name).unwrap();
+        let names = [Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Bare];
+        let of_arm64 = [Name::Debug, Name::Kcsan].map(|name| (Arch::Arm64, name));
+        for (arch, name) in names.map(|name| (Arch::Amd64, name)).into_iter().chain(of_arm64) {
+            let fragment = fragment(arch, name).unwrap();
             let settings = fragment.lines().filter(|line| line.starts_with("CONFIG_"));
             let mut options: Vec<_> = settings.filter_map(|l| l.split_once('=')).map(|(o, _)| o).collect();
             options.sort_unstable();

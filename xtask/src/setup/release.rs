@@ -103,10 +103,16 @@ pub(crate) fn make(arch: Arch, root: &Path, work: &Path) -> Command {
     command.env_remove("MAKEFLAGS").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
     // Otherwise the headers would call dpkg, which the system lacks.
     command.env("DEB_BUILD_ARCH", "amd64");
-    if arch == Arch::Arm64 {
-        command.args(["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"]);
-    }
+    command.args(variables(arch));
     command
+}
+
+/// The variables of kbuild for an architecture.
+pub(crate) fn variables(arch: Arch) -> &'static [&'static str] {
+    match arch {
+        Arch::Amd64 => &[],
+        Arch::Arm64 => &["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"],
+    }
 }
 
 /// The path of one of the system's files inside the system.

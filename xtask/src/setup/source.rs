@@ -53,6 +53,11 @@ pub(super) fn unpack_package(
     cache::remove(&unpacked)
 }
 
+/// The package with the source of a kernel by the series of its version.
+pub(crate) fn package_of(name: Name) -> String {
+    format!("linux-source-{}", name.series())
+}
+
 /// The package with the release's kernel sources.
 pub(crate) fn package(archive: &Archive) -> Result<String> {
     let meta = archive.need("linux-source")?;

@@ -190,15 +190,15 @@ impl Case {
     }
 
     /// Whether the case is for a kernel. A debugging kernel runs its own cases and the cases of its base kernel.
-    pub(super) fn is_for(&self, kernel: Name) -> bool {
-        let wanted = self.kernels.contains(&kernel) || self.kernels.contains(&kernel.runs_cases_of());
+    pub(super) fn is_for(&self, arch: Arch, kernel: Name) -> bool {
+        let wanted = self.kernels.contains(&kernel) || self.kernels.contains(&kernel.base(arch));
         wanted && !self.without.contains(&kernel)
     }
 
     /// The reason why the case cannot run in these guests; `None` if it can, or is for other kernels.
     pub(super) fn why_not(&self, arch: Arch, kernel: Name) -> Option<&str> {
         let (only, why) = self.arch.as_ref()?;
-        (*only != arch && self.is_for(kernel)).then_some(why.as_str())
+        (*only != arch && self.is_for(arch, kernel)).then_some(why.as_str())
     }
 
     fn apply(&mut self, directive: &Directive, file: &Path) -> Result<()> {
@@ -355,8 +355,8 @@ exit: 3
     }
 
     #[test]
-    fn kernels_that_look_for_bugs_run_the_cases_of_6_1_and_their_own() {
-        let are_for = |text: &str, kernel| parsed(text).unwrap()[0].is_for(kernel);
+    fn kernels_that_look_for_bugs_run_the_cases_of_their_base_and_their_own() {
+        let are_for = |text: &str, kernel| parsed(text).unwrap()[0].is_for(Arch::Amd64, kernel);
         assert!(are_for("case: x\nrun: a", Name::Debug));
         assert!(are_for("case: x\nrun: a\nkernel: 6.1", Name::Rt));
         assert!(!are_for("case: x\nrun: a\nkernel: 6.12 7.2", Name::Kcsan));
@@ -364,6 +364,11 @@ exit: 3
         assert!(!are_for("case: x\nrun: a\nkernel: debug", Name::V6_1));
         assert!(!are_for("case: x\nrun: a\nwithout: debug kcsan", Name::Debug));
         assert!(are_for("case: x\nrun: a\nwithout: debug kcsan", Name::V6_1));
+        let of_arm64 = |text: &str, kernel| parsed(text).unwrap()[0].is_for(Arch::Arm64, kernel);
+        assert!(!of_arm64("case: x\nrun: a\nkernel: 6.1", Name::Debug));
+        assert!(of_arm64("case: x\nrun: a\nkernel: 6.12 7.3", Name::Debug));
+        assert!(of_arm64("case: x\nrun: a\nkernel: kcsan", Name::Kcsan));
+        assert!(!of_arm64("case: x\nrun: a\nkernel: 7.3", Name::Kcsan));
     }
 
     #[test]

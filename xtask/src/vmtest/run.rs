@@ -92,7 +92,7 @@ pub(super) fn cases(
     workers: &Workers,
     tally: &mut Tally,
 ) -> Result<()> {
-    let wanted = all.iter().filter(|case| case.is_for(kernel));
+    let wanted = all.iter().filter(|case| case.is_for(options.arch, kernel));
     let wanted: Vec<&Case> = wanted.flat_map(|case| std::iter::repeat_n(case, options.repeat)).collect();
     let groups = groups(&wanted);
     let stock = Stock::new(&groups, kernel, options)?;
