@@ -22,8 +22,8 @@ pub(super) fn payload(
     payload
 }
 
-/// Returns the process and the addresses of one stack: from its copy or, if that walk is incomplete and shorter, from
-/// frame pointers.
+/// Returns the process and the addresses of one stack: from its copy and, if that walk is incomplete and shorter than the
+/// one by frame pointers, from there on by these.
 pub(super) fn record_of(record: &[u8], ustack: Ustack, symbols: &dyn Symbols) -> Box<[u8]> {
     let plain = ustack.plain() as usize;
     let Some((addresses, rest)) = record.split_at_checked(plain) else { return record.into() };
@@ -36,14 +36,36 @@ pub(super) fn record_of(record: &[u8], ustack: Ustack, symbols: &dyn Symbols) ->
     let read = usize::try_from(state.bytes).map_or(copy.len(), |read| read.min(copy.len()));
     let copied = Copied { registers: &registers(&state), bytes: &copy[..read] };
     let walk = symbols.unwind(u64::from_ne_bytes(*pid), &copied, ustack.frames as usize);
-    let pointed = addresses.chunks_exact(8).take_while(|word| word.iter().any(|byte| *byte != 0)).count();
+    let pointed = addresses.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
+    let pointed: Vec<u64> = pointed.take_while(|address| *address != 0).collect();
+    let whole = match walk.complete || walk.addresses.len() >= pointed.len() {
+        true => walk.addresses,
+        false => joined(&walk.addresses, &pointed),
+    };
     let mut plain = pid.to_vec();
-    match walk.complete || walk.addresses.len() >= pointed {
-        true => plain.extend(walk.addresses.iter().flat_map(|address| address.to_ne_bytes())),
-        false => plain.extend_from_slice(addresses),
-    }
+    plain.extend(whole.iter().take(ustack.frames as usize).flat_map(|address| address.to_ne_bytes()));
     plain.resize(ustack.plain() as usize, 0);
     plain.into()
+}
+
+/// Continues one stack by another that lacks some of its functions: from the last address on that both have. A recursive
+/// function has the same address many times, so the addresses before it decide.
+fn joined(begin: &[u64], other: &[u64]) -> Vec<u64> {
+    let alike = |from: usize, to: usize| {
+        begin[..from]
+            .iter()
+            .rev()
+            .zip(other[..to].iter().rev())
+            .take_while(|(one, other)| one == other)
+            .count()
+    };
+    for from in (1..=begin.len()).rev() {
+        let to = (1..=other.len()).rev().max_by_key(|to| alike(from, *to));
+        if let Some(to) = to.filter(|to| alike(from, *to) > 0) {
+            return [&begin[..from], &other[to..]].concat();
+        }
+    }
+    other.to_vec()
 }
 
 /// Returns the registers by DWARF number, the instruction pointer last; none if the process is not a 64-bit program.
@@ -64,6 +86,17 @@ mod tests {
     use std::arch::asm;
     use std::fs::File;
     use std::os::unix::fs::FileExt as _;
+
+    #[test]
+    fn stacks_are_joined_at_their_last_common_address() {
+        // The second lacks the caller of a function without a frame.
+        assert_eq!(joined(&[1, 2, 3, 4], &[1, 3, 4, 5, 6]), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(joined(&[1, 2, 7, 7], &[1, 7, 7, 7, 7, 9]), [1, 2, 7, 7, 7, 7, 9]);
+        // The first ends at an address that the second does not have.
+        assert_eq!(joined(&[1, 2, 3, 8], &[1, 3, 4, 5, 6]), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(joined(&[], &[1, 3]), [1, 3]);
+        assert_eq!(joined(&[2], &[1, 3]), [1, 3]);
+    }
 
     /// The address space of this process.
     #[derive(Default)]

@@ -35,7 +35,8 @@
 /*
  * On-CPU time of the current thread: the time accounted by the scheduler, and the
  * time since. The scheduler's clock excludes the time of interrupts, if the
- * kernel measures it.
+ * kernel measures it. An idle thread has the time that has passed: since Linux 6.12,
+ * its accounting begins again and again, and nothing is added up.
  */
 static __at_hit u64 vtimestamp(void)
 {
@@ -47,6 +48,8 @@ static __at_hit u64 vtimestamp(void)
 
 	since -= READ_ONCE(spent[CPUTIME_IRQ]) + READ_ONCE(spent[CPUTIME_SOFTIRQ]);
 #endif
+	if (is_idle_task(current))
+		return local_clock();
 	return READ_ONCE(se->sum_exec_runtime) + max_t(s64, since, 0);
 }
 NOKPROBE_SYMBOL(vtimestamp);

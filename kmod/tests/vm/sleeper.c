@@ -26,7 +26,8 @@ static ssize_t got;
 /* The functions that may contain the faulting copy, in different kernels. */
 static const char *const copiers[] = { "_copy_to_iter", "copy_page_to_iter", "rep_movs_alternative", "copy_user_generic",
 				       "copy_user_enhanced_fast_string", "copy_user_generic_string", "copyout",
-				       "copy_user_generic_unrolled", "copy_to_user_iter", "_copy_to_user" };
+				       "copy_user_generic_unrolled", "copy_to_user_iter", "_copy_to_user",
+				       "__arch_copy_to_user" };
 
 static void *sleep_in_copy(void *unused)
 {

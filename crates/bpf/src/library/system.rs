@@ -91,9 +91,9 @@ impl Lib<'_> {
     }
 
     /// The time accounted by the scheduler plus the time since, without interrupts. It is read again if the
-    /// scheduler accounts in between.
+    /// scheduler accounts in between. For an idle thread, nothing is accounted since Linux 6.12: its time is the clock.
     pub(super) fn vtimestamp(&mut self) {
-        let since = self.asm.label();
+        let (task, since) = (self.asm.label(), self.asm.label());
         let times = self.memory.kernel.times;
         self.asm.call(Helper::GetCurrentTask);
         self.asm.mov(R6, R0);
@@ -107,6 +107,11 @@ impl Lib<'_> {
             lib.word(R2, SUM);
             lib.branch(Cond::Eq, R1, R2, end);
         });
+        self.asm.call(Helper::GetCurrentPidTgid);
+        self.branch(Cond::Ne, R0, 0, task);
+        self.asm.mov(R0, R9);
+        self.asm.exit();
+        self.asm.bind(task);
         self.branch(Cond::Eq, R9, 0, since);
         self.word(R1, START);
         self.asm.alu(Alu::Sub, R9, R1);
