@@ -80,7 +80,7 @@ impl Local {
                     .at(*span, "variable of the kernel's code")
                     .and(*probe, "at this probe")
                     .note(why.clone())
-                    .help("`regs[R_RDI]` and the other saved registers are there without debug information");
+                    .help("`regs[]` has the registers, also without debug information");
                 match several {
                     true => diagnostic.help("-x missinglocals=skip leaves the clause out at such places"),
                     false => diagnostic,
