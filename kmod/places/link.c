@@ -5,8 +5,8 @@
  * begins there would miss the caller.
  *
  * Control arrives at an instruction either always with a frame or never. So a jump and its target have the same state,
- * and one instruction tells that of its neighbours: a return or the beginning of a frame has none before it, a call or
- * the end of a frame has one. Code to which no visible branch leads is common: a static key or a switch leads there.
+ * and so have neighbours: before a return or the beginning of a frame there is none, before a call or the end of a frame
+ * there is one. Code to which no visible branch leads is common: a static key or a switch leads there.
  */
 #include "places/func.h"
 #include "places/link.h"
@@ -38,7 +38,7 @@ static const struct kinst_func_insn *kinst_link_target(const struct kinst_func *
 	return kinst_func_at(f, insn->target - f->start, &reason, NULL);
 }
 
-/* What the instruction tells about the state before it. */
+/* The state before the instruction, as far as the instruction shows it. */
 static enum state kinst_link_before(const struct kinst_arch_insn *insn, const struct kinst_func_insn *target)
 {
 	if (insn->flow == KINST_FLOW_RET || insn->frame == KINST_FRAME_MADE)

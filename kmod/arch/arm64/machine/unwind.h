@@ -35,7 +35,7 @@ static __always_inline bool kinst_arch_record(struct kinst_arch_record *record, 
 /*
  * Whether the record at fp belongs to the registers of an exception in the kernel, which are then copied to *to. The
  * kernel lays them where the interrupted code's stack ended. The record has the interrupted frame and place; since
- * Linux 6.13 it has zeros, and a type behind them.
+ * Linux 6.13 it has zeros, and a type after them.
  */
 static __always_inline bool kinst_arch_exception(struct pt_regs *to, u64 fp)
 {
