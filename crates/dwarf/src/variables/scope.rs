@@ -62,6 +62,8 @@ pub enum Missing {
     NotCovered,
     /// The compiler states that the variable is nowhere at this instruction.
     NowhereHere,
+    /// Its register has the stack protector's guard at this instruction, which debug information does not say.
+    Guarded,
     /// DW_OP_implicit_pointer: it points to a variable that is not in memory.
     ImplicitPointer,
     /// DW_OP_piece: its parts are in several places.
@@ -163,6 +165,7 @@ impl fmt::Display for Missing {
             Missing::OptimisedOut => f.write_str("optimised out"),
             Missing::NotCovered => f.write_str("its location does not cover this instruction"),
             Missing::NowhereHere => f.write_str("optimised out at this instruction"),
+            Missing::Guarded => f.write_str("its register has the stack protector's guard at this instruction"),
             Missing::ImplicitPointer => {
                 f.write_str("it points to an object that was optimised out (DW_OP_implicit_pointer)")
             }

@@ -49,6 +49,11 @@ pub(crate) trait InstructionSet: Sync {
         None
     }
 
+    /// Returns the registers that have the stack protector's guard at the instruction `at` bytes into a function, by
+    /// their numbers in debug information. gcc takes the instructions of the check for one: its debug information says
+    /// nothing about their effect on these registers until the last has been executed.
+    fn guarded(&self, code: &[u8], at: usize) -> Vec<u8>;
+
     /// Whether it is the instruction of a WARN() or BUG().
     fn is_trap(&self, code: &[u8]) -> bool;
 

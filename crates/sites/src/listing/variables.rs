@@ -1,6 +1,7 @@
 //! sites/listing/variables.rs: the variables in scope at instructions of a kernel, given by probe descriptions.
 
 use crate::catalog::Catalog;
+use crate::code::decode;
 use crate::image::Image;
 use crate::programs::ProgramFile;
 use crate::symtab::Symbol;
@@ -102,6 +103,7 @@ fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope>
     let module = image.name().to_owned();
     let function = asked.function.clone();
     let mut scope = Scope { module, function, offset: asked.offset, user: false, frames };
+    without_guard(&mut scope, *image, symbol);
     if let ImageId::File(file) = image.id() {
         in_process(&mut scope, file, (symbol, address));
         if asked.offset == 0
@@ -111,6 +113,35 @@ fn scope(variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope>
         }
     }
     Ok(scope)
+}
+
+/// Takes away the locations in registers that the stack protector uses at the instruction.
+fn without_guard(scope: &mut Scope, image: Image<'_>, symbol: &Symbol) {
+    let file = image.binary().or_else(|| image.debug());
+    let code = file.and_then(|file| Some((file.machine()?, file.code_at(symbol.address)?)));
+    let Some((machine, code)) = code else { return };
+    let guarded = decode::of(machine).guarded(code, scope.offset as usize);
+    if guarded.is_empty() {
+        return;
+    }
+    for frame in &mut scope.frames {
+        for variable in frame.locals.iter_mut().chain(&mut frame.parameters).chain(&mut frame.gone) {
+            let Ok(location) = &mut variable.location else { continue };
+            if location.terms_mut().any(|term| uses(term, &guarded)) {
+                variable.location = Err(Missing::Guarded);
+            }
+        }
+    }
+}
+
+/// Whether a term has one of these registers.
+fn uses(term: &Term, registers: &[u8]) -> bool {
+    match term {
+        Term::Register(register) => registers.contains(&register.number()),
+        Term::Binary(_, left, right) => uses(left, registers) || uses(right, registers),
+        Term::Load { address: operand, .. } | Term::Unary(_, operand) => uses(operand, registers),
+        Term::Constant(_) | Term::Address(_) | Term::PerCpu(_) => false,
+    }
 }
 
 /// Converts the locations of variables to those in a process, which may map the file anywhere.

@@ -4,6 +4,7 @@ mod classes;
 mod deciding;
 mod exclusive;
 mod flow;
+mod guard;
 mod operand;
 mod set;
 mod tables;

@@ -1,7 +1,7 @@
 //! sites/code/arm64/set.rs: the instruction set of aarch64.
 
 use super::words::{LEN, first, target, words};
-use super::{classes, deciding, exclusive, flow, operand, tables, text};
+use super::{classes, deciding, exclusive, flow, guard, operand, tables, text};
 use crate::code::deciding::Operand;
 use crate::code::operand::{Around, Unreadable};
 use crate::code::refusal::Refusal;
@@ -51,6 +51,10 @@ impl InstructionSet for Arm64 {
 
     fn deciding(&self, code: &[u8], _: u64) -> Vec<Operand> {
         deciding::deciding(code)
+    }
+
+    fn guarded(&self, code: &[u8], at: usize) -> Vec<u8> {
+        guard::guarded(code, at)
     }
 
     /// No driver has such notes: kinst/sdt.h is only for x86-64.

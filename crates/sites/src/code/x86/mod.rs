@@ -4,6 +4,7 @@ mod argument;
 mod classes;
 mod deciding;
 mod decode;
+mod guard;
 mod operand;
 mod received;
 mod shape;
@@ -56,6 +57,10 @@ impl InstructionSet for X86 {
 
     fn deciding(&self, code: &[u8], address: u64) -> Vec<Operand> {
         deciding::deciding(code, address)
+    }
+
+    fn guarded(&self, code: &[u8], at: usize) -> Vec<u8> {
+        guard::guarded(code, at)
     }
 
     fn argument(&self, code: &[u8], address: u64, bytes: u8) -> Option<Term> {
