@@ -68,6 +68,8 @@ mod tests {
         // The register that is cleared is another one; a store of another register.
         assert!(each(&[0xf942_b480, 0xf900_2fe0, 0xd280_0001]).concat().is_empty());
         assert!(each(&[0xf942_b480, 0xf900_2fe1, 0xd280_0000]).concat().is_empty());
-        assert!(guarded(&[], 0).is_empty() && guarded(&[0; 6], 4).is_empty() && guarded(&[0; 8], 4000).is_empty());
+        assert!(
+            guarded(&[], 0).is_empty() && guarded(&[0; 6], 4).is_empty() && guarded(&[0; 8], 4000).is_empty()
+        );
     }
 }
