@@ -10,6 +10,11 @@ fn in_segment(insn: &Instruction) -> bool {
     matches!(insn.segment_prefix(), Name::GS | Name::FS)
 }
 
+/// Whether it reads the place of the guard in the segment, which older kernels and all programs have.
+fn at_guard(insn: &Instruction) -> bool {
+    insn.memory_base() == Name::None && insn.memory_displacement64() == 0x28
+}
+
 fn on_stack(insn: &Instruction) -> bool {
     matches!(insn.memory_base(), Name::RSP | Name::RBP) && insn.segment_prefix() == Name::None
 }
@@ -31,14 +36,16 @@ fn check(code: &[u8], at: usize) -> Option<u8> {
     let mut decoder = Decoder::with_ip(64, code, 0, DecoderOptions::NONE);
     let (first, second, third) = (decoder.decode(), decoder.decode(), decoder.decode());
     let register = loads(&first)?;
+    let is_cleared = third.mnemonic() == Mnemonic::Xor
+        && third.op0_register() == third.op1_register()
+        && third.op0_register().full_register() == register;
+    // The compiler may replace the clearing by the next write to the register.
     let is_copied = in_segment(&first)
         && second.mnemonic() == Mnemonic::Mov
         && second.op0_kind() == OpKind::Memory
         && on_stack(&second)
         && second.op1_register() == register
-        && third.mnemonic() == Mnemonic::Xor
-        && third.op0_register() == third.op1_register()
-        && third.op0_register().full_register() == register;
+        && (is_cleared || at_guard(&first));
     let is_compared = on_stack(&first)
         && matches!(second.mnemonic(), Mnemonic::Sub | Mnemonic::Xor)
         && second.op0_register() == register
@@ -67,6 +74,13 @@ mod tests {
             &[0x31, 0xd2, 0x90],
         ];
         assert_eq!(places(&copied.concat()), [(10, 1), (15, 1)]);
+        // mov %gs:0x28,%rsi; mov %rsi,0x10(%rsp); mov %rcx,%rsi
+        let replaced = [
+            &[0x65, 0x48, 0x8b, 0x34, 0x25, 0x28, 0, 0, 0][..],
+            &[0x48, 0x89, 0x74, 0x24, 0x10],
+            &[0x48, 0x89, 0xce],
+        ];
+        assert_eq!(places(&replaced.concat()), [(9, 4), (14, 4)]);
         // mov 0x10(%rsp),%rax; sub %gs:0x28,%rax; jne
         let compared = [
             &[0x48, 0x8b, 0x44, 0x24, 0x10][..],
@@ -78,9 +92,9 @@ mod tests {
 
     #[test]
     fn other_code() {
-        // mov %gs:0x28,%rdx; mov %rdx,0x10(%rsp); xor %eax,%eax
+        // mov %gs:0x30,%rdx; mov %rdx,0x10(%rsp); xor %eax,%eax
         let other = [
-            &[0x65, 0x48, 0x8b, 0x14, 0x25, 0x28, 0, 0, 0][..],
+            &[0x65, 0x48, 0x8b, 0x14, 0x25, 0x30, 0, 0, 0][..],
             &[0x48, 0x89, 0x54, 0x24, 0x10],
             &[0x31, 0xc0],
         ];
