@@ -341,7 +341,7 @@ static int many_cycles(long n)
 	return bad ? -1 : 0;
 }
 
-/* SLUB's caches make a slab seem up to some 260 objects larger or smaller: n must be more than 520. */
+/* SLUB's caches make a slab seem up to some 260 objects larger or smaller, and a partial slab has 512: n must be more than 1024. */
 static int cycles(long n)
 {
 	static struct slab before[512], after[512];
