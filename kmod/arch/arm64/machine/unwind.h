@@ -23,33 +23,22 @@ static __always_inline bool kinst_arch_in_kernel(u64 fp)
 	return fp % 8 == 0 && (s64)fp < 0;
 }
 
-/* Reads the record at fp, with the return address unsigned. False where the stack ends. */
-static __always_inline bool kinst_arch_record(struct kinst_arch_record *record, u64 fp)
-{
-	if (copy_from_kernel_nofault(record, (void *)fp, sizeof(*record)))
-		return false;
-	record->ret = ptrauth_strip_kernel_insn_pac(record->ret);
-	return (s64)record->ret < 0;
-}
-
 /*
- * Whether the record at fp belongs to the registers of an exception in the kernel, which are then copied to *to. The
+ * Whether the record, at fp, belongs to the registers of an exception in the kernel, which are then copied to *to. The
  * kernel lays them where the interrupted code's stack ended. The record has the interrupted frame and place; since
  * Linux 6.13 it has zeros, and a type after them.
  */
-static __always_inline bool kinst_arch_exception(struct pt_regs *to, u64 fp)
+static __always_inline bool kinst_arch_exception(struct pt_regs *to, u64 fp, const struct kinst_arch_record *record)
 {
 	u64 at = fp - offsetof(struct pt_regs, stackframe);
-	struct kinst_arch_record record;
 	struct {
 		u64 sp;
 		u64 pc;
 	} where;
 
-	if (copy_from_kernel_nofault(&record, (void *)fp, sizeof(record)) ||
-	    copy_from_kernel_nofault(&where, (void *)(at + offsetof(struct pt_regs, sp)), sizeof(where)))
+	if (copy_from_kernel_nofault(&where, (void *)(at + offsetof(struct pt_regs, sp)), sizeof(where)))
 		return false;
-	if (where.sp != at + sizeof(struct pt_regs) || (record.ret ? record.ret != where.pc : record.next))
+	if (where.sp != at + sizeof(struct pt_regs) || (record->ret ? record->ret != where.pc : record->next))
 		return false;
 	return !copy_from_kernel_nofault(to, (void *)at, sizeof(*to));
 }
@@ -75,13 +64,16 @@ static __always_inline u32 kinst_arch_walk(unsigned long via, unsigned long via_
 		found = 1;
 	}
 	for (; found < n && kinst_arch_in_kernel(fp); fp = record.next) {
-		if (kinst_arch_exception(copy, fp)) {
+		if (copy_from_kernel_nofault(&record, (void *)fp, sizeof(record)))
+			break;
+		if (kinst_arch_exception(copy, fp, &record)) {
 			place(copy, copy);
 			record.next = copy->regs[29];
 			record.ret = copy->pc;
-		} else if (!kinst_arch_record(&record, fp)) {
-			break;
 		}
+		record.ret = ptrauth_strip_kernel_insn_pac(record.ret);
+		if ((s64)record.ret >= 0)
+			break;
 		if (!regs && !found && (within_module_core(record.ret, THIS_MODULE) || record.ret - via < via_size))
 			continue;
 		if (pcs)
