@@ -123,6 +123,11 @@ impl Scope {
 }
 
 impl Frame {
+    /// All variables, also the lost ones.
+    pub fn variables_mut(&mut self) -> impl Iterator<Item = &mut Variable> {
+        self.locals.iter_mut().chain(&mut self.parameters).chain(&mut self.gone)
+    }
+
     /// All variables; those of blocks come first, and hide the parameters.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.locals.iter().chain(&self.parameters).chain(&self.gone)

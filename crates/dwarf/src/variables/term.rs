@@ -156,6 +156,16 @@ impl Term {
         Term::Load { address: Box::new(address), bytes }
     }
 
+    /// Whether the term, or a part of it, passes.
+    pub fn any(&self, passes: &dyn Fn(&Term) -> bool) -> bool {
+        passes(self)
+            || match self {
+                Term::Binary(_, left, right) => left.any(passes) || right.any(passes),
+                Term::Load { address: operand, .. } | Term::Unary(_, operand) => operand.any(passes),
+                Term::Register(_) | Term::Constant(_) | Term::Address(_) | Term::PerCpu(_) => false,
+            }
+    }
+
     /// The number of nodes.
     pub fn size(&self) -> usize {
         match self {

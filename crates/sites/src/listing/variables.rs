@@ -124,23 +124,17 @@ fn without_guard(scope: &mut Scope, image: Image<'_>, symbol: &Symbol) {
     if guarded.is_empty() {
         return;
     }
+    let is_guarded = |term: &Term| match term {
+        Term::Register(register) => guarded.contains(&register.number()),
+        _ => false,
+    };
     for frame in &mut scope.frames {
-        for variable in frame.locals.iter_mut().chain(&mut frame.parameters).chain(&mut frame.gone) {
+        for variable in frame.variables_mut() {
             let Ok(location) = &mut variable.location else { continue };
-            if location.terms_mut().any(|term| uses(term, &guarded)) {
+            if location.terms_mut().any(|term| term.any(&is_guarded)) {
                 variable.location = Err(Missing::Guarded);
             }
         }
-    }
-}
-
-/// Whether a term has one of these registers.
-fn uses(term: &Term, registers: &[u8]) -> bool {
-    match term {
-        Term::Register(register) => registers.contains(&register.number()),
-        Term::Binary(_, left, right) => uses(left, registers) || uses(right, registers),
-        Term::Load { address: operand, .. } | Term::Unary(_, operand) => uses(operand, registers),
-        Term::Constant(_) | Term::Address(_) | Term::PerCpu(_) => false,
     }
 }
 
@@ -152,7 +146,7 @@ fn in_process(scope: &mut Scope, file: FileId, (symbol, address): (&Symbol, u64)
     let is_first = address == symbol.address;
     let own = scope.frames.len().saturating_sub(1);
     for (depth, frame) in scope.frames.iter_mut().enumerate() {
-        for variable in frame.locals.iter_mut().chain(&mut frame.parameters).chain(&mut frame.gone) {
+        for variable in frame.variables_mut() {
             let Ok(location) = &mut variable.location else { continue };
             // Before a function has made its frame, its variables there have no values.
             if is_first && depth == own && location.terms_mut().any(|term| is_below_frame(term)) {
@@ -176,16 +170,15 @@ const STACK_POINTER: u8 = 7;
 
 /// Whether an address at the first instruction of a function is below the return address, or is read there.
 fn is_below_frame(term: &Term) -> bool {
-    match term {
-        Term::Binary(Binary::Add, base, by)
-            if let (Term::Register(register), Term::Constant(by)) = (&**base, &**by) =>
-        {
-            register.number() == STACK_POINTER && by.cast_signed() < 0
-        }
-        Term::Binary(_, left, right) => is_below_frame(left) || is_below_frame(right),
-        Term::Load { address: operand, .. } | Term::Unary(_, operand) => is_below_frame(operand),
-        Term::Register(_) | Term::Constant(_) | Term::Address(_) | Term::PerCpu(_) => false,
-    }
+    term.any(&|term| match term {
+        Term::Binary(Binary::Add, base, by) => match (&**base, &**by) {
+            (Term::Register(register), Term::Constant(by)) => {
+                register.number() == STACK_POINTER && by.cast_signed() < 0
+            }
+            _ => false,
+        },
+        _ => false,
+    })
 }
 
 /// Replaces addresses of the file by distances from the instruction at which the program is.
